@@ -1,0 +1,122 @@
+//! The budget: how much a task may do in one poll before it lets others run.
+//!
+//! A socket that is always readable would keep its task in one poll for ever.
+//! So each operation that succeeds takes one unit of the budget that a worker
+//! gives a task per poll; when it is used up, operations say `Pending` and wake
+//! the task at once, which sends it to the end of the queue. (The idea is
+//! tokio's, as are the names.)
+
+use pin_project_lite::pin_project;
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Operations per poll.
+const BUDGET: u32 = 128;
+
+/// Outside a worker nothing is limited.
+const UNLIMITED: u32 = u32::MAX;
+
+thread_local!(static LEFT: Cell<u32> = const { Cell::new(UNLIMITED) });
+
+/// Runs one poll with a fresh budget.
+pub(crate) fn budget<R>(poll: impl FnOnce() -> R) -> R {
+    struct Restore(u32);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            LEFT.set(self.0);
+        }
+    }
+    let _restore = Restore(LEFT.replace(BUDGET));
+    poll()
+}
+
+/// Permission for one operation. Given back unless it made progress.
+pub(crate) struct Permit(());
+
+impl Permit {
+    #[inline]
+    pub(crate) fn made_progress(self) {
+        let left = LEFT.get();
+        if left != UNLIMITED {
+            LEFT.set(left.saturating_sub(1));
+        }
+    }
+}
+
+/// Pending when the budget is used up; the task is woken to go on later.
+#[inline]
+pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
+    if LEFT.get() > 0 {
+        return Poll::Ready(Permit(()));
+    }
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
+
+/// Takes one unit of the task's budget, and yields when it is used up: for
+/// loops that await nothing of arc's.
+///
+/// # Cancellation
+///
+/// Cancel safe.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let mut sum = 0;
+/// for number in 0..10_000_u64 {
+///     sum += number;
+///     arc::task::consume_budget().await;
+/// }
+/// assert_eq!(sum, 49_995_000);
+/// # }
+/// ```
+pub async fn consume_budget() {
+    std::future::poll_fn(|context| poll_proceed(context).map(Permit::made_progress)).await;
+}
+
+/// Makes a foreign future take part in the budget: each time it is ready counts
+/// as one operation.
+///
+/// Use it around futures of other crates that may be ready again and again in a
+/// loop, such as the receiving end of a channel that is always full.
+///
+/// # Cancellation
+///
+/// As the inner future's: it is not polled while the budget is used up.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let (sender, receiver) = async_channel::unbounded();
+/// sender.try_send(1).unwrap();
+/// assert_eq!(arc::task::cooperative(receiver.recv()).await, Ok(1));
+/// # }
+/// ```
+pub fn cooperative<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    Cooperative { future }
+}
+
+pin_project! {
+    struct Cooperative<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Cooperative<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let permit = std::task::ready!(poll_proceed(context));
+        let output = std::task::ready!(self.project().future.poll(context));
+        permit.made_progress();
+        Poll::Ready(output)
+    }
+}

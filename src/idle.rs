@@ -1,0 +1,138 @@
+//! Who sleeps: track sleeping workers and never lose a wake-up.
+//!
+//! Every worker has one bit. The bit is set while the worker sleeps, parked or
+//! waiting in the kernel. **Whoever clears the bit owns the worker**: a
+//! notifier that clears it owes the sleeping thread an unpark, and a thread
+//! that enters `block_on` may clear it to run the worker itself. Because the
+//! set of sleepers and its counter are the same word, they cannot drift apart.
+//!
+//! # The sleep protocol
+//!
+//! ```text
+//!   a worker that runs out of work          somebody who brings work
+//!   ------------------------------          -------------------------
+//!   S1  set my bit                          P1  push into the injector
+//!   S2  fence                               P2  fence
+//!   S3  look into the injector again        P3  read the bits; if all are set,
+//!       found something: clear my bit           clear one and unpark it
+//!       nothing: sleep while my bit is set
+//! ```
+//!
+//! No wake-up is lost. The two fences are totally ordered, so either
+//! * P2 comes before S2: then S3 sees what P1 pushed, and the worker stays; or
+//! * S2 comes before P2: then P3 sees the bit that S1 set. If every other bit
+//!   is set too, P3 clears one and wakes that worker. If some bit is clear, its
+//!   worker is awake and has its own S1 to S3 still ahead of it: the argument
+//!   holds for that worker, and workers are finite in number.
+//!
+//! What a worker pushes into its *own* queue needs no wake-up at all: the
+//! worker is awake and comes to it. Waking another one to share the load is a
+//! matter of speed and decided in `worker.rs`.
+
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// The sleeping workers, one bit each.
+pub(crate) struct Idle {
+    words: Box<[Word]>,
+}
+
+struct Word {
+    asleep: AtomicU64,
+    /// The bits of the workers that exist.
+    all: u64,
+}
+
+impl Idle {
+    /// All workers sleep at first.
+    pub(crate) fn new(workers: usize) -> Self {
+        let word = |first: usize| {
+            let count = (workers - first).min(64);
+            let all = u64::MAX >> (64 - count);
+            let asleep = AtomicU64::new(all);
+            Word { asleep, all }
+        };
+        Self {
+            words: (0..workers).step_by(64).map(word).collect(),
+        }
+    }
+
+    fn bit(&self, worker: usize) -> (&AtomicU64, u64) {
+        (&self.words[worker / 64].asleep, 1 << (worker % 64))
+    }
+
+    /// S1 and S2: declares that `worker` goes to sleep. It must look for work
+    /// once more before it does.
+    pub(crate) fn fall_asleep(&self, worker: usize) {
+        let (word, bit) = self.bit(worker);
+        word.fetch_or(bit, Ordering::SeqCst);
+        // Pairs with the fence in `wake_if_all_asleep`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether nobody has woken `worker` yet. SeqCst: ordered after the
+    /// store of the seat's holder, as `wake` is ordered before its load.
+    pub(crate) fn is_asleep(&self, worker: usize) -> bool {
+        let (word, bit) = self.bit(worker);
+        word.load(Ordering::SeqCst) & bit != 0
+    }
+
+    /// Clears the worker's bit. True: it was asleep, and the caller now owes
+    /// it an unpark (or runs it).
+    #[must_use]
+    pub(crate) fn wake(&self, worker: usize) -> bool {
+        let (word, bit) = self.bit(worker);
+        // SeqCst: see `is_asleep`. Acquire: what the worker did before it slept.
+        word.fetch_and(!bit, Ordering::SeqCst) & bit != 0
+    }
+
+    /// P2 and P3: called after work was made visible to every worker. The
+    /// worker that is returned has been claimed: unpark it.
+    #[must_use]
+    pub(crate) fn wake_if_all_asleep(&self, last_choice: Option<usize>) -> Option<usize> {
+        // Pairs with the fence in `fall_asleep`.
+        fence(Ordering::SeqCst);
+        if self.all_asleep() {
+            self.wake_one(last_choice)
+        } else {
+            None
+        }
+    }
+
+    /// Claims a sleeping worker, if there is one: the lowest, because its
+    /// caches are the warmest, and `last_choice` only when no other sleeps.
+    #[must_use]
+    pub(crate) fn wake_one(&self, last_choice: Option<usize>) -> Option<usize> {
+        let sleeping = self
+            .sleeping()
+            .filter(|&worker| Some(worker) != last_choice);
+        sleeping
+            .chain(last_choice)
+            .find(|&worker| self.wake(worker))
+    }
+
+    /// The workers that slept when this looked.
+    pub(crate) fn sleeping(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, word)| {
+            let mut bits = word.asleep.load(Ordering::Relaxed);
+            std::iter::from_fn(move || {
+                let bit = bits.trailing_zeros() as usize;
+                bits &= bits.wrapping_sub(1);
+                (bit < 64).then_some(index * 64 + bit)
+            })
+        })
+    }
+
+    /// Whether some worker sleeps; a hint.
+    pub(crate) fn any_asleep(&self) -> bool {
+        self.words
+            .iter()
+            .any(|word| word.asleep.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Whether every worker sleeps; exact only after a fence.
+    pub(crate) fn all_asleep(&self) -> bool {
+        self.words
+            .iter()
+            .all(|word| word.asleep.load(Ordering::Relaxed) == word.all)
+    }
+}

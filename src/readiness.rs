@@ -1,0 +1,91 @@
+//! Whether an operation is worth trying: one atomic word per direction.
+//!
+//! ```text
+//!            bit 0   READY    try it
+//!            bit 1   HANGUP   the last event told of a hang-up or an error
+//!            bit 2   GONE     the runtime has ended
+//!   the other bits   how many events there were
+//! ```
+//!
+//! An edge-triggered event is told only once, so it must not be wiped out by a
+//! task that found the socket empty just before it. Therefore [`clear`] takes
+//! the word as it was read *before* the operation, and does nothing when an
+//! event has changed it since.
+//!
+//! [`clear`]: Readiness::clear
+
+use crate::sync::{AtomicUsize, Ordering};
+
+const READY: usize = 1;
+const HANGUP: usize = 1 << 1;
+const GONE: usize = 1 << 2;
+const EVENT: usize = 1 << 3;
+
+pub(crate) struct Readiness(AtomicUsize);
+
+/// The word as it was read before an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen(usize);
+
+impl Seen {
+    pub(crate) fn is_ready(self) -> bool {
+        self.0 & (READY | GONE) != 0
+    }
+
+    /// After a hang-up a short read does not mean that nothing is left: the
+    /// end of the stream is, and no event will tell of it.
+    pub(crate) fn is_hung_up(self) -> bool {
+        self.0 & HANGUP != 0
+    }
+
+    pub(crate) fn is_gone(self) -> bool {
+        self.0 & GONE != 0
+    }
+}
+
+impl Readiness {
+    /// `ready` at first: trying costs less than asking.
+    pub(crate) fn new(ready: bool) -> Self {
+        Self(AtomicUsize::new(if ready { READY } else { 0 }))
+    }
+
+    pub(crate) fn load(&self) -> Seen {
+        // Acquire: pairs with `set`, so that an operation that is tried because
+        // of an event comes after it.
+        Seen(self.0.load(Ordering::Acquire))
+    }
+
+    /// An event came.
+    pub(crate) fn set(&self, hangup: bool) {
+        let flags = if hangup { READY | HANGUP } else { READY };
+        self.update(|word| (word & !HANGUP).wrapping_add(EVENT) | flags);
+    }
+
+    /// No event will ever come again.
+    pub(crate) fn set_gone(&self) {
+        self.update(|word| word.wrapping_add(EVENT) | GONE);
+    }
+
+    fn update(&self, change: impl Fn(usize) -> usize) {
+        // Release: pairs with the Acquire in `load`.
+        let updated = self
+            .0
+            .fetch_update(Ordering::Release, Ordering::Relaxed, |word| {
+                Some(change(word))
+            });
+        debug_assert!(updated.is_ok(), "the closure always returns a new word");
+    }
+
+    /// The operation would have blocked: not ready, unless an event came after
+    /// `seen` was read.
+    pub(crate) fn clear(&self, seen: Seen) {
+        // Relaxed: nothing is published, and a failure means that the word is
+        // read again before the next attempt.
+        let _ = self.0.compare_exchange(
+            seen.0,
+            seen.0 & !READY,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! Every unfinished task of a runtime, so that it can be aborted by its handle
+//! and dropped when the runtime ends, wherever its wakers are.
+//!
+//! Split into one shard per worker: tasks that are spawned and finish on one
+//! worker never contend with another's.
+
+use crate::sync::lock;
+use slab::Slab;
+use std::cell::Cell;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::Waker;
+
+/// Names a task. Unique among all tasks of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(NonZeroU64);
+
+impl Id {
+    /// Threads take numbers in blocks, so that they do not contend for them.
+    const BLOCK: u64 = 1 << 12;
+
+    pub(crate) fn next() -> Self {
+        static BLOCKS: AtomicU64 = AtomicU64::new(0);
+        thread_local!(static NEXT: Cell<u64> = const { Cell::new(0) });
+        let mut number = NEXT.get();
+        if number % Self::BLOCK == 0 {
+            number = BLOCKS.fetch_add(1, Ordering::Relaxed) * Self::BLOCK;
+        }
+        NEXT.set(number + 1);
+        Self(NonZeroU64::MIN.saturating_add(number))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// Where a task stands in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    shard: usize,
+    index: usize,
+}
+
+pub(crate) struct Registry {
+    shards: Box<[Shard]>,
+    /// How many aborts were ever asked for. A task that polls compares it with
+    /// what it saw last, and looks into its entry only when it has changed.
+    aborts: AtomicUsize,
+}
+
+#[repr(align(128))]
+struct Shard(Mutex<Tasks>);
+
+struct Tasks {
+    entries: Slab<Entry>,
+    closed: bool,
+}
+
+struct Entry {
+    id: Id,
+    waker: Waker,
+    aborted: bool,
+}
+
+impl Registry {
+    pub(crate) fn new(shards: usize) -> Self {
+        let shard = || {
+            Shard(Mutex::new(Tasks {
+                entries: Slab::new(),
+                closed: false,
+            }))
+        };
+        Self {
+            shards: std::iter::repeat_with(shard).take(shards).collect(),
+            aborts: AtomicUsize::new(0),
+        }
+    }
+
+    /// Enters the task that `create` makes for its key. None: the runtime has
+    /// ended, and no task was entered.
+    pub(crate) fn enter<T>(
+        &self,
+        shard: usize,
+        id: Id,
+        create: impl FnOnce(Key) -> (T, Waker),
+    ) -> (T, bool) {
+        let shard = shard % self.shards.len();
+        let mut tasks = lock(&self.shards[shard].0);
+        let index = tasks.entries.vacant_key();
+        let (task, waker) = create(Key { shard, index });
+        let open = !tasks.closed;
+        if open {
+            tasks.entries.insert(Entry {
+                id,
+                waker,
+                aborted: false,
+            });
+        }
+        (task, open)
+    }
+
+    /// Forgets a task that has ended. Its waker is handed out, to be dropped
+    /// outside the lock.
+    pub(crate) fn remove(&self, key: Key, id: Id) -> Option<Waker> {
+        let mut tasks = lock(&self.shards[key.shard].0);
+        let entered = tasks
+            .entries
+            .get(key.index)
+            .is_some_and(|entry| entry.id == id);
+        entered.then(|| tasks.entries.remove(key.index).waker)
+    }
+
+    /// Marks a task as aborted. The waker must be woken: the task ends when it
+    /// is polled next. None: it has ended already.
+    #[must_use]
+    pub(crate) fn abort(&self, key: Key, id: Id) -> Option<Waker> {
+        let mut tasks = lock(&self.shards[key.shard].0);
+        let entry = tasks
+            .entries
+            .get_mut(key.index)
+            .filter(|entry| entry.id == id)?;
+        entry.aborted = true;
+        // Relaxed: whoever is polled because of the wake-up that follows sees
+        // it, as a wake-up synchronizes with the poll that it causes.
+        self.aborts.fetch_add(1, Ordering::Relaxed);
+        // Cloning a task's own waker counts a reference and does nothing else.
+        Some(entry.waker.clone())
+    }
+
+    pub(crate) fn aborts(&self) -> usize {
+        self.aborts.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_aborted(&self, key: Key, id: Id) -> bool {
+        let tasks = lock(&self.shards[key.shard].0);
+        tasks
+            .entries
+            .get(key.index)
+            .is_some_and(|entry| entry.id == id && entry.aborted)
+    }
+
+    /// Closes the registry: nothing can be entered from now on. Every task is
+    /// removed, and its waker handed out.
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        for shard in &self.shards {
+            let mut tasks = lock(&shard.0);
+            tasks.closed = true;
+            wakers.extend(tasks.entries.drain().map(|entry| entry.waker));
+        }
+        wakers
+    }
+
+    /// How many tasks there are.
+    pub(crate) fn len(&self) -> usize {
+        self.shards
+            .iter()
+            .map(|shard| lock(&shard.0).entries.len())
+            .sum()
+    }
+}

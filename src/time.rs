@@ -1,0 +1,405 @@
+//! Sleeping, timeouts, intervals.
+//!
+//! Deadlines are exact: a timer never fires early, and is late by what the
+//! kernel and the scheduler take, not by a tick. Names and meaning are tokio's.
+
+use crate::context;
+use crate::coop;
+use crate::scheduler::Shared;
+use crate::timers::Key;
+use pin_project_lite::pin_project;
+use std::fmt;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+pub use std::time::{Duration, Instant};
+
+/// As good as never: what a deadline is that the clock cannot express.
+const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
+
+fn after(start: Instant, duration: Duration) -> Instant {
+    start
+        .checked_add(duration)
+        .unwrap_or_else(|| start + FAR_AWAY)
+}
+
+/// Waits until so much time has passed. A duration that is too long for the
+/// clock is 30 years.
+///
+/// # Panics
+///
+/// When it is awaited outside a runtime, or its runtime ends first.
+///
+/// # Cancellation
+///
+/// Cancel safe: dropping it disarms the timer.
+///
+/// # Examples
+///
+/// ```
+/// use arc::time::{Duration, Instant, sleep};
+/// # #[arc::main]
+/// # async fn main() {
+/// let start = Instant::now();
+/// sleep(Duration::from_millis(10)).await;
+/// assert!(start.elapsed() >= Duration::from_millis(10));
+/// # }
+/// ```
+pub fn sleep(duration: Duration) -> Sleep {
+    sleep_until(after(Instant::now(), duration))
+}
+
+/// Waits until the deadline; one in the past is over at once.
+///
+/// # Panics
+///
+/// As [`sleep`].
+///
+/// # Cancellation
+///
+/// As [`sleep`].
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep {
+        deadline,
+        armed: None,
+    }
+}
+
+/// The future of [`sleep`] and [`sleep_until`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct Sleep {
+    deadline: Instant,
+    /// Armed at the first poll that finds time left: a timeout around something
+    /// that is ready at once costs nothing.
+    armed: Option<Armed>,
+}
+
+struct Armed {
+    runtime: Arc<Shared>,
+    key: Key,
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        drop(self.runtime.driver.timers.disarm(&self.key));
+    }
+}
+
+impl Sleep {
+    /// When it is over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether the deadline has passed.
+    pub fn is_elapsed(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Sets another deadline, earlier or later, also after it was over.
+    ///
+    /// The future must be polled once more for the new deadline to count.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::time::{Duration, Instant, sleep};
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let mut pause = std::pin::pin!(sleep(Duration::from_secs(3600)));
+    /// pause.as_mut().reset(Instant::now() + Duration::from_millis(1));
+    /// pause.await;
+    /// # }
+    /// ```
+    pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
+        self.deadline = deadline;
+        self.armed = None;
+    }
+
+    /// Like `poll`, but takes no notice of the task's budget.
+    #[track_caller]
+    fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
+        if let Some(Armed { runtime, key }) = &self.armed {
+            if runtime.driver.timers.rewake(key, context.waker()) {
+                return Poll::Pending;
+            }
+            self.armed = None;
+        }
+        if self.is_elapsed() {
+            return Poll::Ready(());
+        }
+        self.armed = Some(self.arm(context));
+        Poll::Pending
+    }
+
+    #[track_caller]
+    fn arm(&self, context: &Context<'_>) -> Armed {
+        let runtime = context::runtime("a timer");
+        let waker = context.waker().clone();
+        let worker = context::worker_of(&runtime);
+        let shard = worker.unwrap_or_else(|| fastrand::usize(..));
+        let (key, too_late) = runtime.driver.timers.arm(shard, self.deadline, waker);
+        let armed = Armed { runtime, key };
+        // Looked at after arming: a runtime that ends later wakes the timer.
+        assert!(
+            !armed.runtime.is_shutdown(),
+            "a timer was awaited on an arc runtime that has ended"
+        );
+        if too_late {
+            armed.runtime.driver.notify();
+        }
+        if worker.is_none() {
+            armed.runtime.watch();
+        }
+        armed
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let permit = ready!(coop::poll_proceed(context));
+        ready!(self.poll_elapsed(context));
+        permit.made_progress();
+        Poll::Ready(())
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Sleep")
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Awaits a future, but not for longer than `duration`.
+///
+/// The future is polled first, so one that is ready wins over a timeout of
+/// zero. A duration that is too long for the clock is 30 years.
+///
+/// # Errors
+///
+/// [`Elapsed`] when the time is over first; the future has been dropped then.
+///
+/// # Panics
+///
+/// When it has to wait outside a runtime.
+///
+/// # Cancellation
+///
+/// Dropping it drops the future: it is as cancel safe as the future is.
+///
+/// # Examples
+///
+/// ```
+/// use arc::time::{Duration, timeout};
+/// # #[arc::main]
+/// # async fn main() {
+/// assert_eq!(timeout(Duration::from_secs(1), async { 7 }).await, Ok(7));
+/// let never = std::future::pending::<()>();
+/// assert!(timeout(Duration::from_millis(1), never).await.is_err());
+/// # }
+/// ```
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout {
+        future: future.into_future(),
+        sleep: sleep(duration),
+    }
+}
+
+/// Awaits a future, but not beyond the deadline. See [`timeout`].
+///
+/// # Errors
+///
+/// [`Elapsed`] when the deadline comes first.
+///
+/// # Panics
+///
+/// When it has to wait outside a runtime.
+///
+/// # Cancellation
+///
+/// As [`timeout`].
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout {
+        future: future.into_future(),
+        sleep: sleep_until(deadline),
+    }
+}
+
+pin_project! {
+    /// The future of [`timeout`] and [`timeout_at`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Timeout<F> {
+        #[pin]
+        future: F,
+        sleep: Sleep,
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.future.poll(context) {
+            return Poll::Ready(Ok(output));
+        }
+        // The future may have used up the budget; the time is over all the same.
+        this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
+    }
+}
+
+/// The time of a [`timeout`] was over before its future was ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the deadline has passed")
+    }
+}
+
+impl std::error::Error for Elapsed {}
+
+impl From<Elapsed> for std::io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(std::io::ErrorKind::TimedOut, elapsed)
+    }
+}
+
+/// Ticks every `period`, the first time at once.
+///
+/// # Panics
+///
+/// When the period is zero.
+///
+/// # Examples
+///
+/// ```
+/// use arc::time::{Duration, interval};
+/// # #[arc::main]
+/// # async fn main() {
+/// let mut interval = interval(Duration::from_millis(1));
+/// let first = interval.tick().await;
+/// let second = interval.tick().await;
+/// assert_eq!(second - first, Duration::from_millis(1));
+/// # }
+/// ```
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    interval_at(Instant::now(), period)
+}
+
+/// Ticks every `period`, the first time at `start`. See [`interval`].
+///
+/// # Panics
+///
+/// When the period is zero.
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(
+        !period.is_zero(),
+        "the period of an interval must not be zero"
+    );
+    Interval {
+        sleep: sleep_until(start),
+        period,
+        behavior: MissedTickBehavior::default(),
+    }
+}
+
+/// The stream of ticks of [`interval`].
+#[derive(Debug)]
+pub struct Interval {
+    sleep: Sleep,
+    period: Duration,
+    behavior: MissedTickBehavior,
+}
+
+/// A tick that is later than this was missed.
+const TICK_LATE: Duration = Duration::from_millis(5);
+
+impl Interval {
+    /// Waits for the next tick, and gives the instant it was due.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime, if it has to wait.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no tick is lost.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|context| self.poll_tick(context)).await
+    }
+
+    /// What [`tick`](Self::tick) does, for futures written by hand.
+    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
+        ready!(Pin::new(&mut self.sleep).poll(context));
+        let due = self.sleep.deadline;
+        let now = Instant::now();
+        let next = if now.saturating_duration_since(due) > TICK_LATE {
+            self.behavior.next(due, now, self.period)
+        } else {
+            after(due, self.period)
+        };
+        Pin::new(&mut self.sleep).reset(next);
+        Poll::Ready(due)
+    }
+
+    /// The next tick comes one period from now.
+    pub fn reset(&mut self) {
+        let next = after(Instant::now(), self.period);
+        Pin::new(&mut self.sleep).reset(next);
+    }
+
+    /// What becomes of ticks that were missed.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.behavior
+    }
+
+    /// Says what becomes of ticks that were missed.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.behavior = behavior;
+    }
+
+    /// The time between two ticks.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}
+
+/// What an [`Interval`] does when a tick was awaited more than 5 ms too late.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MissedTickBehavior {
+    /// Catches up: the ticks that were missed come at once.
+    #[default]
+    Burst,
+    /// The next tick comes one period after the late one.
+    Delay,
+    /// The ticks that were missed are left out; those that come stay multiples
+    /// of the period.
+    Skip,
+}
+
+impl MissedTickBehavior {
+    fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
+        match self {
+            Self::Burst => after(due, period),
+            Self::Delay => after(now, period),
+            Self::Skip => {
+                let over = (now - due).as_nanos() % period.as_nanos();
+                // Less than a period, and 2^64 ns are 584 years.
+                let over = Duration::from_nanos(u64::try_from(over).unwrap_or(0));
+                after(now, period - over)
+            }
+        }
+    }
+}

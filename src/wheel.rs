@@ -1,0 +1,288 @@
+//! A hashed hierarchical timer wheel: what is due when, as a pure data structure.
+//!
+//! It knows no clock, no thread and no waker. Times are nanoseconds since an epoch
+//! of the caller's choice; values go in with a deadline, and come out once the
+//! caller says that the deadline has passed. The idea is from Varghese and Lauck,
+//! "Hashed and Hierarchical Timing Wheels" (1987).
+//!
+//! A time is read as a number of nine digits. The lowest has 16 bits and does not
+//! matter for finding a slot; each of the others has 6 bits, and is the hand of one
+//! level. Below, how wide a slot of each level is:
+//!
+//! ```text
+//!  bit 63                                                          16 15      0
+//!    ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┬────────┐
+//!    │level 7│level 6│level 5│level 4│level 3│level 2│level 1│level 0│ inside │
+//!    │9 years│52 days│  20 h │ 18 min│  17 s │ 268 ms│  4 ms │  65 us│ a slot │
+//!    └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┴────────┘
+//!
+//!             slot 0                                                   slot 63
+//!    level 0  .....................@..##.......#................#.............
+//!    level 1  ......................................|#.......#................
+//!    level 2  ..|#.....##...................#.................................
+//!             | where elapsed is   # occupied   @ both, on level 0 only
+//! ```
+//!
+//! A value lives on the level of the highest digit in which its deadline differs
+//! from `elapsed`, the last time told, in the slot that this digit names. When time
+//! reaches the slot, that digit differs no more, and the values in it that are not
+//! due yet cascade to lower levels: at most once per level in a value's life. Eight
+//! levels cover all 64 bits, so no hand ever wraps around and nothing overflows.
+//!
+//! Invariants, between any two calls:
+//! - On the levels above 0, only slots after `elapsed`'s digit are occupied; on
+//!   level 0, also the slot of `elapsed` itself. It holds the deadlines in the rest
+//!   of that slot's time, and those that had passed before they were inserted.
+//! - So whatever is on a level comes before all that is on the levels above it, and
+//!   the first occupied slot of the lowest occupied level holds the next to expire.
+//! - A level's bit in `occupied` is set exactly if the slot's list is not empty.
+//! - A slot's `least` is no later than any deadline in the slot. It is exact until
+//!   the value it came from is removed, and again when the slot is next swept.
+//! - After `expire(now)` every deadline and every `least` is later than `now`.
+
+use slab::Slab;
+
+/// A slot of level 0 is 2^16 ns, about 65 us, wide. It bounds how many values share
+/// a list near their deadline, not how exact they expire.
+const SLOT_WIDTH_BITS: u32 = 16;
+/// 64 slots to a level, so that one word tells which of them are occupied.
+const LEVEL_BITS: u32 = 6;
+const SLOTS_PER_LEVEL: usize = 1 << LEVEL_BITS;
+const LEVELS: usize = ((u64::BITS - SLOT_WIDTH_BITS) / LEVEL_BITS) as usize;
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// Values, each with the time at which it is to be handed back.
+pub(crate) struct Wheel<T> {
+    /// Nanoseconds: the greatest `now` that `expire` was told.
+    elapsed: u64,
+    /// Per level, one bit for each slot that is not empty.
+    occupied: [u64; LEVELS],
+    /// Level after level. Boxed, as a wheel of 8 KiB is unpleasant to move.
+    slots: Box<[Slot; LEVELS * SLOTS_PER_LEVEL]>,
+    entries: Slab<Entry<T>>,
+    /// The sequence number of the next entry.
+    sequence: u64,
+    /// Scratch of `expire`: deadline, sequence and index, which sort in this order.
+    due: Vec<(u64, u64, u32)>,
+    /// How many entries `expire` has looked at, for tests of what it costs.
+    #[cfg(test)]
+    visited: usize,
+}
+
+/// Names a value in a [`Wheel`]. The key of a value that is gone stays invalid: the
+/// index is used again, the sequence number never is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    index: u32,
+    sequence: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The first entry of the slot's list.
+    head: u32,
+    /// Nanoseconds: a lower bound of the deadlines.
+    least: u64,
+}
+
+const EMPTY: Slot = Slot {
+    head: NONE,
+    least: u64::MAX,
+};
+
+struct Entry<T> {
+    deadline: u64,
+    sequence: u64,
+    previous: u32,
+    next: u32,
+    /// Index into `Wheel::slots`.
+    slot: u32,
+    value: T,
+}
+
+impl<T> Wheel<T> {
+    pub(crate) fn new() -> Self {
+        Wheel {
+            elapsed: 0,
+            occupied: [0; LEVELS],
+            slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
+            entries: Slab::new(),
+            sequence: 0,
+            due: Vec::new(),
+            #[cfg(test)]
+            visited: 0,
+        }
+    }
+
+    /// How many values have neither expired nor been removed.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Adds a value that expires at `deadline` nanoseconds, in constant time. If that
+    /// has passed already, it expires at the next call of [`expire`](Self::expire).
+    ///
+    /// # Panics
+    ///
+    /// With 2^32 - 1 values in the wheel.
+    pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
+        let vacant = self.entries.vacant_key();
+        assert!(vacant < NONE as usize, "too many timers");
+        let key = Key {
+            index: vacant as u32,
+            sequence: self.sequence,
+        };
+        self.sequence += 1;
+        self.entries.insert(Entry {
+            deadline,
+            sequence: key.sequence,
+            previous: NONE,
+            next: NONE,
+            slot: 0,
+            value,
+        });
+        self.link(key.index);
+        key
+    }
+
+    /// The value, unless it has expired or was removed.
+    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        let entry = self.entries.get_mut(key.index as usize)?;
+        (entry.sequence == key.sequence).then_some(&mut entry.value)
+    }
+
+    /// Takes the value out in constant time, unless it has expired or was removed.
+    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
+        self.get_mut(key)?;
+        self.unlink(key.index);
+        Some(self.entries.remove(key.index as usize).value)
+    }
+
+    /// When to call [`expire`](Self::expire) next, in nanoseconds; `None` if the wheel
+    /// is empty.
+    ///
+    /// Never later than the earliest deadline. Exactly that, unless a value that
+    /// shared its slot was removed: then it may be the removed one's deadline. After
+    /// `expire(now)` it is later than `now`, so a loop of the two never spins.
+    pub(crate) fn next_expiry(&self) -> Option<u64> {
+        let level = self.occupied.iter().position(|&slots| slots != 0)?;
+        let slot = self.occupied[level].trailing_zeros() as usize;
+        Some(self.slots[level * SLOTS_PER_LEVEL + slot].least)
+    }
+
+    /// Moves every value whose deadline is at or before `now` nanoseconds to the end of
+    /// `expired`, and no other: in the order of their deadlines, and where these are
+    /// equal, in the order in which they were inserted.
+    ///
+    /// Time does not go back: a `now` below that of an earlier call is taken for the
+    /// greatest so far.
+    ///
+    /// The cost depends on what is due and what cascades, not on how much time went by.
+    /// Only values that share the 65 us of a slot on level 0 are looked at more often
+    /// than once per level: whenever the first of those left is due.
+    pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
+        let now = now.max(self.elapsed);
+        let top = highest_differing_level(self.elapsed, now);
+        self.elapsed = now;
+        for level in 0..=top {
+            // The hand of `top` moved on, so those below it went all the way round.
+            let last = if level < top {
+                SLOTS_PER_LEVEL - 1
+            } else {
+                digit(now, level)
+            };
+            let mut reached = self.occupied[level] & (u64::MAX >> (SLOTS_PER_LEVEL - 1 - last));
+            while reached != 0 {
+                self.sweep(level, reached.trailing_zeros() as usize);
+                reached &= reached - 1;
+            }
+        }
+        self.due.sort_unstable();
+        for (_, _, index) in self.due.drain(..) {
+            expired.push(self.entries.remove(index as usize).value);
+        }
+    }
+
+    /// Empties a slot that time has reached: what is due goes to `due`, the rest to
+    /// where it belongs now. That is never a slot which `expire` has yet to sweep: only
+    /// the last one that it sweeps, the one `now` is in, can hold anything not due.
+    fn sweep(&mut self, level: usize, slot: usize) {
+        let position = level * SLOTS_PER_LEVEL + slot;
+        let Slot { head, least } = self.slots[position];
+        // Level 0 has nowhere to cascade to: its current slot waits for its least.
+        if level == 0 && least > self.elapsed {
+            return;
+        }
+        self.slots[position] = EMPTY;
+        self.occupied[level] &= !(1 << slot);
+        let mut index = head;
+        while index != NONE {
+            #[cfg(test)]
+            {
+                self.visited += 1;
+            }
+            let entry = &self.entries[index as usize];
+            let next = entry.next;
+            if entry.deadline <= self.elapsed {
+                self.due.push((entry.deadline, entry.sequence, index));
+            } else {
+                self.link(index);
+            }
+            index = next;
+        }
+    }
+
+    /// Puts an entry that is in no list at the head of the one its deadline belongs to.
+    fn link(&mut self, index: u32) {
+        let entry = &mut self.entries[index as usize];
+        // What has passed goes where the next `expire` looks first.
+        let time = entry.deadline.max(self.elapsed);
+        let level = highest_differing_level(self.elapsed, time);
+        let position = level * SLOTS_PER_LEVEL + digit(time, level);
+        let slot = &mut self.slots[position];
+        slot.least = slot.least.min(entry.deadline);
+        self.occupied[level] |= 1 << digit(time, level);
+        entry.slot = position as u32;
+        entry.previous = NONE;
+        entry.next = slot.head;
+        let next = std::mem::replace(&mut slot.head, index);
+        if next != NONE {
+            self.entries[next as usize].previous = index;
+        }
+    }
+
+    /// Takes an entry out of the list it is in.
+    fn unlink(&mut self, index: u32) {
+        let entry = &self.entries[index as usize];
+        let (previous, next, position) = (entry.previous, entry.next, entry.slot as usize);
+        if next != NONE {
+            self.entries[next as usize].previous = previous;
+        }
+        if previous != NONE {
+            self.entries[previous as usize].next = next;
+        } else if next != NONE {
+            self.slots[position].head = next;
+        } else {
+            self.slots[position] = EMPTY;
+            self.occupied[position / SLOTS_PER_LEVEL] &= !(1 << (position % SLOTS_PER_LEVEL));
+        }
+    }
+}
+
+/// The level whose hand is the first to differ, from the highest down; 0 if none does.
+fn highest_differing_level(left: u64, right: u64) -> usize {
+    let slots_apart = (left ^ right) >> SLOT_WIDTH_BITS;
+    ((slots_apart | 1).ilog2() / LEVEL_BITS) as usize
+}
+
+/// Where the hand of `level` points to at `time`.
+fn digit(time: u64, level: usize) -> usize {
+    let shift = SLOT_WIDTH_BITS + LEVEL_BITS * level as u32;
+    (time >> shift) as usize % SLOTS_PER_LEVEL
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/wheel.rs"]
+mod tests;

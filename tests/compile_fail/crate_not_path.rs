@@ -1,0 +1,5 @@
+#[arc::main(crate = "my-crate")]
+async fn main() {}
+
+#[arc::main(crate = "")]
+async fn helper() {}

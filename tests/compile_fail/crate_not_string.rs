@@ -1,0 +1,2 @@
+#[arc::main(crate = ::arc)]
+async fn main() {}

@@ -1,0 +1,4 @@
+#[arc::main]
+fn main() {
+    std::future::ready(()).await;
+}

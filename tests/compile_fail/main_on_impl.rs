@@ -1,0 +1,6 @@
+struct Server;
+
+#[arc::main]
+impl Server {}
+
+fn main() {}

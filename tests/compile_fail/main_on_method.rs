@@ -1,0 +1,10 @@
+struct Server;
+
+impl Server {
+    #[arc::main]
+    async fn run(&self) {}
+}
+
+fn main() {
+    let _ = Server.run();
+}

@@ -1,0 +1,4 @@
+#[arc::main]
+pub struct Server;
+
+fn main() {}

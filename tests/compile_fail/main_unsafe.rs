@@ -1,0 +1,2 @@
+#[arc::main]
+async unsafe fn main() {}

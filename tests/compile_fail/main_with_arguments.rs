@@ -1,0 +1,4 @@
+#[arc::main]
+async fn main(arguments: Vec<String>) {
+    drop(arguments);
+}

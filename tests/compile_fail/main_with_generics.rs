@@ -1,0 +1,4 @@
+#[arc::main]
+async fn main<T: Default>() {
+    drop(T::default());
+}

@@ -1,0 +1,2 @@
+#[arc::main(flavor = "current_thread")]
+async fn main() {}

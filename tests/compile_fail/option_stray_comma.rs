@@ -1,0 +1,2 @@
+#[arc::main(workers = 1,, crate = "::arc")]
+async fn main() {}

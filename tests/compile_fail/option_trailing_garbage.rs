@@ -1,0 +1,5 @@
+#[arc::main(workers = 4 5)]
+async fn main() {}
+
+#[arc::main(workers = 4 crate = "::arc")]
+async fn helper() {}

@@ -1,0 +1,5 @@
+#[arc::main(workers 4)]
+async fn main() {}
+
+#[arc::main(workers(4))]
+async fn helper() {}

@@ -1,0 +1,4 @@
+#[arc::test]
+fn works() {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[arc::test]
+const WORKS: fn() = || ();
+
+fn main() {}

@@ -1,0 +1,5 @@
+#[arc::main(workers = 65_536)]
+async fn main() {}
+
+#[arc::main(worker_threads = 99999999999999999999)]
+async fn helper() {}

@@ -1,0 +1,2 @@
+#[arc::main(workers = -1)]
+async fn main() {}

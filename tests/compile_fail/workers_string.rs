@@ -1,0 +1,2 @@
+#[arc::main(workers = "two")]
+async fn main() {}

@@ -1,0 +1,2 @@
+#[arc::main(workers = 0)]
+async fn main() {}

@@ -1,0 +1,181 @@
+//! `#[arc::main]` and `#[arc::test]`, used as they should be. How they answer wrong
+//! use is in `compile_fail.rs`.
+
+#![deny(warnings, clippy::all, clippy::pedantic)]
+
+use std::future::ready;
+
+/// A user's crate that has the runtime under another name.
+mod reexport {
+    pub mod deep {
+        pub use ::arc as runtime_crate;
+    }
+}
+
+#[arc::test]
+async fn plain() {
+    assert_eq!(ready(42).await, 42);
+}
+
+#[arc::test]
+async fn without_await() {}
+
+#[arc::test()]
+async fn with_empty_options() {
+    ready(()).await;
+}
+
+#[arc::test]
+async fn result_with_question_mark() -> Result<(), std::num::ParseIntError> {
+    let number: u32 = ready("42").await.parse()?;
+    assert_eq!(number, 42);
+    Ok(())
+}
+
+#[arc::test]
+async fn result_boxed() -> Result<(), Box<dyn std::error::Error>> {
+    let number: u32 = "42".parse()?;
+    if ready(number).await == 42 {
+        return Ok(());
+    }
+    Err("not 42".into())
+}
+
+#[arc::test]
+#[should_panic(expected = "as it should")]
+async fn panics() {
+    ready(()).await;
+    panic!("as it should");
+}
+
+#[arc::test]
+#[ignore = "shows that the attribute is kept"]
+async fn ignored() {
+    ready(()).await;
+    panic!("this test is not to be run");
+}
+
+#[arc::test(workers = 1)]
+async fn one_worker() {
+    ready(()).await;
+}
+
+#[arc::test(workers = 4)]
+async fn four_workers() {
+    ready(()).await;
+}
+
+#[arc::test(worker_threads = 1_0)]
+async fn as_tokio_spells_it() {
+    ready(()).await;
+}
+
+#[arc::test(crate = "crate::reexport::deep::runtime_crate", workers = 1)]
+async fn through_a_reexport() {
+    ready(()).await;
+}
+
+#[arc::test(crate = "::arc")]
+async fn through_an_absolute_path() {
+    ready(()).await;
+}
+
+#[arc::test]
+async fn local_items_and_the_path_of_the_module() {
+    use self::reexport::deep;
+    const ANSWER: u32 = 42;
+    fn answer() -> u32 {
+        ANSWER
+    }
+    #[allow(unused_imports)]
+    use deep::runtime_crate;
+    assert_eq!(ready(answer()).await, 42);
+}
+
+mod returns_a_result {
+    use std::future::ready;
+
+    /// The doc comment, the visibility and the attributes are kept.
+    #[arc::main]
+    #[must_use]
+    pub(super) async fn main() -> Option<u32> {
+        let text = ready(Some("42")).await?;
+        text.parse().ok()
+    }
+}
+
+mod returns_an_exit_code {
+    use std::future::ready;
+    use std::process::ExitCode;
+
+    #[arc::main(workers = 2)]
+    pub async fn main() -> ExitCode {
+        ready(ExitCode::from(3)).await
+    }
+}
+
+mod returns_a_value {
+    #[arc::main]
+    pub async fn main() -> impl Iterator<Item = u8> + Clone {
+        [1, 2, 3].into_iter()
+    }
+}
+
+mod returns_never {
+    #[arc::main]
+    pub async fn main() -> ! {
+        panic!("there is no way out but this");
+    }
+}
+
+mod returns_early {
+    #[arc::main]
+    pub async fn main() {
+        if std::future::ready(true).await {
+            return;
+        }
+        unreachable!("main went on after its return");
+    }
+}
+
+#[test]
+fn main_returns_what_the_body_returns() {
+    assert_eq!(returns_a_result::main(), Some(42));
+    assert_eq!(
+        returns_an_exit_code::main(),
+        std::process::ExitCode::from(3)
+    );
+    assert_eq!(returns_a_value::main().collect::<Vec<_>>(), [1, 2, 3]);
+    returns_early::main();
+}
+
+#[test]
+#[should_panic(expected = "no way out but this")]
+fn main_that_never_returns_can_panic() {
+    returns_never::main();
+}
+
+/// Options and items that come through another macro carry invisible parentheses.
+macro_rules! through_a_macro {
+    ($visibility:vis, $name:ident, $workers:literal, $returns:ty, $body:block) => {
+        #[arc::main(workers = $workers)]
+        $visibility async fn $name() -> $returns $body
+    };
+    ($item:item) => {
+        #[arc::main(workers = 1)]
+        $item
+    };
+}
+
+through_a_macro!(pub, pieces, 2, u32, { ready(42).await });
+through_a_macro!(, private_pieces, 2, u32, { ready(42).await });
+through_a_macro!(
+    async fn whole() -> u32 {
+        ready(42).await
+    }
+);
+
+#[test]
+fn macro_rules_can_use_the_macros() {
+    assert_eq!((pieces(), private_pieces(), whole()), (42, 42, 42));
+}
