@@ -1,44 +1,49 @@
 //! Find the current runtime, and the current worker, from a thread.
 
-use crate::scheduler::Shared;
-use crate::worker::Worker;
+use crate::scheduler::{Here, Shared};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a thread is for the runtimes.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Current {
     /// Where `spawn` spawns to, and what sockets and timers register with.
     runtime: Option<Arc<Shared>>,
     /// The worker that this thread runs.
-    worker: Option<Rc<Worker>>,
+    worker: Option<Rc<Here>>,
     /// Inside a poll: to block here would block a worker.
     asynchronous: bool,
 }
 
-thread_local! {
-    static CURRENT: RefCell<Current> = const {
-        RefCell::new(Current { runtime: None, worker: None, asynchronous: false })
-    };
-}
+const NOTHING: Current = Current {
+    runtime: None,
+    worker: None,
+    asynchronous: false,
+};
 
-fn with<R>(function: impl FnOnce(Option<&Current>) -> R) -> R {
+thread_local!(static CURRENT: RefCell<Current> = const { RefCell::new(NOTHING) });
+
+/// The thread's own storage may be gone already, when this is called by the
+/// destructor of another thread-local: then there is nothing current.
+fn with<R>(function: impl FnOnce(&Current) -> R) -> R {
     let mut function = Some(function);
-    let mut call = |current: Option<&Current>| function.take().map(|function| function(current));
-    // The thread's own storage may be gone already, when this is called by the
-    // destructor of another thread-local.
-    let result = CURRENT.try_with(|current| call(Some(&current.borrow())));
-    let result = result.unwrap_or_else(|_| call(None));
+    let mut call = |current: &Current| function.take().map(|function| function(current));
+    let result = CURRENT.try_with(|current| call(&current.borrow()));
+    let result = result.unwrap_or_else(|_| call(&NOTHING));
     result.unwrap_or_else(|| unreachable!("`call` is called once"))
 }
 
 pub(crate) fn with_runtime<R>(function: impl FnOnce(Option<&Arc<Shared>>) -> R) -> R {
-    with(|current| function(current.and_then(|current| current.runtime.as_ref())))
+    with(|current| function(current.runtime.as_ref()))
 }
 
-pub(crate) fn with_worker<R>(function: impl FnOnce(Option<&Worker>) -> R) -> R {
-    with(|current| function(current.and_then(|current| current.worker.as_deref())))
+pub(crate) fn with_worker<R>(function: impl FnOnce(Option<&Here>) -> R) -> R {
+    with(|current| function(current.worker.as_deref()))
+}
+
+pub(crate) fn is_asynchronous() -> bool {
+    with(|current| current.asynchronous)
 }
 
 /// The worker that this thread runs, if it is one of this runtime's.
@@ -46,7 +51,7 @@ pub(crate) fn worker_of(runtime: &Arc<Shared>) -> Option<usize> {
     with_worker(|worker| {
         worker
             .filter(|worker| worker.serves(runtime))
-            .map(Worker::index)
+            .map(|worker| worker.index)
     })
 }
 
@@ -62,61 +67,44 @@ pub(crate) fn runtime(what: &str) -> Arc<Shared> {
     })
 }
 
-pub(crate) fn is_asynchronous() -> bool {
-    with(|current| current.is_some_and(|current| current.asynchronous))
-}
-
 /// Restores what the thread was before.
-pub(crate) struct Guard {
-    previous: Option<Current>,
-}
+pub(crate) struct Guard(Option<Current>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let previous = self.previous.take();
+        let previous = self.0.take().unwrap_or(NOTHING);
         // Dropped outside the borrow: the last handle of a runtime may go.
-        let current = CURRENT.try_with(|current| {
-            std::mem::replace(&mut *current.borrow_mut(), previous.unwrap_or_default())
-        });
-        drop(current);
+        drop(CURRENT.try_with(|current| current.replace(previous)));
     }
 }
 
-/// Makes `runtime` the current one, as it is for a thread that is no worker.
+/// Makes `runtime` the current one of a thread that is no worker. (Whoever does
+/// so inside a task is still inside a task.)
 pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
-    change(|current| {
-        // Whoever enters another runtime inside a task is still inside a task.
-        current.runtime = Some(runtime);
+    let previous = with(Current::clone);
+    change(Current {
+        runtime: Some(runtime),
+        ..previous
     })
 }
 
 /// This thread runs `worker`, or, with none, only a `block_on`.
-pub(crate) fn enter_worker(runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    change(|current| {
-        *current = Current {
-            runtime: Some(runtime),
-            worker,
-            asynchronous: true,
-        }
+pub(crate) fn enter_worker(runtime: Arc<Shared>, worker: Option<Rc<Here>>) -> Guard {
+    change(Current {
+        runtime: Some(runtime),
+        worker,
+        asynchronous: true,
     })
 }
 
-/// This thread runs blocking jobs.
+/// This thread runs a blocking job.
 pub(crate) fn enter_blocking(runtime: Arc<Shared>) -> Guard {
-    change(|current| {
-        *current = Current {
-            runtime: Some(runtime),
-            worker: None,
-            asynchronous: false,
-        };
+    change(Current {
+        runtime: Some(runtime),
+        ..NOTHING
     })
 }
 
-fn change(change: impl FnOnce(&mut Current)) -> Guard {
-    CURRENT.with(|current| {
-        let mut current = current.borrow_mut();
-        let previous = Some(current.clone());
-        change(&mut current);
-        Guard { previous }
-    })
+fn change(current: Current) -> Guard {
+    Guard(Some(CURRENT.replace(current)))
 }

@@ -6,11 +6,10 @@
 //! the task at once, which sends it to the end of the queue. (The idea is
 //! tokio's, as are the names.)
 
-use pin_project_lite::pin_project;
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, ready};
 
 /// Operations per poll.
 const BUDGET: u32 = 128;
@@ -76,7 +75,7 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
 /// # }
 /// ```
 pub async fn consume_budget() {
-    std::future::poll_fn(|context| poll_proceed(context).map(Permit::made_progress)).await;
+    poll_fn(|context| poll_proceed(context).map(Permit::made_progress)).await;
 }
 
 /// Makes a foreign future take part in the budget: each time it is ready counts
@@ -99,24 +98,13 @@ pub async fn consume_budget() {
 /// assert_eq!(arc::task::cooperative(receiver.recv()).await, Ok(1));
 /// # }
 /// ```
-pub fn cooperative<F: Future>(future: F) -> impl Future<Output = F::Output> {
-    Cooperative { future }
-}
-
-pin_project! {
-    struct Cooperative<F> {
-        #[pin]
-        future: F,
-    }
-}
-
-impl<F: Future> Future for Cooperative<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let permit = std::task::ready!(poll_proceed(context));
-        let output = std::task::ready!(self.project().future.poll(context));
+pub async fn cooperative<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let permit = ready!(poll_proceed(context));
+        let output = ready!(future.as_mut().poll(context));
         permit.made_progress();
         Poll::Ready(output)
-    }
+    })
+    .await
 }

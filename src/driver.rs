@@ -112,7 +112,9 @@ impl Seat<'_> {
         self.driver.holder.store(worker, Ordering::SeqCst);
         let limit = if woken() { Some(Duration::ZERO) } else { None };
         self.turn(limit, turn);
-        self.driver.holder.store(NOBODY, Ordering::Relaxed);
+        // SeqCst: whoever still read `worker` here cleared its bit before, and a
+        // guest that this thread unparks after it sees it cleared.
+        self.driver.holder.store(NOBODY, Ordering::SeqCst);
     }
 
     fn turn(&self, limit: Option<Duration>, turn: &mut Turn) {

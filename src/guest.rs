@@ -3,11 +3,11 @@
 //! A thread that enters `block_on` borrows a sleeping worker from that worker's
 //! own thread: an accept loop in `main` then costs no hop between threads, and
 //! a runtime with one worker is a single-threaded one. When no worker sleeps,
-//! the thread only polls its own future, and asks again later.
+//! the thread only polls its own future, and asks again whenever it was woken.
 
 use crate::context;
 use crate::coop;
-use crate::scheduler::Shared;
+use crate::scheduler::{Here, Shared};
 use crate::sync::lock;
 use crate::task::FUTURE_MAX_BYTES;
 use crate::worker::Worker;
@@ -31,26 +31,22 @@ struct Main {
 const NONE: usize = usize::MAX;
 
 impl Main {
-    // All SeqCst, so that either the thread sees `woken` before it sleeps, or
-    // the waker sees the worker asleep (or that there is none).
-    fn is_woken(&self) -> bool {
-        self.woken.load(Ordering::SeqCst)
+    /// Whether there is a reason to leave the worker's loop.
+    fn is_called(&self) -> bool {
+        // SeqCst, here and below: either the thread sees `woken` before it
+        // sleeps, or the waker sees the worker asleep (or that there is none).
+        self.woken.load(Ordering::SeqCst) || self.shared.is_shutdown()
     }
 }
 
 impl Wake for Main {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        // SeqCst: see `is_woken`.
-        if self.woken.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        match self.worker.load(Ordering::SeqCst) {
-            NONE => self.thread.unpark(),
-            worker => drop(self.shared.wake(worker)),
+        // SeqCst: see `is_called`.
+        if !self.woken.swap(true, Ordering::SeqCst) {
+            match self.worker.load(Ordering::SeqCst) {
+                NONE => self.thread.unpark(),
+                worker => drop(self.shared.wake(worker)),
+            }
         }
     }
 }
@@ -80,35 +76,31 @@ fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
     let _context = context::enter_worker(shared.clone(), None);
-    let mut guest = Guest::claim(shared, &main);
+    let mut guest = None;
     loop {
-        // SeqCst: see `is_woken`.
+        if shared.is_shutdown() {
+            guest = None;
+        } else if guest.is_none() {
+            guest = Guest::borrow_worker(&main);
+        }
+        // SeqCst: see `is_called`.
         if main.woken.swap(false, Ordering::SeqCst) {
-            if let Some(guest) = &guest {
-                guest.worker.count_poll();
-            }
             let poll = coop::budget(|| future.as_mut().poll(&mut context));
             if let Poll::Ready(output) = poll {
                 return output;
             }
         }
-        if shared.is_shutdown() {
-            guest = None;
-        } else if guest.is_none() {
-            guest = Guest::claim(shared, &main);
-        }
         match &guest {
             // At least one task between two polls of the main future.
-            Some(guest) => loop {
-                guest
-                    .worker
-                    .step(&|| main.is_woken() || shared.is_shutdown());
-                if main.is_woken() || shared.is_shutdown() {
+            Some(Guest { worker, .. }) => loop {
+                worker.step(&|| main.is_called());
+                if main.is_called() {
+                    worker.count_poll();
                     break;
                 }
             },
-            None if main.is_woken() => {}
-            None => shared.wait_for_worker(),
+            None if main.woken.load(Ordering::SeqCst) => {}
+            None => thread::park(),
         }
     }
 }
@@ -116,31 +108,36 @@ fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
 /// A worker that was borrowed from its own thread.
 struct Guest<'a> {
     main: &'a Main,
-    worker: Rc<Worker>,
+    index: usize,
+    worker: Worker,
     resident: Option<Thread>,
     context: Option<context::Guard>,
 }
 
 impl<'a> Guest<'a> {
     /// Borrows a sleeping worker, the one in the seat only when no other sleeps.
-    fn claim(shared: &Arc<Shared>, main: &'a Main) -> Option<Self> {
+    fn borrow_worker(main: &'a Main) -> Option<Self> {
+        let shared = &main.shared;
         let holder = shared.driver.holder();
         let parked = shared
             .idle
             .sleeping()
             .filter(|&worker| Some(worker) != holder);
         let index = parked.chain(holder).find(|&worker| shared.lend(worker))?;
-        let resident = shared.remotes[index].set_thread(Some(main.thread.clone()));
+        let resident = lock(&shared.remotes[index].thread).replace(main.thread.clone());
         // Its thread must leave the seat for this one.
         if shared.driver.holder() == Some(index) {
             shared.driver.notify();
         }
         main.worker.store(index, Ordering::SeqCst);
-        let worker = Rc::new(Worker::new(shared.clone(), index, true));
-        let context = Some(context::enter_worker(shared.clone(), Some(worker.clone())));
         shared.monitor.ring();
+        let here = Rc::new(Here::new(shared.clone(), index));
+        here.active.set(true);
+        let context = Some(context::enter_worker(shared.clone(), Some(here.clone())));
+        let worker = Worker::new(here, true);
         Some(Self {
             main,
+            index,
             worker,
             resident,
             context,
@@ -148,14 +145,27 @@ impl<'a> Guest<'a> {
     }
 }
 
+/// The worker goes to sleep, and back to its own thread.
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
+        // SeqCst: see `is_called`.
         self.main.worker.store(NONE, Ordering::SeqCst);
         self.context = None;
-        let shared = &self.main.shared;
-        let index = self.worker.index();
-        shared.remotes[index].set_thread(self.resident.take());
-        shared.return_worker(index);
+        let (shared, index) = (&self.main.shared, self.index);
+        let remote = &shared.remotes[index];
+        *lock(&remote.thread) = self.resident.take();
+        remote.local.spill(&shared.injector);
+        shared.idle.fall_asleep(index);
+        // SeqCst: before the look at the bit, see `lend`.
+        remote.lent.store(false, Ordering::SeqCst);
+        // It may have been woken, or the runtime ended, while it was still lent.
+        if !shared.idle.is_asleep(index) || shared.is_shutdown() {
+            shared.unpark_thread(index);
+        }
+        if !shared.injector.is_empty() {
+            shared.work_was_injected();
+        }
+        shared.watch();
     }
 }
 
@@ -165,10 +175,7 @@ impl Shared {
         let lent = &self.remotes[worker].lent;
         // SeqCst: `lent` is set before the bit is cleared, so that the worker's
         // own thread, once it sees the bit cleared, sees for whom.
-        if lent
-            .compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst)
-            .is_err()
-        {
+        if lent.swap(true, Ordering::SeqCst) {
             return false;
         }
         let claimed = self.idle.wake(worker);
@@ -178,37 +185,5 @@ impl Shared {
             self.unpark_thread(worker);
         }
         claimed
-    }
-
-    /// The borrowed worker goes to sleep, and back to its own thread.
-    fn return_worker(&self, worker: usize) {
-        let remote = &self.remotes[worker];
-        remote.local.spill(&self.injector);
-        self.idle.fall_asleep(worker);
-        // SeqCst: before the look at the bit, see `lend`.
-        remote.lent.store(false, Ordering::SeqCst);
-        // It may have been woken, or the runtime ended, while it was still lent.
-        if !self.idle.is_asleep(worker) || self.is_shutdown() {
-            self.unpark_thread(worker);
-        }
-        if !self.injector.is_empty() {
-            self.work_was_injected();
-        }
-        self.watch();
-    }
-
-    /// Sleeps until the future of this `block_on` is woken or a worker sleeps.
-    fn wait_for_worker(&self) {
-        lock(&self.guests).push(thread::current());
-        thread::park();
-        lock(&self.guests).retain(|guest| guest.id() != thread::current().id());
-    }
-
-    /// A worker falls asleep: a thread in `block_on` may run it instead.
-    pub(crate) fn invite_guest(&self) {
-        let guest = lock(&self.guests).pop();
-        if let Some(guest) = guest {
-            guest.unpark();
-        }
     }
 }

@@ -29,14 +29,15 @@
 //! worker is awake and comes to it. Waking another one to share the load is a
 //! matter of speed and decided in `worker.rs`.
 
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::OnceLock;
+use std::thread::Thread;
 
-/// The sleeping workers, one bit each.
+/// One bit each.
+pub(crate) const WORKERS_MAX: usize = 64;
+
+/// The sleeping workers.
 pub(crate) struct Idle {
-    words: Box<[Word]>,
-}
-
-struct Word {
     asleep: AtomicU64,
     /// The bits of the workers that exist.
     all: u64,
@@ -45,26 +46,17 @@ struct Word {
 impl Idle {
     /// All workers sleep at first.
     pub(crate) fn new(workers: usize) -> Self {
-        let word = |first: usize| {
-            let count = (workers - first).min(64);
-            let all = u64::MAX >> (64 - count);
-            let asleep = AtomicU64::new(all);
-            Word { asleep, all }
-        };
+        let all = u64::MAX >> (WORKERS_MAX - workers);
         Self {
-            words: (0..workers).step_by(64).map(word).collect(),
+            asleep: AtomicU64::new(all),
+            all,
         }
-    }
-
-    fn bit(&self, worker: usize) -> (&AtomicU64, u64) {
-        (&self.words[worker / 64].asleep, 1 << (worker % 64))
     }
 
     /// S1 and S2: declares that `worker` goes to sleep. It must look for work
     /// once more before it does.
     pub(crate) fn fall_asleep(&self, worker: usize) {
-        let (word, bit) = self.bit(worker);
-        word.fetch_or(bit, Ordering::SeqCst);
+        self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
         // Pairs with the fence in `wake_if_all_asleep`.
         fence(Ordering::SeqCst);
     }
@@ -72,17 +64,16 @@ impl Idle {
     /// Whether nobody has woken `worker` yet. SeqCst: ordered after the
     /// store of the seat's holder, as `wake` is ordered before its load.
     pub(crate) fn is_asleep(&self, worker: usize) -> bool {
-        let (word, bit) = self.bit(worker);
-        word.load(Ordering::SeqCst) & bit != 0
+        self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
     }
 
     /// Clears the worker's bit. True: it was asleep, and the caller now owes
     /// it an unpark (or runs it).
     #[must_use]
     pub(crate) fn wake(&self, worker: usize) -> bool {
-        let (word, bit) = self.bit(worker);
+        let bit = 1 << worker;
         // SeqCst: see `is_asleep`. Acquire: what the worker did before it slept.
-        word.fetch_and(!bit, Ordering::SeqCst) & bit != 0
+        self.asleep.fetch_and(!bit, Ordering::SeqCst) & bit != 0
     }
 
     /// P2 and P3: called after work was made visible to every worker. The
@@ -111,28 +102,41 @@ impl Idle {
     }
 
     /// The workers that slept when this looked.
-    pub(crate) fn sleeping(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, word)| {
-            let mut bits = word.asleep.load(Ordering::Relaxed);
-            std::iter::from_fn(move || {
-                let bit = bits.trailing_zeros() as usize;
-                bits &= bits.wrapping_sub(1);
-                (bit < 64).then_some(index * 64 + bit)
-            })
-        })
+    pub(crate) fn sleeping(&self) -> impl Iterator<Item = usize> + use<> {
+        let asleep = self.asleep.load(Ordering::Relaxed);
+        (0..WORKERS_MAX).filter(move |worker| asleep & (1 << worker) != 0)
     }
 
     /// Whether some worker sleeps; a hint.
     pub(crate) fn any_asleep(&self) -> bool {
-        self.words
-            .iter()
-            .any(|word| word.asleep.load(Ordering::Relaxed) != 0)
+        self.asleep.load(Ordering::Relaxed) != 0
     }
 
     /// Whether every worker sleeps; exact only after a fence.
     pub(crate) fn all_asleep(&self) -> bool {
-        self.words
-            .iter()
-            .all(|word| word.asleep.load(Ordering::Relaxed) == word.all)
+        self.asleep.load(Ordering::Relaxed) == self.all
+    }
+}
+
+/// Where the sleeping monitor is rung.
+#[derive(Default)]
+pub(crate) struct Doorbell {
+    pub(crate) asleep: AtomicBool,
+    pub(crate) thread: OnceLock<Thread>,
+}
+
+impl Doorbell {
+    /// Called by a worker that has woken up, among others.
+    pub(crate) fn ring(&self) {
+        // Pairs with the fence in `Monitor::sleep`: either the monitor sees the
+        // worker awake, or this sees the monitor asleep.
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+            self.unpark();
+        }
+    }
+
+    pub(crate) fn unpark(&self) {
+        self.thread.get().into_iter().for_each(Thread::unpark);
     }
 }

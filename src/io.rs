@@ -5,12 +5,14 @@
 
 use crate::context;
 use crate::coop;
+use crate::net::{OwnedReadHalf, OwnedWriteHalf};
 use crate::reactor::{Direction, Source, gone};
 use crate::scheduler::Shared;
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
+use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -69,33 +71,56 @@ impl<T: AsSource> Async<T> {
     ///
     /// Outside a runtime.
     #[track_caller]
-    pub fn new(io: T) -> io::Result<Self> {
+    pub fn new(io: T) -> Result<Self> {
         Self::register(io, true)
     }
 
     /// Not `optimistic`: waits for an event before the first attempt.
     #[track_caller]
-    pub(crate) fn register(io: T, optimistic: bool) -> io::Result<Self> {
+    pub(crate) fn register(io: T, optimistic: bool) -> Result<Self> {
         let runtime = context::runtime("registering a socket");
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.reactor.register(&io, optimistic)?;
         if context::worker_of(&runtime).is_none() {
             runtime.watch();
         }
+        let io = Some(io);
         Ok(Self {
-            io: Some(io),
+            io,
             source,
             runtime,
         })
     }
 
+    /// tokio's name for [`new`](Self::new), except that it need not be
+    /// non-blocking before.
+    ///
+    /// # Errors
+    ///
+    /// As `new`.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn from_std(io: T) -> Result<Self> {
+        Self::new(io)
+    }
+
+    /// tokio's name for [`into_inner`](Self::into_inner).
+    ///
+    /// # Errors
+    ///
+    /// As `into_inner`.
+    pub fn into_std(self) -> Result<T> {
+        self.into_inner()
+    }
+
     /// What is inside. It is only lent: as long as it is registered it cannot
     /// be replaced or closed.
     pub fn get_ref(&self) -> &T {
-        let Some(io) = &self.io else {
-            unreachable!("taken out only by value")
-        };
-        io
+        let io = self.io.as_ref();
+        io.unwrap_or_else(|| unreachable!("taken out only by value"))
     }
 
     /// Takes it out, no longer registered. It stays non-blocking.
@@ -104,10 +129,9 @@ impl<T: AsSource> Async<T> {
     ///
     /// When the kernel does not know it any more: somebody closed its
     /// descriptor behind our back.
-    pub fn into_inner(mut self) -> io::Result<T> {
-        let Some(io) = self.io.take() else {
-            unreachable!("taken out only by value")
-        };
+    pub fn into_inner(mut self) -> Result<T> {
+        let io = self.io.take();
+        let io = io.unwrap_or_else(|| unreachable!("taken out only by value"));
         self.runtime.driver.reactor.deregister(&self.source, &io)?;
         Ok(io)
     }
@@ -121,7 +145,7 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// Cancel safe.
-    pub async fn readable(&self) -> io::Result<()> {
+    pub async fn readable(&self) -> Result<()> {
         poll_fn(|context| self.poll_readable(context)).await
     }
 
@@ -134,31 +158,22 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// Cancel safe.
-    pub async fn writable(&self) -> io::Result<()> {
+    pub async fn writable(&self) -> Result<()> {
         poll_fn(|context| self.poll_writable(context)).await
     }
 
     /// What [`readable`](Self::readable) does, for futures written by hand. All
     /// tasks that wait are woken.
-    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(Direction::Read, context)
+    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.poll_with(Direction::Read, context, |_| Ok(()))
     }
 
     /// What [`writable`](Self::writable) does, for futures written by hand.
-    pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(Direction::Write, context)
+    pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.poll_with(Direction::Write, context, |_| Ok(()))
     }
 
-    fn poll_ready(&self, direction: Direction, context: &Context<'_>) -> Poll<io::Result<()>> {
-        let permit = ready!(coop::poll_proceed(context));
-        let reactor = &self.runtime.driver.reactor;
-        let ready = reactor.poll_ready(&self.source, self.get_ref(), direction, context);
-        ready!(ready)?;
-        permit.made_progress();
-        Poll::Ready(Ok(()))
-    }
-
-    /// Tries `operation` until it does not say `WouldBlock`, each time the
+    /// Tries `attempt` until it does not say `WouldBlock`, each time the
     /// descriptor becomes readable.
     ///
     /// # Errors
@@ -169,14 +184,11 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// Cancel safe: an operation that succeeds is never dropped.
-    pub async fn read_with<R>(
-        &self,
-        mut operation: impl FnMut(&T) -> io::Result<R>,
-    ) -> io::Result<R> {
-        poll_fn(|context| self.poll_with(Direction::Read, context, &mut operation)).await
+    pub async fn read_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        poll_fn(|context| self.poll_with(Direction::Read, context, &mut attempt)).await
     }
 
-    /// Tries `operation` until it does not say `WouldBlock`, each time the
+    /// Tries `attempt` until it does not say `WouldBlock`, each time the
     /// descriptor becomes writable. See [`read_with`](Self::read_with).
     ///
     /// # Errors
@@ -186,43 +198,22 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// As `read_with`.
-    pub async fn write_with<R>(
-        &self,
-        mut operation: impl FnMut(&T) -> io::Result<R>,
-    ) -> io::Result<R> {
-        poll_fn(|context| self.poll_with(Direction::Write, context, &mut operation)).await
+    pub async fn write_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        poll_fn(|context| self.poll_with(Direction::Write, context, &mut attempt)).await
     }
 
-    /// What [`read_with`](Self::read_with) does, for futures written by hand.
-    pub fn poll_read_with<R>(
-        &self,
-        context: &mut Context<'_>,
-        operation: impl FnMut(&T) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        self.poll_with(Direction::Read, context, operation)
-    }
-
-    /// What [`write_with`](Self::write_with) does, for futures written by hand.
-    pub fn poll_write_with<R>(
-        &self,
-        context: &mut Context<'_>,
-        operation: impl FnMut(&T) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        self.poll_with(Direction::Write, context, operation)
-    }
-
-    fn poll_with<R>(
+    pub(crate) fn poll_with<R>(
         &self,
         direction: Direction,
         context: &Context<'_>,
-        mut operation: impl FnMut(&T) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
+        mut attempt: impl FnMut(&T) -> Result<R>,
+    ) -> Poll<Result<R>> {
         let permit = ready!(coop::poll_proceed(context));
         let reactor = &self.runtime.driver.reactor;
         loop {
             let ready = reactor.poll_ready(&self.source, self.get_ref(), direction, context);
             let seen = ready!(ready)?;
-            match operation(self.get_ref()) {
+            match attempt(self.get_ref()) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.source.clear(direction, seen);
                 }
@@ -243,10 +234,10 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         context: &Context<'_>,
         wanted: usize,
-        mut operation: impl FnMut(&T) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
+        attempt: impl FnMut(&T) -> Result<usize>,
+    ) -> Poll<Result<usize>> {
         let readiness = self.source.seen(direction);
-        let moved = ready!(self.poll_with(direction, context, &mut operation))?;
+        let moved = ready!(self.poll_with(direction, context, attempt))?;
         let short = 0 < moved && moved < wanted && !readiness.is_hung_up();
         if short && self.runtime.driver.reactor.trusts_short_transfers() {
             // Read before the operation: an event since then stands.
@@ -262,8 +253,8 @@ impl<T: AsSource> Async<T> {
     /// `WouldBlock` when it cannot be done now, which
     /// [`readable`](Self::readable) then waits for; the operation's own; or the
     /// runtime has ended.
-    pub fn try_read_with<R>(&self, operation: impl FnOnce(&T) -> io::Result<R>) -> io::Result<R> {
-        self.try_with(Direction::Read, operation)
+    pub fn try_read_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
+        self.try_with(Direction::Read, attempt)
     }
 
     /// Tries a write-like operation once, now. See
@@ -272,15 +263,15 @@ impl<T: AsSource> Async<T> {
     /// # Errors
     ///
     /// As `try_read_with`.
-    pub fn try_write_with<R>(&self, operation: impl FnOnce(&T) -> io::Result<R>) -> io::Result<R> {
-        self.try_with(Direction::Write, operation)
+    pub fn try_write_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
+        self.try_with(Direction::Write, attempt)
     }
 
     fn try_with<R>(
         &self,
         direction: Direction,
-        operation: impl FnOnce(&T) -> io::Result<R>,
-    ) -> io::Result<R> {
+        attempt: impl FnOnce(&T) -> Result<R>,
+    ) -> Result<R> {
         let seen = self.source.seen(direction);
         if seen.is_gone() {
             return Err(gone());
@@ -288,7 +279,7 @@ impl<T: AsSource> Async<T> {
         if !seen.is_ready() {
             return Err(ErrorKind::WouldBlock.into());
         }
-        operation(self.get_ref()).inspect_err(|error| {
+        attempt(self.get_ref()).inspect_err(|error| {
             if error.kind() == ErrorKind::WouldBlock {
                 self.source.clear(direction, seen);
             }
@@ -309,142 +300,100 @@ impl<T: AsSource> Drop for Async<T> {
     }
 }
 
+#[cfg(unix)]
+impl<T: AsSource> std::os::fd::AsFd for Async<T> {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.get_ref().as_fd()
+    }
+}
+
+#[cfg(windows)]
+impl<T: AsSource> std::os::windows::io::AsSocket for Async<T> {
+    fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
+        self.get_ref().as_socket()
+    }
+}
+
 impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("Async")
-            .field(self.get_ref())
-            .finish()
+        write!(formatter, "Async({:?})", self.get_ref())
     }
 }
 
-impl<T: AsSource> AsyncRead for &Async<T>
-where
-    for<'a> &'a T: Read,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let wanted = buffer.len();
-        self.poll_transfer(Direction::Read, context, wanted, |mut io| io.read(buffer))
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let wanted = buffers.iter().map(|buffer| buffer.len()).sum();
-        self.poll_transfer(Direction::Read, context, wanted, |mut io| {
-            io.read_vectored(buffers)
-        })
-    }
-}
-
-impl<T: AsSource> AsyncWrite for &Async<T>
-where
-    for<'a> &'a T: Write,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let wanted = buffer.len();
-        self.poll_transfer(Direction::Write, context, wanted, |mut io| io.write(buffer))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let wanted = buffers.iter().map(|buffer| buffer.len()).sum();
-        self.poll_transfer(Direction::Write, context, wanted, |mut io| {
-            io.write_vectored(buffers)
-        })
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_with(Direction::Write, context, |mut io| io.flush())
-    }
-
-    /// Flushes only: what closing means depends on the kind of descriptor.
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_flush(context)
-    }
-}
-
-/// Implements AsyncRead and AsyncWrite by those of something that is borrowed:
-/// `forward_io!(impl for TcpStream, |stream| &stream.inner)`.
-macro_rules! forward_read {
-    ([$($generics:tt)*] $type:ty, |$this:ident| $inner:expr $(, where $($bounds:tt)*)?) => {
-        impl<$($generics)*> $crate::io::AsyncRead for $type $(where $($bounds)*)? {
+/// Reading, for whatever dereferences to an [`Async`].
+macro_rules! implement_read {
+    ($type:ty $(, $parameter:ident)?) => {
+        impl $(<$parameter: AsSource>)? AsyncRead for $type
+        where
+            $(for<'a> &'a $parameter: Read,)?
+        {
             fn poll_read(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
                 buffer: &mut [u8],
-            ) -> std::task::Poll<std::io::Result<usize>> {
-                let $this = self.get_mut();
-                std::pin::Pin::new(&mut $inner).poll_read(context, buffer)
+            ) -> Poll<Result<usize>> {
+                self.poll_transfer(Direction::Read, context, buffer.len(), |mut io| io.read(buffer))
             }
 
             fn poll_read_vectored(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
-                buffers: &mut [std::io::IoSliceMut<'_>],
-            ) -> std::task::Poll<std::io::Result<usize>> {
-                let $this = self.get_mut();
-                std::pin::Pin::new(&mut $inner).poll_read_vectored(context, buffers)
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffers: &mut [IoSliceMut<'_>],
+            ) -> Poll<Result<usize>> {
+                let wanted = buffers.iter().map(|buffer| buffer.len()).sum();
+                let read = |mut io: &_| Read::read_vectored(&mut io, buffers);
+                self.poll_transfer(Direction::Read, context, wanted, read)
             }
         }
     };
 }
 
-/// See `forward_read`.
-macro_rules! forward_write {
-    ([$($generics:tt)*] $type:ty, |$this:ident| $inner:expr $(, where $($bounds:tt)*)?) => {
-        impl<$($generics)*> $crate::io::AsyncWrite for $type $(where $($bounds)*)? {
+/// Writing, for whatever dereferences to an [`Async`].
+macro_rules! implement_write {
+    ($type:ty $(, $parameter:ident)?) => {
+        impl $(<$parameter: AsSource>)? AsyncWrite for $type
+        where
+            $(for<'a> &'a $parameter: Write,)?
+        {
             fn poll_write(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
                 buffer: &[u8],
-            ) -> std::task::Poll<std::io::Result<usize>> {
-                let $this = self.get_mut();
-                std::pin::Pin::new(&mut $inner).poll_write(context, buffer)
+            ) -> Poll<Result<usize>> {
+                let wanted = buffer.len();
+                self.poll_transfer(Direction::Write, context, wanted, |mut io| io.write(buffer))
             }
 
             fn poll_write_vectored(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
-                buffers: &[std::io::IoSlice<'_>],
-            ) -> std::task::Poll<std::io::Result<usize>> {
-                let $this = self.get_mut();
-                std::pin::Pin::new(&mut $inner).poll_write_vectored(context, buffers)
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffers: &[IoSlice<'_>],
+            ) -> Poll<Result<usize>> {
+                let wanted = buffers.iter().map(|buffer| buffer.len()).sum();
+                let write = |mut io: &_| Write::write_vectored(&mut io, buffers);
+                self.poll_transfer(Direction::Write, context, wanted, write)
             }
 
-            fn poll_flush(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<std::io::Result<()>> {
-                let $this = self.get_mut();
-                std::pin::Pin::new(&mut $inner).poll_flush(context)
+            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+                self.poll_with(Direction::Write, context, |mut io| io.flush())
             }
 
-            fn poll_close(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<std::io::Result<()>> {
-                let $this = self.get_mut();
-                std::pin::Pin::new(&mut $inner).poll_close(context)
+            /// Shuts the sending direction down, where there is one.
+            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+                self.poll_with(Direction::Write, context, |mut io| {
+                    io.flush()?;
+                    // It fails when the peer has gone, or this is a pipe.
+                    let _ = SockRef::from(io).shutdown(Shutdown::Write);
+                    Ok(())
+                })
             }
         }
     };
 }
 
-pub(crate) use {forward_read, forward_write};
-
-forward_read!([T: AsSource] Async<T>, |this| &*this, where for<'a> &'a T: Read);
-forward_write!([T: AsSource] Async<T>, |this| &*this, where for<'a> &'a T: Write);
+implement_read!(Async<T>, T);
+implement_read!(&Async<T>, T);
+implement_read!(OwnedReadHalf);
+implement_write!(Async<T>, T);
+implement_write!(&Async<T>, T);
+implement_write!(OwnedWriteHalf);

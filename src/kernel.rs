@@ -8,7 +8,6 @@
 //! `arc_oneshot` switches Linux to oneshot registration, `arc_portable` to the
 //! code of the other platforms: both are run by the tests.
 
-use crate::reactor::Direction;
 use polling::{AsSource, Event, PollMode, Poller};
 use std::io;
 use std::time::Duration;
@@ -20,6 +19,9 @@ pub(crate) struct Occurrence {
     pub(crate) writable: bool,
     pub(crate) hangup: bool,
 }
+
+/// None is for ever.
+pub(crate) type Timeout = Option<Duration>;
 
 /// How many events one wait fetches at the most.
 const EVENTS_MAX: usize = 1024;
@@ -34,10 +36,8 @@ impl Kernel {
 
     /// Registers through polling.
     fn add_source(&self, source: &impl AsSource, key: usize, mode: PollMode) -> io::Result<()> {
-        let interest = match mode {
-            PollMode::Edge => Event::all(key),
-            _ => Event::none(key),
-        };
+        let edge = matches!(mode, PollMode::Edge);
+        let interest = Event::new(key, edge, edge);
         // SAFETY: the descriptor must be deleted from the poller before it is
         // closed. The only caller is `Async::new`, which owns the source, lends
         // it out by shared reference alone, and calls `delete` before it gives
@@ -49,15 +49,13 @@ impl Kernel {
         }
     }
 
-    /// Oneshot mode: asks for the next event of the directions given.
-    pub(crate) fn rearm(
-        &self,
-        source: &impl AsSource,
-        key: usize,
-        wants: impl Fn(Direction) -> bool,
-    ) -> io::Result<()> {
-        let interest = Event::new(key, wants(Direction::Read), wants(Direction::Write));
-        self.poller().modify(source, interest)
+    /// Oneshot mode: asks for the next event.
+    pub(crate) fn ask_again(&self, source: &impl AsSource, interest: Event) -> io::Result<()> {
+        if self.is_edge() {
+            Ok(())
+        } else {
+            self.poller().modify(source, interest)
+        }
     }
 
     pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
@@ -67,7 +65,7 @@ impl Kernel {
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(arc_portable)))]
 mod system {
-    use super::{AsSource, Duration, EVENTS_MAX, Occurrence, PollMode, Poller, io};
+    use super::{AsSource, EVENTS_MAX, Occurrence, PollMode, Poller, Timeout, io};
     use rustix::buffer::spare_capacity;
     use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
     use rustix::io::Errno;
@@ -144,29 +142,16 @@ mod system {
             Ok(epoll::add(&self.poller, source.source(), data, flags)?)
         }
 
-        /// Waits until something happens or `timeout` is over; None is for ever.
-        pub(crate) fn wait(
-            &self,
-            events: &mut Events,
-            timeout: Option<Duration>,
-        ) -> io::Result<()> {
+        /// Waits until something happens or `timeout` is over (Linux 5.11).
+        pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
             events.0.clear();
             // A timeout that the kernel cannot hold is as good as none.
-            let exact = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-            let buffer = spare_capacity(&mut events.0);
-            let waited = match epoll::wait(&self.poller, buffer, exact.as_ref()) {
-                // Linux before 5.11 knows milliseconds only: round up.
-                Err(Errno::NOSYS) => {
-                    let millis = timeout.map(|timeout| timeout.as_nanos().div_ceil(1_000_000));
-                    let coarse = millis.and_then(|millis| {
-                        let millis = u64::try_from(millis.min(i32::MAX as u128)).ok()?;
-                        Timespec::try_from(Duration::from_millis(millis)).ok()
-                    });
-                    epoll::wait(&self.poller, spare_capacity(&mut events.0), coarse.as_ref())
-                }
-                waited => waited,
-            };
-            match waited {
+            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+            match epoll::wait(
+                &self.poller,
+                spare_capacity(&mut events.0),
+                timeout.as_ref(),
+            ) {
                 Ok(_) | Err(Errno::INTR) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -174,22 +159,16 @@ mod system {
 
         /// Ends the current wait, or the next one.
         pub(crate) fn notify(&self) -> io::Result<()> {
-            match rustix::io::write(&self.notifier, &1_u64.to_ne_bytes()) {
-                Ok(_) => Ok(()),
-                // 2^64 - 2 notifications were never read: start again.
-                Err(Errno::AGAIN) => {
-                    rustix::io::read(&self.notifier, &mut [0; 8])?;
-                    self.notify()
-                }
-                Err(error) => Err(error.into()),
-            }
+            // Full after 2^64 - 2 notifications: not in a lifetime.
+            rustix::io::write(&self.notifier, &1_u64.to_ne_bytes())?;
+            Ok(())
         }
     }
 }
 
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(arc_portable))))]
 mod system {
-    use super::{AsSource, Duration, EVENTS_MAX, Occurrence, PollMode, Poller, io};
+    use super::{AsSource, EVENTS_MAX, Occurrence, PollMode, Poller, Timeout, io};
     use std::num::NonZeroUsize;
 
     pub(crate) struct Kernel(Poller);
@@ -238,17 +217,11 @@ mod system {
             self.add_source(source, key, mode)
         }
 
-        /// Waits until something happens or `timeout` is over; None is for ever.
-        pub(crate) fn wait(
-            &self,
-            events: &mut Events,
-            timeout: Option<Duration>,
-        ) -> io::Result<()> {
+        /// Waits until something happens or `timeout` is over.
+        pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
             events.0.clear();
-            match self.0.wait(&mut events.0, timeout) {
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-                _ => Ok(()),
-            }
+            // Interruptions polling deals with.
+            self.0.wait(&mut events.0, timeout).map(drop)
         }
 
         /// Ends the current wait, or the next one.

@@ -8,8 +8,9 @@
 
 use crate::driver::Turn;
 use crate::scheduler::Shared;
-use crate::sync::{Ordering, fence, wake};
+use crate::sync::{fence, wake};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ const TICK: Duration = Duration::from_millis(1);
 /// After so many ticks in which nothing was polled the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 10;
 
+/// So often the `blocking` crate is asked to try and start a thread again, if
+/// jobs wait. It does so by itself only when a job comes.
+const TICKS_PER_RETRY: u32 = 128;
+
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: Arc<Shared>) {
     let polls = vec![0; shared.remotes.len()];
@@ -29,11 +34,13 @@ pub(crate) fn main(shared: Arc<Shared>) {
         turn: Turn::new(),
         turns: 0,
         quiet: 0,
+        ticks: 0,
     };
     while !monitor.shared.is_shutdown() {
-        if monitor.quiet < QUIET_TICKS_MAX || !monitor.sleep() {
-            thread::park_timeout(TICK);
+        if monitor.quiet >= QUIET_TICKS_MAX {
+            monitor.sleep();
         }
+        thread::park_timeout(TICK);
         monitor.tick();
     }
 }
@@ -45,38 +52,37 @@ struct Monitor {
     turn: Turn,
     /// What the driver's count of turns was a tick ago.
     turns: usize,
+    /// Ticks in a row in which nothing was polled.
     quiet: u32,
+    ticks: u32,
 }
 
 impl Monitor {
-    /// Sleeps until a worker wakes up. False: one is awake.
-    fn sleep(&mut self) -> bool {
+    /// Sleeps while all workers do and no jobs wait for a thread.
+    fn sleep(&mut self) {
         let shared = &self.shared;
-        shared.monitor.asleep.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `Doorbell::ring`: either that worker sees the
-        // monitor asleep, or this sees the worker awake.
+        let asleep = &shared.monitor.asleep;
+        asleep.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `Doorbell::ring`.
         fence(Ordering::SeqCst);
-        let idle = shared.idle.all_asleep() && !shared.blocking.is_stranded();
-        while idle && shared.monitor.asleep.load(Ordering::Relaxed) && !shared.is_shutdown() {
-            thread::park();
+        if shared.idle.all_asleep() && shared.jobs.waiting.load(Ordering::Relaxed) == 0 {
+            while asleep.load(Ordering::Relaxed) && !shared.is_shutdown() {
+                thread::park();
+            }
         }
-        shared.monitor.asleep.store(false, Ordering::Relaxed);
+        asleep.store(false, Ordering::Relaxed);
         self.quiet = 0;
-        idle
     }
 
     fn tick(&mut self) {
         let shared = self.shared.clone();
-        let asleep: Vec<usize> = shared.idle.sleeping().collect();
-        let mut polled = false;
-        let mut stranded = false;
+        let (mut polled, mut stranded) = (false, !shared.injector.is_empty());
         for (index, remote) in shared.remotes.iter().enumerate() {
             let polls = remote.polls.load(Ordering::Relaxed);
             let stuck = polls == std::mem::replace(&mut self.polls[index], polls);
             polled |= !stuck;
-            if stuck && !asleep.contains(&index) {
-                remote.local.spill_slot(&shared.injector);
-                stranded |= !remote.local.is_empty();
+            if stuck && !shared.idle.is_asleep(index) {
+                stranded |= remote.local.spill_slot(&shared.injector) || remote.local.has_waiting();
             }
         }
         self.quiet = if polled { 0 } else { self.quiet + 1 };
@@ -84,17 +90,20 @@ impl Monitor {
         let unwatched = turns == std::mem::replace(&mut self.turns, turns)
             && shared.driver.holder().is_none()
             && shared.driver.is_needed();
-        if asleep.is_empty() {
-            // All are busy, or stuck: wake at least those who are not tasks.
-            if unwatched {
-                self.look();
-            }
-        } else if stranded || unwatched || !shared.injector.is_empty() {
+        if stranded || unwatched {
             shared.wake_another();
         }
-        shared.blocking.grow(&shared);
+        if unwatched && !shared.idle.any_asleep() {
+            self.look();
+        }
+        self.ticks = self.ticks.wrapping_add(1);
+        let jobs_wait = shared.jobs.waiting.load(Ordering::Relaxed) > 0;
+        if jobs_wait && self.ticks.is_multiple_of(TICKS_PER_RETRY) {
+            blocking::unblock(|| ()).detach();
+        }
     }
 
+    /// All workers are busy, or stuck: serves at least those who are no tasks.
     fn look(&mut self) {
         if let Some(seat) = self.shared.driver.take_seat() {
             seat.look(&mut self.turn);

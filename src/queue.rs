@@ -30,14 +30,17 @@ pub(crate) struct Local<T> {
     queue: ConcurrentQueue<T>,
 }
 
-impl<T> Local<T> {
-    pub(crate) fn new() -> Self {
+impl<T> Default for Local<T> {
+    fn default() -> Self {
+        let queue = ConcurrentQueue::bounded(LOCAL_CAPACITY);
         Self {
             slot: ConcurrentQueue::bounded(1),
-            queue: ConcurrentQueue::bounded(LOCAL_CAPACITY),
+            queue,
         }
     }
+}
 
+impl<T> Local<T> {
     /// Runs next, unless another comes. What was in the slot goes to the queue.
     pub(crate) fn push_slot(&self, item: T, injector: &ConcurrentQueue<T>) {
         match self.slot.force_push(item) {

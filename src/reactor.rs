@@ -15,8 +15,8 @@
 
 use crate::kernel::{Events, Kernel};
 use crate::readiness::{Readiness, Seen};
-use crate::sync::lock;
-use polling::AsSource;
+use crate::sync::{lock, wake};
+use polling::{AsSource, Event};
 use slab::Slab;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,46 +51,24 @@ pub(crate) struct Source {
 }
 
 /// The tasks that wait for one direction.
+#[derive(Default)]
 struct Waiting {
-    first: Option<Waker>,
-    more: Vec<Waker>,
-    /// When `more` has grown to this, all are woken: those that still wait come
-    /// back, and wakers of tasks that went away do not pile up.
-    more_max: usize,
+    wakers: Vec<Waker>,
+    /// Beyond this many all are woken: those that still wait come back, and the
+    /// wakers of tasks that went away do not pile up.
+    wakers_max: usize,
 }
 
 impl Waiting {
-    fn new() -> Self {
-        Self {
-            first: None,
-            more: Vec::new(),
-            more_max: 32,
+    /// What is returned must be woken.
+    fn keep(&mut self, waker: Waker) -> Vec<Waker> {
+        let mut surplus = Vec::new();
+        if self.wakers.len() >= self.wakers_max {
+            self.wakers_max = 2 * self.wakers.len().max(16);
+            surplus.append(&mut self.wakers);
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.first.is_none()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Waker> {
-        self.first.iter().chain(&self.more)
-    }
-
-    fn take(&mut self, wakers: &mut Vec<Waker>) {
-        wakers.extend(self.first.take());
-        wakers.append(&mut self.more);
-    }
-
-    fn keep(&mut self, waker: Waker, wakers: &mut Vec<Waker>) {
-        if self.first.is_none() {
-            self.first = Some(waker);
-            return;
-        }
-        if self.more.len() == self.more_max {
-            self.more_max *= 2;
-            self.take(wakers);
-        }
-        self.more.push(waker);
+        self.wakers.push(waker);
+        surplus
     }
 }
 
@@ -134,7 +112,7 @@ impl Reactor {
             let source = Arc::new(Source {
                 key: tenant | entry.key(),
                 readiness: [Readiness::new(ready), Readiness::new(ready)],
-                waiting: Mutex::new([Waiting::new(), Waiting::new()]),
+                waiting: Mutex::default(),
             });
             entry.insert(source.clone());
             self.count.store(sources.slab.len(), Ordering::Relaxed);
@@ -206,7 +184,7 @@ impl Reactor {
         for source in sources.slab.drain() {
             for direction in [Direction::Read, Direction::Write] {
                 source.readiness[direction as usize].set_gone();
-                lock(&source.waiting)[direction as usize].take(wakers);
+                wakers.append(&mut lock(&source.waiting)[direction as usize].wakers);
             }
         }
     }
@@ -224,8 +202,7 @@ impl Reactor {
         direction: Direction,
         context: &Context<'_>,
     ) -> Poll<io::Result<Seen>> {
-        let readiness = &source.readiness[direction as usize];
-        let mut seen = readiness.load();
+        let mut seen = source.seen(direction);
         if !seen.is_ready() {
             seen = match self.keep_waker(source, descriptor, direction, context) {
                 Ok(None) => return Poll::Pending,
@@ -250,36 +227,24 @@ impl Reactor {
     ) -> io::Result<Option<Seen>> {
         // Cloned before and dropped after the lock: both may run foreign code.
         let waker = context.waker().clone();
-        let mut surplus = Vec::new();
-        {
+        let (surplus, asked) = {
             let mut waiting = lock(&source.waiting);
-            let seen = source.readiness[direction as usize].load();
+            let seen = source.seen(direction);
             if seen.is_ready() {
                 return Ok(Some(seen));
             }
             let mine = &mut waiting[direction as usize];
-            if mine.iter().any(|other| other.will_wake(&waker)) {
+            if mine.wakers.iter().any(|other| other.will_wake(&waker)) {
                 // No event came since it was left here: the interest stands.
                 return Ok(None);
             }
-            mine.keep(waker, &mut surplus);
-            if !self.kernel.is_edge() {
-                self.rearm(source, descriptor, &waiting)?;
-            }
-        }
-        surplus.into_iter().for_each(Waker::wake);
-        Ok(None)
-    }
-
-    /// Oneshot mode: asks for the next event of all who wait.
-    fn rearm(
-        &self,
-        source: &Source,
-        descriptor: &impl AsSource,
-        waiting: &[Waiting; 2],
-    ) -> io::Result<()> {
-        let wants = |direction: Direction| !waiting[direction as usize].is_empty();
-        self.kernel.rearm(descriptor, source.key, wants)
+            let surplus = mine.keep(waker);
+            let [read, write] = waiting.each_ref().map(|waiting| !waiting.wakers.is_empty());
+            let interest = Event::new(source.key, read, write);
+            (surplus, self.kernel.ask_again(descriptor, interest))
+        };
+        surplus.into_iter().for_each(wake);
+        asked.map(|()| None)
     }
 }
 
@@ -295,7 +260,7 @@ impl Source {
 
     fn wake(&self, direction: Direction, hangup: bool, wakers: &mut Vec<Waker>) {
         self.readiness[direction as usize].set(hangup);
-        lock(&self.waiting)[direction as usize].take(wakers);
+        wakers.append(&mut lock(&self.waiting)[direction as usize].wakers);
     }
 }
 

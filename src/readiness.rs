@@ -58,22 +58,20 @@ impl Readiness {
     /// An event came.
     pub(crate) fn set(&self, hangup: bool) {
         let flags = if hangup { READY | HANGUP } else { READY };
-        self.update(|word| (word & !HANGUP).wrapping_add(EVENT) | flags);
+        self.update(|word| (word & !HANGUP) | flags);
     }
 
     /// No event will ever come again.
     pub(crate) fn set_gone(&self) {
-        self.update(|word| word.wrapping_add(EVENT) | GONE);
+        self.update(|word| word | GONE);
     }
 
     fn update(&self, change: impl Fn(usize) -> usize) {
-        // Release: pairs with the Acquire in `load`.
-        let updated = self
+        let next = |word| Some(change(word).wrapping_add(EVENT));
+        // Release: pairs with the Acquire in `load`. `next` is never None.
+        let _ = self
             .0
-            .fetch_update(Ordering::Release, Ordering::Relaxed, |word| {
-                Some(change(word))
-            });
-        debug_assert!(updated.is_ok(), "the closure always returns a new word");
+            .fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
     /// The operation would have blocked: not ready, unless an event came after
@@ -81,11 +79,7 @@ impl Readiness {
     pub(crate) fn clear(&self, seen: Seen) {
         // Relaxed: nothing is published, and a failure means that the word is
         // read again before the next attempt.
-        let _ = self.0.compare_exchange(
-            seen.0,
-            seen.0 & !READY,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        let (order, cleared) = (Ordering::Relaxed, seen.0 & !READY);
+        let _ = self.0.compare_exchange(seen.0, cleared, order, order);
     }
 }

@@ -7,41 +7,40 @@
 use crate::sync::lock;
 use slab::Slab;
 use std::cell::Cell;
-use std::fmt;
-use std::num::NonZeroU64;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 
 /// Names a task. Unique among all tasks of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(NonZeroU64);
+pub struct Id(u64);
 
 impl Id {
     /// Threads take numbers in blocks, so that they do not contend for them.
     const BLOCK: u64 = 1 << 12;
 
-    pub(crate) fn next() -> Self {
+    fn next() -> Self {
         static BLOCKS: AtomicU64 = AtomicU64::new(0);
         thread_local!(static NEXT: Cell<u64> = const { Cell::new(0) });
         let mut number = NEXT.get();
-        if number % Self::BLOCK == 0 {
+        if number.is_multiple_of(Self::BLOCK) {
             number = BLOCKS.fetch_add(1, Ordering::Relaxed) * Self::BLOCK;
         }
         NEXT.set(number + 1);
-        Self(NonZeroU64::MIN.saturating_add(number))
+        Self(number + 1)
     }
 }
 
-impl fmt::Display for Id {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Display for Id {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(formatter)
     }
 }
 
 /// Where a task stands in the registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Key {
+    pub(crate) id: Id,
     shard: usize,
     index: usize,
 }
@@ -53,9 +52,11 @@ pub(crate) struct Registry {
     aborts: AtomicUsize,
 }
 
+#[derive(Default)]
 #[repr(align(128))]
 struct Shard(Mutex<Tasks>);
 
+#[derive(Default)]
 struct Tasks {
     entries: Slab<Entry>,
     closed: bool,
@@ -69,79 +70,68 @@ struct Entry {
 
 impl Registry {
     pub(crate) fn new(shards: usize) -> Self {
-        let shard = || {
-            Shard(Mutex::new(Tasks {
-                entries: Slab::new(),
-                closed: false,
-            }))
-        };
+        let shards = std::iter::repeat_with(Shard::default).take(shards);
         Self {
-            shards: std::iter::repeat_with(shard).take(shards).collect(),
+            shards: shards.collect(),
             aborts: AtomicUsize::new(0),
         }
     }
 
-    /// Enters the task that `create` makes for its key. None: the runtime has
-    /// ended, and no task was entered.
+    /// Enters the task that `create` makes for its key. False: the runtime has
+    /// ended, and the task was not entered.
     pub(crate) fn enter<T>(
         &self,
         shard: usize,
-        id: Id,
         create: impl FnOnce(Key) -> (T, Waker),
     ) -> (T, bool) {
-        let shard = shard % self.shards.len();
+        let (shard, id) = (shard % self.shards.len(), Id::next());
         let mut tasks = lock(&self.shards[shard].0);
         let index = tasks.entries.vacant_key();
-        let (task, waker) = create(Key { shard, index });
+        let (task, waker) = create(Key { id, shard, index });
         let open = !tasks.closed;
         if open {
-            tasks.entries.insert(Entry {
-                id,
-                waker,
-                aborted: false,
-            });
+            let aborted = false;
+            tasks.entries.insert(Entry { id, waker, aborted });
         }
         (task, open)
     }
 
+    /// Does something to the slab and to a task's entry, if it has not ended.
+    fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
+        let mut tasks = lock(&self.shards[key.shard].0);
+        let entry = tasks.entries.get(key.index);
+        entry
+            .is_some_and(|entry| entry.id == key.id)
+            .then(|| act(&mut tasks.entries))
+    }
+
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
-    pub(crate) fn remove(&self, key: Key, id: Id) -> Option<Waker> {
-        let mut tasks = lock(&self.shards[key.shard].0);
-        let entered = tasks
-            .entries
-            .get(key.index)
-            .is_some_and(|entry| entry.id == id);
-        entered.then(|| tasks.entries.remove(key.index).waker)
+    pub(crate) fn remove(&self, key: Key) -> Option<Waker> {
+        self.with(key, |entries| entries.remove(key.index).waker)
     }
 
     /// Marks a task as aborted. The waker must be woken: the task ends when it
     /// is polled next. None: it has ended already.
     #[must_use]
-    pub(crate) fn abort(&self, key: Key, id: Id) -> Option<Waker> {
-        let mut tasks = lock(&self.shards[key.shard].0);
-        let entry = tasks
-            .entries
-            .get_mut(key.index)
-            .filter(|entry| entry.id == id)?;
-        entry.aborted = true;
-        // Relaxed: whoever is polled because of the wake-up that follows sees
-        // it, as a wake-up synchronizes with the poll that it causes.
-        self.aborts.fetch_add(1, Ordering::Relaxed);
-        // Cloning a task's own waker counts a reference and does nothing else.
-        Some(entry.waker.clone())
+    pub(crate) fn abort(&self, key: Key) -> Option<Waker> {
+        self.with(key, |entries| {
+            let entry = &mut entries[key.index];
+            entry.aborted = true;
+            // Relaxed: whoever is polled because of the wake-up that follows
+            // sees it, as a wake-up synchronizes with the poll that it causes.
+            self.aborts.fetch_add(1, Ordering::Relaxed);
+            // A task's own waker: cloning it counts a reference, no more.
+            entry.waker.clone()
+        })
     }
 
     pub(crate) fn aborts(&self) -> usize {
         self.aborts.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is_aborted(&self, key: Key, id: Id) -> bool {
-        let tasks = lock(&self.shards[key.shard].0);
-        tasks
-            .entries
-            .get(key.index)
-            .is_some_and(|entry| entry.id == id && entry.aborted)
+    pub(crate) fn is_aborted(&self, key: Key) -> bool {
+        self.with(key, |entries| entries[key.index].aborted) == Some(true)
     }
 
     /// Closes the registry: nothing can be entered from now on. Every task is

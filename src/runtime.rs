@@ -1,22 +1,21 @@
 //! Build a runtime, run futures on it, shut it down.
 
-use crate::blocking::start_thread;
 use crate::context;
 use crate::guest;
+use crate::idle::WORKERS_MAX;
 use crate::monitor;
 use crate::scheduler::{Config, Hook, Shared};
+use crate::sync::{contain, discard, lock};
 use crate::task::{Destination, JoinHandle, spawn_on};
 use crate::worker;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How many workers a runtime may have.
-const WORKERS_MAX: usize = 1 << 15;
 
 /// Configures and builds a [`Runtime`].
 ///
@@ -32,29 +31,22 @@ const WORKERS_MAX: usize = 1 << 15;
 /// ```
 #[must_use = "nothing is built before `build`"]
 pub struct Builder {
-    workers: Option<usize>,
-    thread_name: String,
-    thread_stack_size: Option<usize>,
-    event_interval: u32,
-    max_blocking_threads: usize,
-    thread_keep_alive: Duration,
-    on_thread_start: Option<Hook>,
-    on_thread_stop: Option<Hook>,
+    config: Config,
 }
 
 impl Builder {
     /// A runtime with one worker per core.
     pub fn new_multi_thread() -> Self {
-        Self {
-            workers: None,
-            thread_name: "arc".to_owned(),
-            thread_stack_size: None,
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let config = Config {
+            workers: cores.min(WORKERS_MAX),
             event_interval: 61,
-            max_blocking_threads: 512,
-            thread_keep_alive: Duration::from_secs(10),
+            thread_name: "arc".to_owned(),
+            thread_stack_size: 2 << 20,
             on_thread_start: None,
             on_thread_stop: None,
-        }
+        };
+        Self { config }
     }
 
     /// A runtime with one worker, which is run by the thread in
@@ -66,34 +58,6 @@ impl Builder {
         Self::new_multi_thread().workers(1)
     }
 
-    /// How many workers run tasks at once; by default as many as the process
-    /// may use cores.
-    ///
-    /// A thread in [`block_on`](Runtime::block_on) runs one of them.
-    ///
-    /// # Panics
-    ///
-    /// When it is 0 or more than 32,768.
-    #[track_caller]
-    pub fn workers(mut self, workers: usize) -> Self {
-        assert!(
-            (1..=WORKERS_MAX).contains(&workers),
-            "workers must be from 1 to {WORKERS_MAX}, not {workers}"
-        );
-        self.workers = Some(workers);
-        self
-    }
-
-    /// tokio's name for [`workers`](Self::workers).
-    ///
-    /// # Panics
-    ///
-    /// As `workers`.
-    #[track_caller]
-    pub fn worker_threads(self, workers: usize) -> Self {
-        self.workers(workers)
-    }
-
     /// What the names of the runtime's threads begin with; "arc" by default.
     ///
     /// # Panics
@@ -101,76 +65,23 @@ impl Builder {
     /// When it contains a null byte, which the system does not take.
     #[track_caller]
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
-        self.thread_name = name.into();
-        assert!(
-            !self.thread_name.contains('\0'),
-            "thread_name must not contain null bytes"
-        );
-        self
-    }
-
-    /// The stack size of the runtime's threads, in bytes; std's by default
-    /// (2 MiB).
-    ///
-    /// # Panics
-    ///
-    /// When it is 0.
-    #[track_caller]
-    pub fn thread_stack_size(mut self, bytes: usize) -> Self {
-        assert!(bytes > 0, "thread_stack_size must not be 0 bytes");
-        self.thread_stack_size = Some(bytes);
-        self
-    }
-
-    /// After how many polls a busy worker looks at sockets, timers and tasks
-    /// from outside; 61 by default. Less favours them, more favours the tasks
-    /// that are queued already.
-    ///
-    /// # Panics
-    ///
-    /// When it is 0.
-    #[track_caller]
-    pub fn event_interval(mut self, polls: u32) -> Self {
-        assert!(polls > 0, "event_interval must not be 0 polls");
-        self.event_interval = polls;
-        self
-    }
-
-    /// How many threads [`spawn_blocking`](crate::task::spawn_blocking) may
-    /// use at once; 512 by default.
-    ///
-    /// # Panics
-    ///
-    /// When it is 0.
-    #[track_caller]
-    pub fn max_blocking_threads(mut self, threads: usize) -> Self {
-        assert!(threads > 0, "max_blocking_threads must not be 0");
-        self.max_blocking_threads = threads;
-        self
-    }
-
-    /// How long an idle thread of `spawn_blocking` is kept; 10 s by default.
-    pub fn thread_keep_alive(mut self, duration: Duration) -> Self {
-        self.thread_keep_alive = duration;
+        self.config.thread_name = name.into();
+        let clean = !self.config.thread_name.contains('\0');
+        assert!(clean, "thread_name must not contain null bytes");
         self
     }
 
     /// Called by each thread of the runtime when it starts. A panic in it is
     /// printed and otherwise ignored.
     pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_thread_start = Some(Box::new(hook));
+        self.config.on_thread_start = Some(Box::new(hook));
         self
     }
 
     /// Called by each thread of the runtime before it ends. A panic in it is
     /// printed and otherwise ignored.
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_thread_stop = Some(Box::new(hook));
-        self
-    }
-
-    /// For programs written for tokio: arc always has sockets and timers.
-    pub fn enable_all(self) -> Self {
+        self.config.on_thread_stop = Some(Box::new(hook));
         self
     }
 
@@ -181,48 +92,63 @@ impl Builder {
     /// When the system has no descriptors left for the reactor, or does not
     /// start the threads; the error says which. What was begun is undone.
     pub fn build(self) -> io::Result<Runtime> {
-        let workers = self.workers.unwrap_or_else(|| {
-            thread::available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX))
-        });
-        let shared = Shared::new(Config {
-            workers,
-            event_interval: self.event_interval,
-            thread_name: self.thread_name,
-            thread_stack_size: self.thread_stack_size,
-            max_blocking_threads: self.max_blocking_threads,
-            thread_keep_alive: self.thread_keep_alive,
-            on_thread_start: self.on_thread_start,
-            on_thread_stop: self.on_thread_stop,
-        });
-        let shared = shared.map_err(|error| explain("create the reactor", &error))?;
+        let shared = Shared::new(self.config);
+        let shared = Arc::new(shared.map_err(|error| explain("create the reactor", &error))?);
         // Dropped on an error, it ends the threads that were started.
-        let mut runtime = Runtime {
-            handle: Handle {
-                shared: Arc::new(shared),
-            },
-            threads: vec![],
-        };
+        let (handle, threads) = (Handle { shared }, Vec::new());
+        let mut runtime = Runtime { handle, threads };
         runtime.start_threads()?;
         Ok(runtime)
     }
 }
 
-fn explain(what: &str, error: &io::Error) -> io::Error {
-    io::Error::new(
-        error.kind(),
-        format!("the arc runtime could not {what}: {error}"),
-    )
+/// The options that are numbers, and what they may be.
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty = $range:expr;)*) => {
+        /// Numbers.
+        impl Builder {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $name(mut self, $name: $kind) -> Self {
+                let range = $range;
+                let what = stringify!($name);
+                assert!(range.contains(&$name), "{what} must be in {range:?}, not {}", $name);
+                self.config.$name = $name;
+                self
+            }
+        )*}
+    };
 }
 
-impl fmt::Debug for Builder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Builder")
-            .field("workers", &self.workers)
-            .field("thread_name", &self.thread_name)
-            .field("event_interval", &self.event_interval)
-            .finish_non_exhaustive()
-    }
+numbers! {
+    /// How many workers run tasks at once; by default as many as the process
+    /// may use cores, but not more than 64.
+    ///
+    /// A thread in [`block_on`](Handle::block_on) runs one of them.
+    ///
+    /// # Panics
+    ///
+    /// When it is 0 or more than 64.
+    workers: usize = 1..=WORKERS_MAX;
+    /// The stack size of the runtime's threads, in bytes; 2 MiB by default.
+    ///
+    /// # Panics
+    ///
+    /// When it is 0.
+    thread_stack_size: usize = 1..=usize::MAX;
+    /// After how many polls a busy worker looks at sockets, timers and tasks
+    /// from outside; 61 by default. Less favours them, more favours the tasks
+    /// that are queued already.
+    ///
+    /// # Panics
+    ///
+    /// When it is 0.
+    event_interval: u32 = 1..=u32::MAX;
+}
+
+fn explain(what: &str, error: &io::Error) -> io::Error {
+    let what = format!("the arc runtime could not {what}: {error}");
+    io::Error::new(error.kind(), what)
 }
 
 /// Workers, reactor, timers, and the tasks they run.
@@ -237,6 +163,7 @@ impl fmt::Debug for Builder {
 /// Dropping a runtime inside a task or `block_on` panics, because waiting for
 /// its threads would block a worker. The runtime ends all the same, in the
 /// background. Use [`shutdown_background`](Self::shutdown_background) there.
+#[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
     threads: Vec<thread::JoinHandle<()>>,
@@ -253,74 +180,48 @@ impl Runtime {
     }
 
     fn start_threads(&mut self) -> io::Result<()> {
-        let shared = &self.handle.shared;
-        let workers = shared.config.workers;
+        let shared = self.handle.shared.clone();
         let alive = Arc::new(());
-        for index in 0..workers {
+        for index in 0..shared.config.workers {
             let (runtime, alive) = (shared.clone(), alive.clone());
-            let started = start_thread(shared, &format!("worker-{index}"), move || {
+            let thread = self.start_thread(&format!("worker-{index}"), move || {
                 worker::main(runtime.clone(), index);
                 // The last of them all leaves nothing behind.
                 if Arc::into_inner(alive).is_some() {
                     runtime.drain();
                 }
-            });
-            let what = || format!("start worker thread {} of {workers}", index + 1);
-            let thread = started.map_err(|error| explain(&what(), &error))?;
-            shared.remotes[index].set_thread(Some(thread.thread().clone()));
-            self.threads.push(thread);
+            })?;
+            *lock(&shared.remotes[index].thread) = Some(thread);
         }
         drop(alive);
         let runtime = shared.clone();
-        let started = start_thread(shared, "monitor", move || monitor::main(runtime));
-        let thread = started.map_err(|error| explain("start its monitor thread", &error))?;
-        shared
-            .monitor
-            .thread
-            .get_or_init(|| thread.thread().clone());
-        self.threads.push(thread);
+        let thread = self.start_thread("monitor", move || monitor::main(runtime))?;
+        shared.monitor.thread.get_or_init(|| thread);
         Ok(())
+    }
+
+    fn start_thread(
+        &mut self,
+        role: &str,
+        main: impl FnOnce() + Send + 'static,
+    ) -> io::Result<thread::Thread> {
+        let runtime = self.handle.shared.clone();
+        let name = format!("{}-{role}", runtime.config.thread_name);
+        let builder = thread::Builder::new().stack_size(runtime.config.thread_stack_size);
+        let started = builder.name(name.clone()).spawn(move || {
+            call(&runtime.config.on_thread_start);
+            main();
+            call(&runtime.config.on_thread_stop);
+        });
+        let started = started.map_err(|error| explain(&format!("start thread {name}"), &error))?;
+        let thread = started.thread().clone();
+        self.threads.push(started);
+        Ok(thread)
     }
 
     /// A handle to spawn and enter with, from any thread.
     pub fn handle(&self) -> &Handle {
         &self.handle
-    }
-
-    /// Runs a future to its end on the calling thread, which works as a worker
-    /// meanwhile. See [`Handle::block_on`].
-    ///
-    /// # Panics
-    ///
-    /// Inside a task or another `block_on`; and with the future's own panic.
-    #[track_caller]
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.handle.block_on(future)
-    }
-
-    /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
-    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        self.handle.spawn(future)
-    }
-
-    /// Runs a blocking function on a thread of its own, also from outside the
-    /// runtime. See [`spawn_blocking`](crate::task::spawn_blocking).
-    pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        self.handle.spawn_blocking(function)
-    }
-
-    /// Makes this the current runtime of the thread while the guard lives. See
-    /// [`Handle::enter`].
-    pub fn enter(&self) -> EnterGuard<'_> {
-        self.handle.enter()
     }
 
     /// Ends the runtime: drops every task's future at its next await point, ends
@@ -331,13 +232,13 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// When jobs were still running at the end of the limit; the error says how
-    /// many.
+    /// `TimedOut` when jobs were still running at the end of the limit; the error
+    /// says how many.
     ///
     /// # Panics
     ///
     /// Inside a task or `block_on`.
-    pub fn shutdown_timeout(mut self, limit: Duration) -> Result<(), ShutdownError> {
+    pub fn shutdown_timeout(mut self, limit: Duration) -> io::Result<()> {
         // A limit beyond what the clock can express is none.
         self.shut_down(Instant::now().checked_add(limit))
     }
@@ -348,17 +249,20 @@ impl Runtime {
         self.threads.clear();
     }
 
-    fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), ShutdownError> {
+    fn shut_down(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let shared = &self.handle.shared;
         shared.shut_down();
         let threads = std::mem::take(&mut self.threads);
+        if threads.is_empty() {
+            return Ok(());
+        }
         // One of the runtime's own blocking jobs would wait for itself.
         let own = context::with_runtime(|current| {
             current.is_some_and(|current| Arc::ptr_eq(current, shared))
         });
         if context::is_asynchronous() {
             assert!(
-                threads.is_empty() || thread::panicking(),
+                thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, where waiting for its threads \
                  would block a worker: it ends in the background. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"
@@ -371,9 +275,18 @@ impl Runtime {
             let _ = thread.join();
         }
         let deadline = if own { Some(Instant::now()) } else { deadline };
-        let still_running = shared.blocking.join(deadline);
-        still_running.map_err(|blocking_jobs| ShutdownError { blocking_jobs })
+        shared.jobs.join(deadline).map_err(|jobs| {
+            let what = format!("{jobs} blocking jobs still ran when the arc runtime was shut down");
+            io::Error::new(io::ErrorKind::TimedOut, what)
+        })
     }
+}
+
+/// A hook that panics must not take the thread down: the panic is printed, and
+/// that is all.
+fn call(hook: &Hook) {
+    hook.iter()
+        .for_each(|hook| contain(hook).unwrap_or_else(discard));
 }
 
 impl Drop for Runtime {
@@ -384,40 +297,14 @@ impl Drop for Runtime {
     }
 }
 
-impl fmt::Debug for Runtime {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Runtime")
-            .field("handle", &self.handle)
-            .finish_non_exhaustive()
+/// A runtime can do all that its handle can.
+impl Deref for Runtime {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
     }
 }
-
-/// Jobs of `spawn_blocking` were still running when the runtime's time to shut
-/// down was over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShutdownError {
-    blocking_jobs: usize,
-}
-
-impl ShutdownError {
-    /// How many jobs were still running.
-    pub fn blocking_jobs(&self) -> usize {
-        self.blocking_jobs
-    }
-}
-
-impl fmt::Display for ShutdownError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let jobs = self.blocking_jobs;
-        write!(
-            formatter,
-            "{jobs} blocking jobs were still running when the runtime was shut down"
-        )
-    }
-}
-
-impl std::error::Error for ShutdownError {}
 
 /// Refers to a runtime, from any thread. Cheap to clone; does not keep the
 /// runtime running.
@@ -434,9 +321,8 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        Self {
-            shared: context::runtime("Handle::current"),
-        }
+        let shared = context::runtime("Handle::current");
+        Self { shared }
     }
 
     /// The runtime this thread is in.
@@ -446,9 +332,8 @@ impl Handle {
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
         let shared = context::with_runtime(|runtime| runtime.cloned());
-        shared
-            .map(|shared| Self { shared })
-            .ok_or(TryCurrentError(()))
+        let shared = shared.ok_or(TryCurrentError(()))?;
+        Ok(Self { shared })
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
@@ -457,8 +342,7 @@ impl Handle {
     /// that it was cancelled.
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         spawn_on(&self.shared, future, Destination::Workers)
     }
@@ -517,11 +401,7 @@ impl Handle {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
-        let guard = context::enter(self.shared.clone());
-        EnterGuard {
-            _guard: guard,
-            _handle: PhantomData,
-        }
+        EnterGuard(context::enter(self.shared.clone()), PhantomData)
     }
 
     /// How many workers run tasks at once.
@@ -537,26 +417,16 @@ impl Handle {
 
 impl fmt::Debug for Handle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Handle")
-            .field("workers", &self.workers())
-            .finish_non_exhaustive()
+        write!(formatter, "Handle({} workers)", self.workers())
     }
 }
 
 /// Restores the thread's previous runtime when dropped.
 #[must_use = "the runtime is current only while the guard lives"]
-pub struct EnterGuard<'a> {
-    _guard: context::Guard,
-    // Not Send: it belongs to this thread.
-    _handle: PhantomData<(&'a Handle, *const ())>,
-}
-
-impl fmt::Debug for EnterGuard<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("EnterGuard").finish_non_exhaustive()
-    }
-}
+pub struct EnterGuard<'a>(
+    #[expect(dead_code, reason = "it acts when it is dropped")] context::Guard,
+    PhantomData<&'a Handle>,
+);
 
 /// There is no runtime on this thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

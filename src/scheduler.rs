@@ -1,25 +1,19 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
-use crate::blocking::Pool;
-use crate::context;
+use crate::blocking::Jobs;
 use crate::driver::Driver;
-use crate::idle::Idle;
+use crate::idle::{Doorbell, Idle};
 use crate::queue::{self, Local};
 use crate::registry::Registry;
 use crate::sync::{fence, lock, wake};
-use async_task::ScheduleInfo;
 use concurrent_queue::ConcurrentQueue;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::Thread;
 
-/// A task that shall be polled.
-pub(crate) type Runnable = async_task::Runnable<Meta>;
-
-/// What a task carries beside its future.
-pub(crate) struct Meta {
-    pub(crate) runtime: Arc<Shared>,
-}
+/// A task that shall be polled; it carries its runtime.
+pub(crate) type Runnable = async_task::Runnable<Arc<Shared>>;
 
 /// What the threads of a runtime share.
 pub(crate) struct Shared {
@@ -30,74 +24,78 @@ pub(crate) struct Shared {
     pub(crate) idle: Idle,
     pub(crate) driver: Driver,
     pub(crate) registry: Registry,
-    pub(crate) blocking: Pool,
+    pub(crate) jobs: Jobs,
     pub(crate) monitor: Doorbell,
-    /// Threads in `block_on` that found no sleeping worker to run.
-    pub(crate) guests: Mutex<Vec<Thread>>,
     /// The runtime ends: no worker polls another task.
     shutdown: AtomicBool,
     /// The last worker has left: what is scheduled now is dropped.
     drained: AtomicBool,
 }
 
-pub(crate) type Hook = Box<dyn Fn() + Send + Sync>;
+pub(crate) type Hook = Option<Box<dyn Fn() + Send + Sync>>;
 
 /// What the Builder was told.
 pub(crate) struct Config {
     pub(crate) workers: usize,
     pub(crate) event_interval: u32,
     pub(crate) thread_name: String,
-    pub(crate) thread_stack_size: Option<usize>,
-    pub(crate) max_blocking_threads: usize,
-    pub(crate) thread_keep_alive: std::time::Duration,
-    pub(crate) on_thread_start: Option<Hook>,
-    pub(crate) on_thread_stop: Option<Hook>,
+    pub(crate) thread_stack_size: usize,
+    pub(crate) on_thread_start: Hook,
+    pub(crate) on_thread_stop: Hook,
 }
 
 /// What others see of a worker.
+#[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Remote {
     pub(crate) local: Local<Runnable>,
-    /// How many polls it has begun and ended; odd in the midst of one.
+    /// How many polls it has begun.
     pub(crate) polls: AtomicUsize,
     /// A thread in `block_on` runs this worker; its own thread must not.
     pub(crate) lent: AtomicBool,
     /// The thread to unpark.
-    thread: Mutex<Option<Thread>>,
+    pub(crate) thread: Mutex<Option<Thread>>,
 }
 
-impl Remote {
-    fn new() -> Self {
+/// The worker that a thread runs, as far as scheduling is concerned.
+pub(crate) struct Here {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) index: usize,
+    /// This thread owns the worker now. Otherwise what it schedules goes to the
+    /// injector, as from any other thread.
+    pub(crate) active: Cell<bool>,
+    /// What is woken now was woken by the kernel or the clock: first come,
+    /// first served.
+    pub(crate) dispatching: Cell<bool>,
+}
+
+impl Here {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let (active, dispatching) = (Cell::new(false), Cell::new(false));
         Self {
-            local: Local::new(),
-            polls: AtomicUsize::new(0),
-            lent: AtomicBool::new(false),
-            thread: Mutex::new(None),
+            shared,
+            index,
+            active,
+            dispatching,
         }
     }
 
-    pub(crate) fn set_thread(&self, thread: Option<Thread>) -> Option<Thread> {
-        std::mem::replace(&mut *lock(&self.thread), thread)
+    pub(crate) fn remote(&self) -> &Remote {
+        &self.shared.remotes[self.index]
     }
-}
 
-/// A thread that sleeps until it is needed.
-#[derive(Default)]
-pub(crate) struct Doorbell {
-    pub(crate) asleep: AtomicBool,
-    pub(crate) thread: OnceLock<Thread>,
-}
+    /// Whether what is scheduled on this thread for `runtime` may enter this
+    /// worker's queue.
+    pub(crate) fn serves(&self, runtime: &Arc<Shared>) -> bool {
+        self.active.get() && Arc::ptr_eq(&self.shared, runtime)
+    }
 
-impl Doorbell {
-    /// Called by a worker that has woken up, among others.
-    pub(crate) fn ring(&self) {
-        // Pairs with the fence in `Monitor::sleep`: either the monitor sees the
-        // worker awake, or this sees the monitor asleep.
-        fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
-            if let Some(thread) = self.thread.get() {
-                thread.unpark();
-            }
+    pub(crate) fn push(&self, runnable: Runnable, yielded: bool) {
+        let (local, injector) = (&self.remote().local, &self.shared.injector);
+        if yielded || self.dispatching.get() {
+            local.push_back(runnable, injector);
+        } else {
+            local.push_slot(runnable, injector);
         }
     }
 }
@@ -106,52 +104,47 @@ impl Shared {
     pub(crate) fn new(config: Config) -> std::io::Result<Self> {
         let workers = config.workers;
         Ok(Self {
+            config,
             injector: ConcurrentQueue::unbounded(),
-            remotes: std::iter::repeat_with(Remote::new).take(workers).collect(),
+            remotes: std::iter::repeat_with(Remote::default)
+                .take(workers)
+                .collect(),
             idle: Idle::new(workers),
             driver: Driver::new(workers)?,
             registry: Registry::new(workers),
-            blocking: Pool::new(config.max_blocking_threads),
+            jobs: Jobs::default(),
             monitor: Doorbell::default(),
-            guests: Mutex::new(Vec::new()),
             shutdown: AtomicBool::new(false),
             drained: AtomicBool::new(false),
-            config,
         })
     }
 
-    /// A task was woken (or has just been spawned): it shall be polled.
-    pub(crate) fn schedule(runnable: Runnable, info: ScheduleInfo) {
-        let not_mine = context::with_worker(|worker| match worker {
-            Some(worker) if worker.serves(&runnable.metadata().runtime) => {
-                worker.push(runnable, info.woken_while_running);
-                None
-            }
-            _ => Some(runnable),
-        });
-        if let Some(runnable) = not_mine {
-            let shared = runnable.metadata().runtime.clone();
-            queue::push(&shared.injector, runnable);
-            shared.work_was_injected();
-        }
+    /// From a thread that runs no worker of this runtime.
+    pub(crate) fn inject(&self, runnable: Runnable) {
+        queue::push(&self.injector, runnable);
+        self.work_was_injected();
     }
 
     /// Something was pushed into the injector.
     pub(crate) fn work_was_injected(&self) {
-        if let Some(worker) = self.idle.wake_if_all_asleep(self.driver.holder()) {
-            self.unpark(worker);
-        }
+        self.wake_if_all_asleep();
         // Ordered after the push by the fence in `wake_if_all_asleep`.
         if self.drained.load(Ordering::Relaxed) {
             self.drop_injected();
         }
     }
 
+    /// Wakes a worker if nobody else would come to it. A parked one rather than
+    /// the one in the seat: that costs less.
+    pub(crate) fn wake_if_all_asleep(&self) {
+        let claimed = self.idle.wake_if_all_asleep(self.driver.holder());
+        claimed.into_iter().for_each(|worker| self.unpark(worker));
+    }
+
     /// Wakes a sleeping worker to share the load, if there is one.
     pub(crate) fn wake_another(&self) {
-        if let Some(worker) = self.idle.wake_one(self.driver.holder()) {
-            self.unpark(worker);
-        }
+        let claimed = self.idle.wake_one(self.driver.holder());
+        claimed.into_iter().for_each(|worker| self.unpark(worker));
     }
 
     /// Wakes this worker, if it sleeps.
@@ -174,9 +167,7 @@ impl Shared {
 
     pub(crate) fn unpark_thread(&self, worker: usize) {
         let thread = lock(&self.remotes[worker].thread).clone();
-        if let Some(thread) = thread {
-            thread.unpark();
-        }
+        thread.iter().for_each(Thread::unpark);
     }
 
     /// A sleeping runtime has somebody in the seat as long as there is
@@ -184,50 +175,39 @@ impl Shared {
     /// and by those that are none and make something to wait for.
     pub(crate) fn watch(&self) {
         if self.driver.holder().is_none() && self.driver.is_needed() {
-            if let Some(worker) = self.idle.wake_if_all_asleep(None) {
-                self.unpark(worker);
-            }
+            self.wake_if_all_asleep();
         }
     }
 
     pub(crate) fn is_shutdown(&self) -> bool {
+        // SeqCst: a worker that falls asleep sets its bit before it reads this,
+        // and `shut_down` writes this before it looks at the bits.
         self.shutdown.load(Ordering::SeqCst)
     }
 
-    /// Tells every thread to end. False: that was done already.
-    pub(crate) fn shut_down(&self) -> bool {
-        // SeqCst: a worker that falls asleep sets its bit before it reads this.
-        if self.shutdown.swap(true, Ordering::SeqCst) {
-            return false;
-        }
+    /// Tells every thread to end.
+    pub(crate) fn shut_down(&self) {
+        // SeqCst: see `is_shutdown`.
+        self.shutdown.store(true, Ordering::SeqCst);
         for worker in 0..self.config.workers {
             if !self.wake(worker) {
                 self.unpark_thread(worker);
             }
         }
-        for guest in lock(&self.guests).drain(..) {
-            guest.unpark();
-        }
-        if let Some(monitor) = self.monitor.thread.get() {
-            monitor.unpark();
-        }
-        self.blocking.close();
-        true
+        self.monitor.unpark();
     }
 
     /// The last worker has left: drops every task's future, and fails every
     /// socket and timer that lives on.
     pub(crate) fn drain(&self) {
-        let tasks = self.registry.close();
         // Woken, a task enters the injector, unless it is on its way there.
-        tasks.into_iter().for_each(wake);
-        let mut wakers = Vec::new();
+        let mut wakers = self.registry.close();
         self.driver.reactor.close(&mut wakers);
         self.driver.timers.close(&mut wakers);
         wakers.into_iter().for_each(wake);
         self.drained.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `work_was_injected`: either that sees
-        // `drained`, or this sees what was pushed.
+        // Pairs with the fence in `wake_if_all_asleep`: either the one who
+        // pushed sees `drained`, or this sees what was pushed.
         fence(Ordering::SeqCst);
         self.drop_injected();
     }
@@ -236,8 +216,6 @@ impl Shared {
         for remote in &self.remotes {
             remote.local.spill(&self.injector);
         }
-        while let Ok(runnable) = self.injector.pop() {
-            drop(runnable);
-        }
+        self.injector.try_iter().for_each(drop);
     }
 }

@@ -2,14 +2,17 @@
 //! what keeps foreign code's panics from doing harm.
 
 #[cfg(arc_loom)]
-pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(arc_loom))]
-pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// Locks, also after a panic elsewhere: no lock of arc is held while foreign
 /// code runs, so what it guards is whole.
@@ -17,17 +20,18 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Calls foreign code whose panic must stay here.
+pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
+    catch_unwind(AssertUnwindSafe(call))
+}
+
 /// Drops what a panic carried, which may panic in turn.
-pub(crate) fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(payload);
-    }
+pub(crate) fn discard(payload: Payload) {
+    contain(|| drop(payload)).unwrap_or_else(std::mem::forget);
 }
 
 /// Wakes, whatever the waker does: one that panics must not keep the rest of
 /// its batch from being woken.
 pub(crate) fn wake(waker: Waker) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-        discard(payload);
-    }
+    contain(|| waker.wake()).unwrap_or_else(discard);
 }

@@ -16,20 +16,20 @@
 //!                                        joiner is woken ◄────┴──► finished
 //! ```
 
+use crate::blocking;
 use crate::context;
 use crate::coop;
-use crate::registry::Key;
-use crate::scheduler::{Meta, Runnable, Shared};
-use crate::sync::discard;
+use crate::registry::{Key, Registry};
+use crate::scheduler::{Runnable, Shared};
+use crate::sync::{Payload, contain, discard};
 use async_task::{FallibleTask, ScheduleInfo, WithInfo};
 use pin_project_lite::pin_project;
 use std::any::Any;
 use std::fmt;
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::coop::{consume_budget, cooperative};
 pub use crate::registry::Id;
@@ -38,10 +38,26 @@ pub use crate::registry::Id;
 /// each function that it is moved through would need that much stack.
 pub(crate) const FUTURE_MAX_BYTES: usize = 2048;
 
-type Payload = Box<dyn Any + Send + 'static>;
+/// A task was woken (or has just been spawned): it shall be polled.
+fn schedule(runnable: Runnable, info: ScheduleInfo) {
+    let not_mine = context::with_worker(|worker| match worker {
+        Some(worker) if worker.serves(runnable.metadata()) => {
+            worker.push(runnable, info.woken_while_running);
+            None
+        }
+        _ => Some(runnable),
+    });
+    if let Some(runnable) = not_mine {
+        let runtime = runnable.metadata().clone();
+        runtime.inject(runnable);
+    }
+}
+
+fn schedule_blocking(runnable: Runnable, _: ScheduleInfo) {
+    blocking::submit(runnable.metadata().clone(), runnable);
+}
 
 /// Where a task goes when it is scheduled.
-#[derive(Clone, Copy)]
 pub(crate) enum Destination {
     Workers,
     Blocking,
@@ -53,8 +69,7 @@ pub(crate) fn spawn_on<F>(
     to: Destination,
 ) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     if size_of::<F>() > FUTURE_MAX_BYTES {
         spawn_contained(runtime, Box::pin(future), to)
@@ -65,29 +80,24 @@ where
 
 fn spawn_contained<F>(runtime: &Arc<Shared>, future: F, to: Destination) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
-    let id = Id::next();
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
-    let ((runnable, task, key), open) = runtime.registry.enter(shard, id, |key| {
-        let aborts_seen = runtime.registry.aborts();
+    let ((runnable, handle), open) = runtime.registry.enter(shard, |key| {
+        let (future, aborts_seen) = (Some(future), runtime.registry.aborts());
         let contained = Contained {
-            future: Some(future),
-            id,
+            future,
             key,
             aborts_seen,
         };
-        let metadata = Meta {
-            runtime: runtime.clone(),
-        };
-        let builder = async_task::Builder::new().metadata(metadata);
+        let builder = async_task::Builder::new().metadata(runtime.clone());
         let (runnable, task) = match to {
-            Destination::Workers => builder.spawn(|_| contained, WithInfo(Shared::schedule)),
-            Destination::Blocking => builder.spawn(|_| contained, WithInfo(run_blocking)),
+            Destination::Workers => builder.spawn(|_| contained, WithInfo(schedule)),
+            Destination::Blocking => builder.spawn(|_| contained, WithInfo(schedule_blocking)),
         };
-        let waker = runnable.waker();
-        ((runnable, task.fallible(), key), waker)
+        let (task, waker) = (Some(task.fallible()), runnable.waker());
+        let runtime = runtime.clone();
+        ((runnable, JoinHandle { task, runtime, key }), waker)
     });
     if open {
         runnable.schedule();
@@ -95,42 +105,26 @@ where
         // The runtime has ended: the future is dropped, the handle says cancelled.
         drop(runnable);
     }
-    JoinHandle {
-        task: Some(task),
-        runtime: runtime.clone(),
-        id,
-        key,
-    }
-}
-
-fn run_blocking(runnable: Runnable, _: ScheduleInfo) {
-    let runtime = runnable.metadata().runtime.clone();
-    crate::blocking::submit(&runtime, runnable);
+    handle
 }
 
 pin_project! {
     /// A future whose panics, of whatever kind, stay inside.
-    struct Contained<F: Future> {
+    struct Contained<F> {
         #[pin]
         future: Option<F>,
-        id: Id,
         key: Key,
         // The registry's count of aborts when this task last looked.
         aborts_seen: usize,
     }
 
-    impl<F: Future> PinnedDrop for Contained<F> {
+    impl<F> PinnedDrop for Contained<F> {
         fn drop(this: Pin<&mut Self>) {
-            // The future of an unfinished task: aborted, or the runtime ends.
-            if let Err(payload) = drop_future(this.project().future) {
-                discard(payload);
-            }
+            // The future of an unfinished task: the runtime has ended.
+            let mut future = this.project().future;
+            contain(|| future.set(None)).unwrap_or_else(discard);
         }
     }
-}
-
-fn drop_future<F>(mut future: Pin<&mut Option<F>>) -> Result<(), Payload> {
-    catch_unwind(AssertUnwindSafe(|| future.set(None)))
 }
 
 impl<F: Future> Future for Contained<F> {
@@ -138,58 +132,41 @@ impl<F: Future> Future for Contained<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let aborted = context::with_runtime(|runtime| {
-            runtime.is_some_and(|runtime| {
-                let aborts = runtime.registry.aborts();
-                let changed = std::mem::replace(this.aborts_seen, aborts) != aborts;
-                changed && runtime.registry.is_aborted(*this.key, *this.id)
-            })
+        let aborted = in_registry(|registry| {
+            let aborts = registry.aborts();
+            let changed = std::mem::replace(this.aborts_seen, aborts) != aborts;
+            changed && registry.is_aborted(*this.key)
         });
-        let result = if aborted {
-            Err(Repr::Cancelled)
-        } else {
-            let poll = || {
-                this.future
-                    .as_mut()
-                    .as_pin_mut()
-                    .map(|future| future.poll(context))
+        let aborted = aborted.unwrap_or(false);
+        let mut outcome = Outcome(Some(Err(None)));
+        if let (false, Some(future)) = (aborted, this.future.as_mut().as_pin_mut()) {
+            outcome = match contain(|| future.poll(context)) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(output)) => Outcome(Some(Ok(output))),
+                Err(payload) => Outcome(Some(Err(Some(payload)))),
             };
-            match catch_unwind(AssertUnwindSafe(poll)) {
-                Ok(Some(Poll::Pending)) => return Poll::Pending,
-                Ok(Some(Poll::Ready(output))) => Ok(output),
-                // Polled after it finished, which async-task does not do.
-                Ok(None) => Err(Repr::Cancelled),
-                Err(payload) => Err(Repr::Panicked(payload)),
-            }
-        };
-        let dropped = drop_future(this.future);
-        let waker = context::with_runtime(|runtime| {
-            runtime.and_then(|runtime| runtime.registry.remove(*this.key, *this.id))
-        });
-        drop(waker);
-        let result = match (result, dropped) {
-            (Ok(_), Err(payload)) => Err(Repr::Panicked(payload)),
-            (result, Err(payload)) => {
-                discard(payload);
-                result
-            }
-            (result, Ok(())) => result,
-        };
-        Poll::Ready(Outcome(Some(result)))
+        }
+        if let Err(payload) = contain(|| this.future.set(None)) {
+            outcome = Outcome(Some(Err(Some(payload))));
+        }
+        drop(in_registry(|registry| registry.remove(*this.key)).flatten());
+        Poll::Ready(outcome)
     }
 }
 
-/// What became of a task. Nobody may ever read it, and then its drop must not
-/// take the worker down.
-struct Outcome<T>(Option<Result<T, Repr>>);
+/// The registry of the runtime that polls. (A task is polled by its own.)
+fn in_registry<R>(act: impl FnOnce(&Registry) -> R) -> Option<R> {
+    context::with_runtime(|runtime| runtime.map(|runtime| act(&runtime.registry)))
+}
+
+/// What became of a task: its output, a panic, or nothing, when it was
+/// cancelled. Nobody may ever read it, and then its drop must not take the
+/// worker down.
+struct Outcome<T>(Option<Result<T, Option<Payload>>>);
 
 impl<T> Drop for Outcome<T> {
     fn drop(&mut self) {
-        if let Some(result) = self.0.take() {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(result))) {
-                discard(payload);
-            }
-        }
+        contain(|| drop(self.0.take())).unwrap_or_else(discard);
     }
 }
 
@@ -219,9 +196,8 @@ impl<T> Drop for Outcome<T> {
 #[must_use = "a dropped JoinHandle detaches its task; use `drop` to say so"]
 pub struct JoinHandle<T> {
     /// None only while it is dropped.
-    task: Option<FallibleTask<Outcome<T>, Meta>>,
+    task: Option<FallibleTask<Outcome<T>, Arc<Shared>>>,
     runtime: Arc<Shared>,
-    id: Id,
     key: Key,
 }
 
@@ -244,9 +220,8 @@ impl<T> JoinHandle<T> {
     /// # }
     /// ```
     pub fn abort(&self) {
-        if let Some(waker) = self.runtime.registry.abort(self.key, self.id) {
-            waker.wake();
-        }
+        let waker = self.runtime.registry.abort(self.key);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Whether the task has ended: finished, panicked, or aborted and dropped.
@@ -256,7 +231,7 @@ impl<T> JoinHandle<T> {
 
     /// The task's id, which stays valid after it has ended.
     pub fn id(&self) -> Id {
-        self.id
+        self.key.id
     }
 }
 
@@ -264,27 +239,26 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let budget = std::task::ready!(coop::poll_proceed(context));
-        let id = self.id;
+        let permit = ready!(coop::poll_proceed(context));
+        let id = self.key.id;
         let Some(task) = &mut self.task else {
             return Poll::Pending;
         };
-        let outcome = std::task::ready!(Pin::new(task).poll(context));
-        budget.made_progress();
+        let outcome = ready!(Pin::new(task).poll(context));
+        permit.made_progress();
+        // No outcome: the future was dropped because the runtime has ended.
         let result = outcome.and_then(|mut outcome| outcome.0.take());
         Poll::Ready(
             result
-                .unwrap_or(Err(Repr::Cancelled))
-                .map_err(|repr| JoinError { repr, id }),
+                .unwrap_or(Err(None))
+                .map_err(|payload| JoinError { payload, id }),
         )
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.detach();
-        }
+        self.task.take().map(FallibleTask::detach);
     }
 }
 
@@ -292,34 +266,27 @@ impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("JoinHandle")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        write!(formatter, "JoinHandle(task {})", self.id())
     }
 }
 
 /// Why a task gave no output: it panicked, or it was cancelled (aborted, or its
 /// runtime ended).
 pub struct JoinError {
-    repr: Repr,
+    /// None: cancelled.
+    payload: Option<Payload>,
     id: Id,
-}
-
-enum Repr {
-    Cancelled,
-    Panicked(Payload),
 }
 
 impl JoinError {
     /// Whether the task was aborted, or its runtime ended first.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.repr, Repr::Cancelled)
+        self.payload.is_none()
     }
 
     /// Whether the task's future panicked, when polled or when dropped.
     pub fn is_panic(&self) -> bool {
-        matches!(self.repr, Repr::Panicked(_))
+        self.payload.is_some()
     }
 
     /// What the panic carried, for [`std::panic::resume_unwind`].
@@ -327,11 +294,10 @@ impl JoinError {
     /// # Panics
     ///
     /// When the task did not panic; see [`try_into_panic`](Self::try_into_panic).
+    #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        match self.repr {
-            Repr::Panicked(payload) => payload,
-            Repr::Cancelled => panic!("task {} was cancelled and did not panic", self.id),
-        }
+        self.try_into_panic()
+            .unwrap_or_else(|error| panic!("{error} and did not panic"))
     }
 
     /// What the panic carried.
@@ -340,33 +306,29 @@ impl JoinError {
     ///
     /// The error itself, when the task did not panic.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
-        match self.repr {
-            Repr::Panicked(payload) => Ok(payload),
-            Repr::Cancelled => Err(self),
-        }
+        let id = self.id;
+        self.payload.ok_or(Self { payload: None, id })
     }
 
     /// The id of the task.
     pub fn id(&self) -> Id {
         self.id
     }
-
-    fn message(&self) -> Option<&str> {
-        let Repr::Panicked(payload) = &self.repr else {
-            return None;
-        };
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        text.or_else(|| payload.downcast_ref::<&str>().copied())
-    }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.repr, self.message()) {
-            (Repr::Cancelled, _) => write!(formatter, "task {} was cancelled", self.id),
-            (_, Some(text)) => write!(formatter, "task {} panicked: {text}", self.id),
-            (_, None) => write!(formatter, "task {} panicked", self.id),
-        }
+        let Some(payload) = &self.payload else {
+            return write!(formatter, "task {} was cancelled", self.id);
+        };
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        write!(
+            formatter,
+            "task {} panicked: {}",
+            self.id,
+            text.unwrap_or("(no text)")
+        )
     }
 }
 
@@ -406,8 +368,7 @@ impl From<JoinError> for std::io::Error {
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     let runtime = context::runtime("arc::spawn");
     spawn_on(&runtime, future, Destination::Workers)
@@ -461,7 +422,7 @@ where
 /// ```
 pub async fn yield_now() {
     let mut yielded = false;
-    std::future::poll_fn(|context| {
+    poll_fn(|context| {
         if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }

@@ -15,10 +15,11 @@
 
 use crate::context;
 use crate::coop;
-use crate::driver::Turn;
-use crate::scheduler::{Remote, Runnable, Shared};
+use crate::driver::{Seat, Turn};
+use crate::scheduler::{Here, Runnable, Shared};
 use crate::sync::{Ordering, wake};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,16 +30,9 @@ use std::time::{Duration, Instant};
 const STANDING_QUEUE_MAX: Duration = Duration::from_micros(200);
 
 pub(crate) struct Worker {
-    shared: Arc<Shared>,
-    index: usize,
+    here: Rc<Here>,
     /// Runs on a thread in `block_on`, not on the worker's own.
     is_guest: bool,
-    /// This thread owns the worker now. Otherwise what it schedules goes to the
-    /// injector, as from any other thread.
-    active: Cell<bool>,
-    /// What is woken now was woken by the kernel or the clock: first come,
-    /// first served.
-    dispatching: Cell<bool>,
     /// Polls until the next look at the kernel, the clock and the injector.
     until_look: Cell<u32>,
     slot_streak: Cell<u32>,
@@ -50,14 +44,11 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, is_guest: bool) -> Self {
+    pub(crate) fn new(here: Rc<Here>, is_guest: bool) -> Self {
         Self {
-            until_look: Cell::new(shared.config.event_interval),
-            shared,
-            index,
             is_guest,
-            active: Cell::new(is_guest),
-            dispatching: Cell::new(false),
+            until_look: Cell::new(here.shared.config.event_interval),
+            here,
             slot_streak: Cell::new(0),
             standing_since: Cell::new(None),
             polls_standing: Cell::new(0),
@@ -65,40 +56,18 @@ impl Worker {
         }
     }
 
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-
-    fn remote(&self) -> &Remote {
-        &self.shared.remotes[self.index]
-    }
-
-    /// Whether what is scheduled on this thread for `runtime` may enter this
-    /// worker's queue.
-    pub(crate) fn serves(&self, runtime: &Arc<Shared>) -> bool {
-        self.active.get() && Arc::ptr_eq(&self.shared, runtime)
-    }
-
-    pub(crate) fn push(&self, runnable: Runnable, yielded: bool) {
-        let local = &self.remote().local;
-        if yielded || self.dispatching.get() {
-            local.push_back(runnable, &self.shared.injector);
-        } else {
-            local.push_slot(runnable, &self.shared.injector);
-        }
-    }
-
     /// The life of a worker's own thread; it begins asleep.
     pub(crate) fn run_resident(&self) {
         self.park();
-        while !self.shared.is_shutdown() {
-            self.step(&|| self.shared.is_shutdown());
+        self.here.shared.monitor.ring();
+        while !self.here.shared.is_shutdown() {
+            self.step(&|| self.here.shared.is_shutdown());
         }
         // A guest may still run this worker; it leaves when its poll ends.
-        while self.remote().lent.load(Ordering::SeqCst) {
+        while self.here.remote().lent.load(Ordering::SeqCst) {
             thread::park();
         }
-        self.active.set(false);
+        self.here.active.set(false);
     }
 
     /// Polls one task, or sleeps until there is one or `stop` says so.
@@ -115,40 +84,41 @@ impl Worker {
     /// Looks at the kernel and the clock, without waiting, and at the injector:
     /// a queue that is never empty must not keep a worker from any of them.
     fn look(&self) -> Option<Runnable> {
-        self.until_look.set(self.shared.config.event_interval);
-        if self.shared.driver.is_needed() {
-            if let Some(seat) = self.shared.driver.take_seat() {
+        self.until_look.set(self.here.shared.config.event_interval);
+        if self.here.shared.driver.is_needed() {
+            if let Some(seat) = self.here.shared.driver.take_seat() {
                 seat.look(&mut self.turn.borrow_mut());
                 self.dispatch();
             }
         }
-        self.shared.injector.pop().ok()
+        self.here.shared.injector.pop().ok()
     }
 
     fn next(&self) -> Option<Runnable> {
-        let local = &self.remote().local;
+        let local = &self.here.remote().local;
         if let Some(runnable) = local.pop(&self.slot_streak) {
             return Some(runnable);
         }
         self.standing_since.set(None);
         self.polls_standing.set(0);
-        let shared = &self.shared;
+        let shared = &self.here.shared;
         local
             .refill(&shared.injector, shared.config.workers)
             .or_else(|| self.steal())
     }
 
     fn steal(&self) -> Option<Runnable> {
-        let workers = self.shared.remotes.len();
+        let workers = self.here.shared.remotes.len();
         let first = fastrand::usize(..workers);
         let others = (first..workers)
             .chain(0..first)
-            .filter(|&index| index != self.index);
+            .filter(|&index| index != self.here.index);
         others.into_iter().find_map(|other| {
-            let victim = &self.shared.remotes[other].local;
-            self.remote()
+            let victim = &self.here.shared.remotes[other].local;
+            self.here
+                .remote()
                 .local
-                .steal_from(victim, &self.shared.injector)
+                .steal_from(victim, &self.here.shared.injector)
         })
     }
 
@@ -160,7 +130,7 @@ impl Worker {
 
     /// Tells the monitor that this worker is not stuck.
     pub(crate) fn count_poll(&self) {
-        let polls = &self.remote().polls;
+        let polls = &self.here.remote().polls;
         // This thread is the only one that writes it.
         polls.store(
             polls.load(Ordering::Relaxed).wrapping_add(1),
@@ -178,7 +148,7 @@ impl Worker {
         if !(polls & (polls.wrapping_sub(1)) == 0 || polls % 64 == 0) {
             return;
         }
-        if !self.shared.idle.any_asleep() || !self.remote().local.has_waiting() {
+        if !self.here.shared.idle.any_asleep() || !self.here.remote().local.has_waiting() {
             return;
         }
         let now = Instant::now();
@@ -186,7 +156,7 @@ impl Worker {
             None => self.standing_since.set(Some(now)),
             Some(since) if now - since >= STANDING_QUEUE_MAX => {
                 self.standing_since.set(Some(now));
-                self.shared.wake_another();
+                self.here.shared.wake_another();
             }
             Some(_) => {}
         }
@@ -194,63 +164,79 @@ impl Worker {
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
-        let shared = &self.shared;
-        shared.idle.fall_asleep(self.index);
+        let shared = &self.here.shared;
+        shared.idle.fall_asleep(self.here.index);
         if stop() || !shared.injector.is_empty() {
             if !self.wake_up() {
                 self.park();
             }
-            return;
-        }
-        shared.invite_guest();
-        self.active.set(self.is_guest);
-        match shared.driver.take_seat() {
-            None => self.park(),
-            Some(seat) => {
-                let woken = || !shared.idle.is_asleep(self.index);
-                seat.sleep(self.index, woken, &mut self.turn.borrow_mut());
-                let mine = self.wake_up();
-                self.dispatch();
-                if !mine {
-                    self.park();
-                }
+        } else {
+            self.here.active.set(self.is_guest);
+            match shared.driver.take_seat() {
+                None => self.park(),
+                Some(seat) => self.wait(seat),
             }
         }
         shared.monitor.ring();
     }
 
-    /// Clears this worker's bit. False: a guest has done so before and runs the
-    /// worker now.
+    /// Sleeps in the seat.
+    fn wait(&self, seat: Seat<'_>) {
+        let (shared, index) = (&self.here.shared, self.here.index);
+        let woken = || !shared.idle.is_asleep(index);
+        seat.sleep(index, woken, &mut self.turn.borrow_mut());
+        let mine = self.wake_up();
+        self.dispatch();
+        if !mine {
+            // A guest runs this worker. If it went to sleep while this thread
+            // was still in the seat, then it found the seat taken, and whoever
+            // woke the worker since has notified the seat instead of it.
+            shared.unpark_thread(index);
+            shared.watch();
+            self.park();
+        }
+    }
+
+    /// Clears this worker's bit. False: a guest runs the worker now, and the
+    /// bit is the guest's.
     fn wake_up(&self) -> bool {
-        let unclaimed = self.shared.idle.wake(self.index);
-        let mine = unclaimed || self.is_guest || !self.remote().lent.load(Ordering::SeqCst);
-        self.active.set(mine);
-        mine
+        // SeqCst: see `Shared::lend`.
+        let is_lent = || !self.is_guest && self.here.remote().lent.load(Ordering::SeqCst);
+        let mut lent = is_lent();
+        if !lent && self.here.shared.idle.wake(self.here.index) {
+            lent = is_lent();
+            if lent {
+                // Between the two a guest came and fell asleep: it was its bit.
+                self.here.shared.unpark(self.here.index);
+            }
+        }
+        self.here.active.set(!lent);
+        !lent
     }
 
     /// Sleeps until somebody wakes this worker, and no guest runs it.
     fn park(&self) {
         loop {
-            let asleep = self.shared.idle.is_asleep(self.index);
-            let lent = !self.is_guest && self.remote().lent.load(Ordering::SeqCst);
-            if !asleep && !lent || self.shared.is_shutdown() {
+            let asleep = self.here.shared.idle.is_asleep(self.here.index);
+            let lent = !self.is_guest && self.here.remote().lent.load(Ordering::SeqCst);
+            if !asleep && !lent || self.here.shared.is_shutdown() {
                 break;
             }
             thread::park();
         }
-        self.active.set(true);
+        self.here.active.set(true);
     }
 
     fn dispatch(&self) {
-        self.dispatching.set(true);
+        self.here.dispatching.set(true);
         self.turn.borrow_mut().wakers.drain(..).for_each(wake);
-        self.dispatching.set(false);
+        self.here.dispatching.set(false);
     }
 }
 
 /// The main function of a worker's own thread.
 pub(crate) fn main(shared: Arc<Shared>, index: usize) {
-    let worker = std::rc::Rc::new(Worker::new(shared.clone(), index, false));
-    let _context = context::enter_worker(shared, Some(worker.clone()));
-    worker.run_resident();
+    let here = Rc::new(Here::new(shared.clone(), index));
+    let _context = context::enter_worker(shared, Some(here.clone()));
+    Worker::new(here, false).run_resident();
 }

@@ -9,25 +9,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 ///
 /// Implemented for what std's trait of this name is implemented for. It cannot
 /// be implemented outside arc.
-pub trait ToSocketAddrs: sealed::Addresses {}
+pub trait ToSocketAddrs: sealed::Target {}
 
-impl<T: sealed::Addresses + ?Sized> ToSocketAddrs for T {}
+impl<T: sealed::Target + ?Sized> ToSocketAddrs for T {}
 
 pub(crate) mod sealed {
-    use super::{SocketAddr, io};
-
-    /// What has to be done to know the addresses.
-    pub enum Lookup {
-        Known(Vec<SocketAddr>),
-        Name(String, u16),
-    }
-
-    pub trait Addresses {
-        fn addresses(&self) -> io::Result<Lookup>;
+    pub trait Target {
+        /// The addresses, or else a text `name:port`.
+        fn target(&self) -> Result<Vec<std::net::SocketAddr>, String>;
     }
 }
 
-use sealed::{Addresses, Lookup};
+use sealed::Target;
 
 /// Resolves a name and port to socket addresses.
 ///
@@ -55,101 +48,74 @@ use sealed::{Addresses, Lookup};
 /// # }
 /// ```
 pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<Item = SocketAddr>> {
-    Ok(resolve(&host).await?.into_iter())
-}
-
-/// The addresses, at least one.
-pub(crate) async fn resolve(host: &impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
-    let addresses = match host.addresses()? {
-        Lookup::Known(addresses) => addresses,
-        Lookup::Name(name, port) => {
-            let lookup = spawn_blocking(move || {
-                let target = (name.as_str(), port);
-                let found = std::net::ToSocketAddrs::to_socket_addrs(&target).map(Vec::from_iter);
-                found.map_err(|error| {
-                    let what = format!("looking up the address of {name}: {error}");
-                    io::Error::new(error.kind(), what)
-                })
-            });
-            lookup.await??
+    let addresses = match host.target() {
+        Ok(addresses) => addresses,
+        Err(name) => {
+            spawn_blocking(move || {
+                let found = std::net::ToSocketAddrs::to_socket_addrs(&name).map(Vec::from_iter);
+                found.map_err(|error| explain("looking up", &name, &error))
+            })
+            .await??
         }
     };
-    if addresses.is_empty() {
-        let what = "there is no address to connect or bind to";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    }
-    Ok(addresses)
+    Ok(addresses.into_iter())
 }
 
-impl Addresses for SocketAddr {
-    fn addresses(&self) -> io::Result<Lookup> {
-        Ok(Lookup::Known(vec![*self]))
+/// Tries one address after the other; the error is the last one's.
+pub(crate) async fn first<T>(
+    host: impl ToSocketAddrs,
+    what: &str,
+    attempt: impl AsyncFn(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut last = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
+    for address in lookup_host(host).await? {
+        match attempt(address).await {
+            Ok(done) => return Ok(done),
+            Err(error) => last = explain(what, &address, &error),
+        }
     }
+    Err(last)
 }
 
-/// The types that are an address already.
-macro_rules! known {
-    ($($type:ty),*) => {$(
-        impl Addresses for $type {
-            fn addresses(&self) -> io::Result<Lookup> {
-                SocketAddr::from(*self).addresses()
+fn explain(what: &str, target: &impl std::fmt::Display, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what} {target}: {error}"))
+}
+
+/// How each type says what it means.
+macro_rules! targets {
+    ($($type:ty => |$this:ident| $target:expr;)*) => {$(
+        impl Target for $type {
+            fn target(&self) -> Result<Vec<SocketAddr>, String> {
+                let $this = self;
+                $target
             }
         }
     )*};
 }
 
-known!(
-    SocketAddrV4,
-    SocketAddrV6,
-    (IpAddr, u16),
-    (Ipv4Addr, u16),
-    (Ipv6Addr, u16)
-);
+targets! {
+    SocketAddr => |this| Ok(vec![*this]);
+    SocketAddrV4 => |this| Ok(vec![SocketAddr::from(*this)]);
+    SocketAddrV6 => |this| Ok(vec![SocketAddr::from(*this)]);
+    (IpAddr, u16) => |this| Ok(vec![SocketAddr::from(*this)]);
+    (Ipv4Addr, u16) => |this| Ok(vec![SocketAddr::from(*this)]);
+    (Ipv6Addr, u16) => |this| Ok(vec![SocketAddr::from(*this)]);
+    [SocketAddr] => |this| Ok(this.to_vec());
+    str => |this| this.parse().map(|address| vec![address]).map_err(|_| this.to_owned());
+    String => |this| this.as_str().target();
+    (&str, u16) => |this| host_and_port(this.0, this.1);
+    (String, u16) => |this| host_and_port(&this.0, this.1);
+}
 
-impl Addresses for [SocketAddr] {
-    fn addresses(&self) -> io::Result<Lookup> {
-        Ok(Lookup::Known(self.to_vec()))
+impl<T: Target + ?Sized> Target for &T {
+    fn target(&self) -> Result<Vec<SocketAddr>, String> {
+        (**self).target()
     }
 }
 
-impl Addresses for (&str, u16) {
-    fn addresses(&self) -> io::Result<Lookup> {
-        match self.0.parse::<IpAddr>() {
-            Ok(address) => (address, self.1).addresses(),
-            Err(_) => Ok(Lookup::Name(self.0.to_owned(), self.1)),
-        }
-    }
-}
-
-impl Addresses for (String, u16) {
-    fn addresses(&self) -> io::Result<Lookup> {
-        (self.0.as_str(), self.1).addresses()
-    }
-}
-
-impl Addresses for str {
-    fn addresses(&self) -> io::Result<Lookup> {
-        if let Ok(address) = self.parse::<SocketAddr>() {
-            return address.addresses();
-        }
-        let parts = self.rsplit_once(':');
-        let parsed = parts.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
-        let (host, port) = parsed.ok_or_else(|| {
-            let what = format!("`{self}` is not an address: write `host:port`");
-            io::Error::new(io::ErrorKind::InvalidInput, what)
-        })?;
-        Ok(Lookup::Name(host.to_owned(), port))
-    }
-}
-
-impl Addresses for String {
-    fn addresses(&self) -> io::Result<Lookup> {
-        self.as_str().addresses()
-    }
-}
-
-impl<T: Addresses + ?Sized> Addresses for &T {
-    fn addresses(&self) -> io::Result<Lookup> {
-        (**self).addresses()
-    }
+fn host_and_port(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    let address = host
+        .parse::<IpAddr>()
+        .map(|ip| vec![SocketAddr::from((ip, port))]);
+    address.map_err(|_| format!("{host}:{port}"))
 }
