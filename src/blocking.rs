@@ -2,60 +2,82 @@
 //! for the whole process; arc counts its own jobs, to wait for them at the end.
 
 use crate::context;
-use crate::scheduler::{Runnable, Shared};
-use crate::sync::lock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use crate::scheduler::Shared;
+use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, PoisonError, lock};
+use std::time::Duration;
 
-/// The jobs of one runtime that have not ended.
+/// The jobs of one runtime.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    /// Jobs that no thread has begun yet.
-    pub(crate) waiting: AtomicUsize,
+    /// Those that no thread has begun yet.
+    waiting: AtomicUsize,
+    /// Those that have not ended.
     unfinished: Mutex<usize>,
     finished_one: Condvar,
 }
 
-/// Queues a job.
-pub(crate) fn submit(runtime: Arc<Shared>, job: Runnable) {
+impl Jobs {
+    pub(crate) fn are_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits for the jobs that run. Err: so many had not ended in time.
+    pub(crate) fn join(&self, limit: Duration) -> Result<(), usize> {
+        let unfinished = lock(&self.unfinished);
+        let waited = self
+            .finished_one
+            .wait_timeout_while(unfinished, limit, |jobs| *jobs > 0);
+        let (unfinished, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if *unfinished == 0 {
+            Ok(())
+        } else {
+            Err(*unfinished)
+        }
+    }
+}
+
+/// Counts a job until it is dropped: run, or given up before it was begun.
+struct Job {
+    runtime: Arc<Shared>,
+    begun: bool,
+}
+
+impl Job {
+    fn begin(&mut self) {
+        self.begun = true;
+        self.runtime.jobs.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if !self.begun {
+            self.begin();
+        }
+        *lock(&self.runtime.jobs.unfinished) -= 1;
+        self.runtime.jobs.finished_one.notify_all();
+    }
+}
+
+/// Runs `function` on a thread of its own; its panic comes out of the future.
+/// When the future is dropped the job is given up, unless it has been begun.
+pub(crate) async fn run<F, R>(runtime: Arc<Shared>, function: F) -> R
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
     *lock(&runtime.jobs.unfinished) += 1;
     runtime.jobs.waiting.fetch_add(1, Ordering::Relaxed);
     // It looks after jobs for which no thread can be started.
     runtime.monitor.ring();
-    let run = move || {
-        runtime.jobs.waiting.fetch_sub(1, Ordering::Relaxed);
-        let context = context::enter_blocking(runtime.clone());
-        if runtime.is_shutdown() {
-            // Its handle says cancelled.
-            drop(job);
-        } else {
-            // A panic is kept in the job's handle.
-            job.run();
-        }
-        drop(context);
-        *lock(&runtime.jobs.unfinished) -= 1;
-        runtime.jobs.finished_one.notify_all();
+    let mut job = Job {
+        runtime,
+        begun: false,
     };
-    blocking::unblock(run).detach();
-}
-
-impl Jobs {
-    /// Waits for the jobs that run. Err: so many had not ended at the deadline.
-    pub(crate) fn join(&self, deadline: Option<Instant>) -> Result<(), usize> {
-        let mut unfinished = lock(&self.unfinished);
-        while *unfinished > 0 {
-            let now = Instant::now();
-            let waited = match deadline {
-                None => self.finished_one.wait(unfinished),
-                Some(deadline) if deadline <= now => return Err(*unfinished),
-                Some(deadline) => {
-                    let waited = self.finished_one.wait_timeout(unfinished, deadline - now);
-                    Ok(waited.unwrap_or_else(PoisonError::into_inner).0)
-                }
-            };
-            unfinished = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-        Ok(())
-    }
+    let work = move || {
+        job.begin();
+        let _context = context::enter_blocking(job.runtime.clone());
+        function()
+    };
+    ::blocking::unblock(work).await
 }

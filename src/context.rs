@@ -1,9 +1,9 @@
 //! Find the current runtime, and the current worker, from a thread.
 
-use crate::scheduler::{Here, Shared};
+use crate::scheduler::{Shared, Worker};
+use crate::sync::Arc;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// What a thread is for the runtimes.
 #[derive(Clone)]
@@ -11,18 +11,24 @@ struct Current {
     /// Where `spawn` spawns to, and what sockets and timers register with.
     runtime: Option<Arc<Shared>>,
     /// The worker that this thread runs.
-    worker: Option<Rc<Here>>,
+    worker: Option<Rc<Worker>>,
     /// Inside a poll: to block here would block a worker.
     asynchronous: bool,
 }
 
-const NOTHING: Current = Current {
-    runtime: None,
-    worker: None,
-    asynchronous: false,
-};
+impl Current {
+    const fn new(runtime: Option<Arc<Shared>>, worker: Option<Rc<Worker>>, poll: bool) -> Self {
+        Self {
+            runtime,
+            worker,
+            asynchronous: poll,
+        }
+    }
+}
 
-thread_local!(static CURRENT: RefCell<Current> = const { RefCell::new(NOTHING) });
+thread_local! {
+    static CURRENT: RefCell<Current> = const { RefCell::new(Current::new(None, None, false)) };
+}
 
 /// The thread's own storage may be gone already, when this is called by the
 /// destructor of another thread-local: then there is nothing current.
@@ -30,7 +36,7 @@ fn with<R>(function: impl FnOnce(&Current) -> R) -> R {
     let mut function = Some(function);
     let mut call = |current: &Current| function.take().map(|function| function(current));
     let result = CURRENT.try_with(|current| call(&current.borrow()));
-    let result = result.unwrap_or_else(|_| call(&NOTHING));
+    let result = result.unwrap_or_else(|_| call(&Current::new(None, None, false)));
     result.unwrap_or_else(|| unreachable!("`call` is called once"))
 }
 
@@ -38,21 +44,18 @@ pub(crate) fn with_runtime<R>(function: impl FnOnce(Option<&Arc<Shared>>) -> R) 
     with(|current| function(current.runtime.as_ref()))
 }
 
-pub(crate) fn with_worker<R>(function: impl FnOnce(Option<&Here>) -> R) -> R {
+pub(crate) fn with_worker<R>(function: impl FnOnce(Option<&Worker>) -> R) -> R {
     with(|current| function(current.worker.as_deref()))
-}
-
-pub(crate) fn is_asynchronous() -> bool {
-    with(|current| current.asynchronous)
 }
 
 /// The worker that this thread runs, if it is one of this runtime's.
 pub(crate) fn worker_of(runtime: &Arc<Shared>) -> Option<usize> {
-    with_worker(|worker| {
-        worker
-            .filter(|worker| worker.serves(runtime))
-            .map(|worker| worker.index)
-    })
+    let serves = |worker: &&Worker| worker.serves(runtime);
+    with_worker(|worker| worker.filter(serves).map(|worker| worker.index))
+}
+
+pub(crate) fn is_asynchronous() -> bool {
+    with(|current| current.asynchronous)
 }
 
 /// The current runtime; `what` is what was called.
@@ -72,39 +75,34 @@ pub(crate) struct Guard(Option<Current>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let previous = self.0.take().unwrap_or(NOTHING);
-        // Dropped outside the borrow: the last handle of a runtime may go.
-        drop(CURRENT.try_with(|current| current.replace(previous)));
+        if let Some(previous) = self.0.take() {
+            // Dropped outside the borrow: the last handle of a runtime may go.
+            drop(CURRENT.try_with(|current| current.replace(previous)));
+        }
     }
+}
+
+fn change(current: Current) -> Guard {
+    Guard(Some(CURRENT.replace(current)))
 }
 
 /// Makes `runtime` the current one of a thread that is no worker. (Whoever does
 /// so inside a task is still inside a task.)
 pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
     let previous = with(Current::clone);
-    change(Current {
-        runtime: Some(runtime),
-        ..previous
-    })
+    change(Current::new(
+        Some(runtime),
+        previous.worker,
+        previous.asynchronous,
+    ))
 }
 
 /// This thread runs `worker`, or, with none, only a `block_on`.
-pub(crate) fn enter_worker(runtime: Arc<Shared>, worker: Option<Rc<Here>>) -> Guard {
-    change(Current {
-        runtime: Some(runtime),
-        worker,
-        asynchronous: true,
-    })
+pub(crate) fn enter_worker(runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
+    change(Current::new(Some(runtime), worker, true))
 }
 
 /// This thread runs a blocking job.
 pub(crate) fn enter_blocking(runtime: Arc<Shared>) -> Guard {
-    change(Current {
-        runtime: Some(runtime),
-        ..NOTHING
-    })
-}
-
-fn change(current: Current) -> Guard {
-    Guard(Some(CURRENT.replace(current)))
+    change(Current::new(Some(runtime), None, false))
 }

@@ -7,7 +7,7 @@
 //! tokio's, as are the names.)
 
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
 

@@ -10,7 +10,6 @@ use crate::kernel::Events;
 use crate::reactor::Reactor;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::timers::Timers;
-use std::io;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::task::Waker;
 use std::time::Duration;
@@ -28,10 +27,7 @@ pub(crate) struct Driver {
 const NOBODY: usize = usize::MAX;
 
 /// The right to wait.
-pub(crate) struct Seat<'a> {
-    driver: &'a Driver,
-    _taken: MutexGuard<'a, ()>,
-}
+pub(crate) struct Seat<'a>(&'a Driver, MutexGuard<'a, ()>);
 
 /// What a look at the kernel and the clock brings: wakers to be woken once the
 /// seat has been left.
@@ -42,15 +38,13 @@ pub(crate) struct Turn {
 
 impl Turn {
     pub(crate) fn new() -> Self {
-        Self {
-            events: Events::new(),
-            wakers: Vec::new(),
-        }
+        let (events, wakers) = (Events::new(), Vec::new());
+        Self { events, wakers }
     }
 }
 
 impl Driver {
-    pub(crate) fn new(workers: usize) -> io::Result<Self> {
+    pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
         Ok(Self {
             reactor: Reactor::new()?,
             timers: Timers::new(workers),
@@ -62,21 +56,18 @@ impl Driver {
 
     /// Takes the seat, if it is free.
     pub(crate) fn take_seat(&self) -> Option<Seat<'_>> {
-        let taken = match self.seat.try_lock() {
-            Ok(taken) => taken,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(Seat {
-            driver: self,
-            _taken: taken,
-        })
+        match self.seat.try_lock() {
+            Ok(taken) => Some(Seat(self, taken)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(Seat(self, poisoned.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// The worker that sleeps in the seat: to be notified, not unparked.
+    ///
+    /// SeqCst: ordered after the caller's clearing of the worker's bit, as the
+    /// store in [`Seat::sleep`] is ordered before the look at that bit.
     pub(crate) fn holder(&self) -> Option<usize> {
-        // SeqCst: ordered after the caller's clearing of the worker's bit, as
-        // the store in `sleep` is ordered before the look at that bit.
         let holder = self.holder.load(Ordering::SeqCst);
         (holder != NOBODY).then_some(holder)
     }
@@ -87,15 +78,17 @@ impl Driver {
 
     /// Whether there is anything to wait for.
     pub(crate) fn is_needed(&self) -> bool {
-        self.reactor.has_sources() || !self.timers.is_empty()
+        self.reactor.has_sources() || self.timers.earliest().is_some()
     }
 
     /// Ends the sleep of the thread in the seat, or the next one.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be told: a sleeper that is not woken is a hang.
     pub(crate) fn notify(&self) {
-        if let Err(error) = self.reactor.notify() {
-            // Nobody can be told, and a sleeper that is not woken is a hang.
-            panic!("arc: the thread that waits for the kernel could not be notified: {error}");
-        }
+        let notified = self.reactor.notify();
+        notified.expect("arc: the thread that waits for the kernel could not be notified");
     }
 }
 
@@ -108,26 +101,26 @@ impl Seat<'_> {
     /// Sleeps as `worker` until something happens, unless `woken` says that it
     /// was woken before it was known to sit here.
     pub(crate) fn sleep(self, worker: usize, woken: impl FnOnce() -> bool, turn: &mut Turn) {
+        let driver = self.0;
         // SeqCst: see `Driver::holder`.
-        self.driver.holder.store(worker, Ordering::SeqCst);
-        let limit = if woken() { Some(Duration::ZERO) } else { None };
-        self.turn(limit, turn);
+        driver.holder.store(worker, Ordering::SeqCst);
+        let no_time = woken().then_some(Duration::ZERO);
+        self.turn(no_time.or_else(|| driver.timers.sleep_until_next()), turn);
         // SeqCst: whoever still read `worker` here cleared its bit before, and a
         // guest that this thread unparks after it sees it cleared.
-        self.driver.holder.store(NOBODY, Ordering::SeqCst);
+        driver.holder.store(NOBODY, Ordering::SeqCst);
     }
 
-    fn turn(&self, limit: Option<Duration>, turn: &mut Turn) {
-        let Turn { events, wakers } = turn;
-        let driver = self.driver;
-        let timeout = driver.timers.sleep_until_next(limit);
+    /// Waits for no longer than `timeout`; None is for ever.
+    ///
+    /// # Panics
+    ///
+    /// When the kernel refuses. The descriptor is the runtime's own: this is a
+    /// defect, or the process closed a descriptor that it did not own.
+    fn turn(&self, timeout: Option<Duration>, turn: &mut Turn) {
+        let (driver, Turn { events, wakers }) = (self.0, turn);
         let waited = driver.reactor.wait(events, timeout, wakers);
-        driver.timers.awake();
-        if let Err(error) = waited {
-            // The descriptor is the runtime's own: this is a defect, or the
-            // process closed a descriptor that it did not own.
-            panic!("arc: waiting for the kernel failed: {error}");
-        }
+        waited.expect("arc: waiting for the kernel failed");
         driver.timers.expire(wakers);
         driver.turns.fetch_add(1, Ordering::Relaxed);
     }

@@ -7,15 +7,11 @@
 
 use crate::context;
 use crate::coop;
-use crate::scheduler::{Here, Shared};
-use crate::sync::lock;
+use crate::scheduler::{Shared, Worker};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, lock};
 use crate::task::FUTURE_MAX_BYTES;
-use crate::worker::Worker;
-use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
@@ -67,12 +63,15 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 }
 
 fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
+    let (thread, shared) = (thread::current(), shared.clone());
+    let (woken, worker) = (AtomicBool::new(true), AtomicUsize::new(NONE));
     let main = Arc::new(Main {
-        woken: AtomicBool::new(true),
-        worker: AtomicUsize::new(NONE),
-        thread: thread::current(),
-        shared: shared.clone(),
+        woken,
+        worker,
+        thread,
+        shared,
     });
+    let shared = &main.shared;
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
     let _context = context::enter_worker(shared.clone(), None);
@@ -108,8 +107,7 @@ fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
 /// A worker that was borrowed from its own thread.
 struct Guest<'a> {
     main: &'a Main,
-    index: usize,
-    worker: Worker,
+    worker: Rc<Worker>,
     resident: Option<Thread>,
     context: Option<context::Guard>,
 }
@@ -117,27 +115,21 @@ struct Guest<'a> {
 impl<'a> Guest<'a> {
     /// Borrows a sleeping worker, the one in the seat only when no other sleeps.
     fn borrow_worker(main: &'a Main) -> Option<Self> {
-        let shared = &main.shared;
-        let holder = shared.driver.holder();
-        let parked = shared
-            .idle
-            .sleeping()
-            .filter(|&worker| Some(worker) != holder);
+        let (shared, holder) = (&main.shared, main.shared.driver.holder());
+        let sleeping = shared.idle.sleeping();
+        let parked = sleeping.filter(|&worker| Some(worker) != holder);
         let index = parked.chain(holder).find(|&worker| shared.lend(worker))?;
         let resident = lock(&shared.remotes[index].thread).replace(main.thread.clone());
-        // Its thread must leave the seat for this one.
         if shared.driver.holder() == Some(index) {
+            // Its thread must leave the seat for this one.
             shared.driver.notify();
         }
         main.worker.store(index, Ordering::SeqCst);
         shared.monitor.ring();
-        let here = Rc::new(Here::new(shared.clone(), index));
-        here.active.set(true);
-        let context = Some(context::enter_worker(shared.clone(), Some(here.clone())));
-        let worker = Worker::new(here, true);
+        let worker = Rc::new(Worker::new(shared.clone(), index, true));
+        let context = Some(context::enter_worker(shared.clone(), Some(worker.clone())));
         Some(Self {
             main,
-            index,
             worker,
             resident,
             context,
@@ -151,15 +143,15 @@ impl Drop for Guest<'_> {
         // SeqCst: see `is_called`.
         self.main.worker.store(NONE, Ordering::SeqCst);
         self.context = None;
-        let (shared, index) = (&self.main.shared, self.index);
-        let remote = &shared.remotes[index];
+        let (shared, index) = (&self.main.shared, self.worker.index);
+        let remote = self.worker.remote();
         *lock(&remote.thread) = self.resident.take();
         remote.local.spill(&shared.injector);
         shared.idle.fall_asleep(index);
         // SeqCst: before the look at the bit, see `lend`.
         remote.lent.store(false, Ordering::SeqCst);
-        // It may have been woken, or the runtime ended, while it was still lent.
         if !shared.idle.is_asleep(index) || shared.is_shutdown() {
+            // It was woken, or the runtime ended, while it was still lent.
             shared.unpark_thread(index);
         }
         if !shared.injector.is_empty() {
@@ -175,11 +167,9 @@ impl Shared {
         let lent = &self.remotes[worker].lent;
         // SeqCst: `lent` is set before the bit is cleared, so that the worker's
         // own thread, once it sees the bit cleared, sees for whom.
-        if lent.swap(true, Ordering::SeqCst) {
-            return false;
-        }
-        let claimed = self.idle.wake(worker);
-        if !claimed {
+        let free = !lent.swap(true, Ordering::SeqCst);
+        let claimed = free && self.idle.wake(worker);
+        if free && !claimed {
             // It was woken for its own thread, which may have seen `lent`.
             lent.store(false, Ordering::SeqCst);
             self.unpark_thread(worker);

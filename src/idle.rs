@@ -29,8 +29,7 @@
 //! worker is awake and comes to it. Waking another one to share the load is a
 //! matter of speed and decided in `worker.rs`.
 
-use crate::sync::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::OnceLock;
+use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence};
 use std::thread::Thread;
 
 /// One bit each.

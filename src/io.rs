@@ -3,16 +3,13 @@
 //! Every socket of [`arc::net`](crate::net) is an `Async` inside. The traits
 //! are futures-io's, and futures-util's extension traits come with them.
 
-use crate::context;
-use crate::coop;
+use crate::kernel::Kernel;
 use crate::net::{OwnedReadHalf, OwnedWriteHalf};
 use crate::reactor::{Direction, Source, gone};
-use crate::scheduler::Shared;
+use crate::{context, coop, scheduler::Shared};
 use socket2::SockRef;
-use std::fmt;
 use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
-use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -57,6 +54,10 @@ pub struct Async<T: AsSource> {
     io: Option<T>,
     source: Arc<Source>,
     runtime: Arc<Shared>,
+    /// A short transfer means that the kernel has no more. Only of TCP is that
+    /// known: reads of others may stop at the end of a message, at a terminal's
+    /// line, or at bytes that a descriptor was passed with.
+    drains: bool,
 }
 
 impl<T: AsSource> Async<T> {
@@ -72,24 +73,24 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
-        Self::register(io, true)
-    }
-
-    /// Not `optimistic`: waits for an event before the first attempt.
-    #[track_caller]
-    pub(crate) fn register(io: T, optimistic: bool) -> Result<Self> {
         let runtime = context::runtime("registering a socket");
         SockRef::from(&io).set_nonblocking(true)?;
-        let source = runtime.driver.reactor.register(&io, optimistic)?;
+        let source = runtime.driver.reactor.register(&io)?;
         if context::worker_of(&runtime).is_none() {
             runtime.watch();
         }
-        let io = Some(io);
         Ok(Self {
-            io,
+            io: Some(io),
             source,
             runtime,
+            drains: false,
         })
+    }
+
+    /// It is TCP's.
+    pub(crate) fn drained_by_short_transfers(mut self) -> Self {
+        self.drains = true;
+        self
     }
 
     /// tokio's name for [`new`](Self::new), except that it need not be
@@ -211,12 +212,9 @@ impl<T: AsSource> Async<T> {
         let permit = ready!(coop::poll_proceed(context));
         let reactor = &self.runtime.driver.reactor;
         loop {
-            let ready = reactor.poll_ready(&self.source, self.get_ref(), direction, context);
-            let seen = ready!(ready)?;
-            match attempt(self.get_ref()) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.source.clear(direction, seen);
-                }
+            ready!(reactor.poll_ready(&self.source, self.get_ref(), direction, context))?;
+            match self.try_with(direction, &mut attempt) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => {
                     permit.made_progress();
@@ -226,7 +224,7 @@ impl<T: AsSource> Async<T> {
         }
     }
 
-    /// As `poll_with`, for an operation that moves up to `wanted` bytes: when it
+    /// As `poll_with`, for an operation that moves up to `wanted` bytes: when TCP
     /// moves less, the kernel has no more, and the next attempt can wait for an
     /// event. That saves the attempt that only finds `WouldBlock`.
     pub(crate) fn poll_transfer(
@@ -236,12 +234,13 @@ impl<T: AsSource> Async<T> {
         wanted: usize,
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
-        let readiness = self.source.seen(direction);
+        let readiness = self.source.readiness(direction);
+        // Read before the operation: an event since then stands.
+        let seen = readiness.load();
         let moved = ready!(self.poll_with(direction, context, attempt))?;
-        let short = 0 < moved && moved < wanted && !readiness.is_hung_up();
-        if short && self.runtime.driver.reactor.trusts_short_transfers() {
-            // Read before the operation: an event since then stands.
-            self.source.clear(direction, readiness);
+        let short = 0 < moved && moved < wanted && !seen.is_hung_up();
+        if Kernel::TRUSTS_SHORT_TRANSFERS && self.drains && short {
+            readiness.clear(seen);
         }
         Poll::Ready(Ok(moved))
     }
@@ -272,7 +271,8 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let seen = self.source.seen(direction);
+        let readiness = self.source.readiness(direction);
+        let seen = readiness.load();
         if seen.is_gone() {
             return Err(gone());
         }
@@ -281,7 +281,7 @@ impl<T: AsSource> Async<T> {
         }
         attempt(self.get_ref()).inspect_err(|error| {
             if error.kind() == ErrorKind::WouldBlock {
-                self.source.clear(direction, seen);
+                readiness.clear(seen);
             }
         })
     }
@@ -314,19 +314,16 @@ impl<T: AsSource> std::os::windows::io::AsSocket for Async<T> {
     }
 }
 
-impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<T: AsSource + std::fmt::Debug> std::fmt::Debug for Async<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Async({:?})", self.get_ref())
     }
 }
 
 /// Reading, for whatever dereferences to an [`Async`].
 macro_rules! implement_read {
-    ($type:ty $(, $parameter:ident)?) => {
-        impl $(<$parameter: AsSource>)? AsyncRead for $type
-        where
-            $(for<'a> &'a $parameter: Read,)?
-        {
+    ($($header:tt)*) => {
+        $($header)* {
             fn poll_read(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,
@@ -348,20 +345,21 @@ macro_rules! implement_read {
     };
 }
 
+implement_read! { impl<T: AsSource> AsyncRead for Async<T> where for<'a> &'a T: Read }
+implement_read! { impl<T: AsSource> AsyncRead for &Async<T> where for<'a> &'a T: Read }
+implement_read! { impl AsyncRead for OwnedReadHalf }
+
 /// Writing, for whatever dereferences to an [`Async`].
 macro_rules! implement_write {
-    ($type:ty $(, $parameter:ident)?) => {
-        impl $(<$parameter: AsSource>)? AsyncWrite for $type
-        where
-            $(for<'a> &'a $parameter: Write,)?
-        {
+    ($($header:tt)*) => {
+        $($header)* {
             fn poll_write(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,
                 buffer: &[u8],
             ) -> Poll<Result<usize>> {
-                let wanted = buffer.len();
-                self.poll_transfer(Direction::Write, context, wanted, |mut io| io.write(buffer))
+                let write = |mut io: &_| Write::write(&mut io, buffer);
+                self.poll_transfer(Direction::Write, context, buffer.len(), write)
             }
 
             fn poll_write_vectored(
@@ -378,12 +376,12 @@ macro_rules! implement_write {
                 self.poll_with(Direction::Write, context, |mut io| io.flush())
             }
 
-            /// Shuts the sending direction down, where there is one.
+            /// Shuts the sending direction down, where there is one: it fails when
+            /// the peer has gone, or this is a pipe.
             fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
                 self.poll_with(Direction::Write, context, |mut io| {
                     io.flush()?;
-                    // It fails when the peer has gone, or this is a pipe.
-                    let _ = SockRef::from(io).shutdown(Shutdown::Write);
+                    let _ = SockRef::from(io).shutdown(std::net::Shutdown::Write);
                     Ok(())
                 })
             }
@@ -391,9 +389,6 @@ macro_rules! implement_write {
     };
 }
 
-implement_read!(Async<T>, T);
-implement_read!(&Async<T>, T);
-implement_read!(OwnedReadHalf);
-implement_write!(Async<T>, T);
-implement_write!(&Async<T>, T);
-implement_write!(OwnedWriteHalf);
+implement_write! { impl<T: AsSource> AsyncWrite for Async<T> where for<'a> &'a T: Write }
+implement_write! { impl<T: AsSource> AsyncWrite for &Async<T> where for<'a> &'a T: Write }
+implement_write! { impl AsyncWrite for OwnedWriteHalf }

@@ -1,227 +1,174 @@
 //! The kernel's side of the reactor: registering and waiting.
 //!
-//! On Linux a wait is one `epoll_pwait2` on the poller's descriptor (polling's
-//! own `wait` makes five system calls), a source is registered edge-triggered
-//! with `EPOLLRDHUP` (which polling cannot ask for, and without which a short
-//! read cannot be trusted), and a notification is one write to an eventfd that
-//! is never read. Everywhere else polling does all of it. The private cfg
-//! `arc_oneshot` switches Linux to oneshot registration, `arc_portable` to the
-//! code of the other platforms: both are run by the tests.
+//! On Linux this is one epoll descriptor, in which a source is registered
+//! edge-triggered with `EPOLLRDHUP`, without which a short read cannot be
+//! trusted, and which polling cannot ask for. A wait is one `epoll_pwait2`
+//! (polling's own makes five system calls), and a notification is one write to
+//! an eventfd that is never read. Everywhere else polling does all of it, with
+//! edges or, where there are none, oneshot: an event ends the interest until it
+//! is asked for again. The private cfg `arc_portable` switches Linux to the code
+//! of the other platforms, and `arc_oneshot` makes that oneshot: both are run by
+//! the tests.
 
-use polling::{AsSource, Event, PollMode, Poller};
+use polling::{AsSource, Event};
 use std::io;
-use std::time::Duration;
-
-/// What happened to a source.
-pub(crate) struct Occurrence {
-    pub(crate) key: usize,
-    pub(crate) readable: bool,
-    pub(crate) writable: bool,
-    pub(crate) hangup: bool,
-}
 
 /// None is for ever.
-pub(crate) type Timeout = Option<Duration>;
+pub(crate) type Timeout = Option<std::time::Duration>;
 
-/// How many events one wait fetches at the most.
-const EVENTS_MAX: usize = 1024;
+/// What happened to a source: its key, whether reading and writing are worth
+/// trying now, and whether there was a hang-up or an error. Such a one concerns
+/// both directions: either one's next operation tells what happened.
+pub(crate) type Told = (usize, [bool; 2], bool);
+
+pub(crate) type Events = Vec<Told>;
 
 pub(crate) use system::Kernel;
 
-impl Kernel {
-    /// Whether one event is told per change, with no need to ask again.
-    pub(crate) fn is_edge(&self) -> bool {
-        !cfg!(arc_oneshot) && self.poller().supports_edge()
-    }
-
-    /// Registers through polling.
-    fn add_source(&self, source: &impl AsSource, key: usize, mode: PollMode) -> io::Result<()> {
-        let edge = matches!(mode, PollMode::Edge);
-        let interest = Event::new(key, edge, edge);
-        // SAFETY: the descriptor must be deleted from the poller before it is
-        // closed. The only caller is `Async::new`, which owns the source, lends
-        // it out by shared reference alone, and calls `delete` before it gives
-        // it away or drops it. The descriptor of a source that is only lent out
-        // stays open: that is the contract of `AsFd` and `AsSocket`.
-        unsafe {
-            self.poller()
-                .add_with_mode(&source.source(), interest, mode)
-        }
-    }
-
-    /// Oneshot mode: asks for the next event.
-    pub(crate) fn ask_again(&self, source: &impl AsSource, interest: Event) -> io::Result<()> {
-        if self.is_edge() {
-            Ok(())
-        } else {
-            self.poller().modify(source, interest)
-        }
-    }
-
-    pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
-        self.poller().delete(source)
-    }
-}
-
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(arc_portable)))]
+#[cfg(all(target_os = "linux", not(arc_oneshot), not(arc_portable)))]
 mod system {
-    use super::{AsSource, EVENTS_MAX, Occurrence, PollMode, Poller, Timeout, io};
-    use rustix::buffer::spare_capacity;
-    use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
-    use rustix::io::Errno;
+    use super::{AsSource, Event, Events, Timeout, Told, io};
+    use rustix::event::epoll::{self, EventData, EventFlags};
+    use rustix::event::{EventfdFlags, Timespec, eventfd};
+    use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
 
-    /// No source has it: the reactor's keys are slab indices below it.
+    /// How many events one wait fetches at the most.
+    const EVENTS_MAX: usize = 1024;
+
+    /// No source has this key: theirs have a slab index for the low half.
     const NOTIFICATION: u64 = u64::MAX;
 
     pub(crate) struct Kernel {
-        poller: Poller,
+        epoll: OwnedFd,
         /// Registered edge-triggered: every write is an event of its own.
         notifier: OwnedFd,
     }
 
-    pub(crate) struct Events(Vec<epoll::Event>);
-
-    impl Events {
-        pub(crate) fn new() -> Self {
-            Self(Vec::with_capacity(EVENTS_MAX))
-        }
-
-        pub(crate) fn iter(&self) -> impl Iterator<Item = Occurrence> + '_ {
-            use epoll::EventFlags as Flags;
-            let sources = self
-                .0
-                .iter()
-                .filter(|event| event.data.u64() != NOTIFICATION);
-            sources.map(|event| {
-                let flags = event.flags;
-                // Errors and hang-ups wake both directions: either one's next
-                // operation tells what happened.
-                let broken = flags.intersects(Flags::ERR | Flags::HUP);
-                Occurrence {
-                    key: event.data.u64() as usize,
-                    readable: broken || flags.intersects(Flags::IN | Flags::RDHUP),
-                    writable: broken || flags.contains(Flags::OUT),
-                    hangup: broken || flags.contains(Flags::RDHUP),
-                }
-            })
-        }
-    }
-
     impl Kernel {
-        pub(crate) fn new() -> io::Result<Self> {
-            let poller = Poller::new()?;
-            let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-            let data = epoll::EventData::new_u64(NOTIFICATION);
-            epoll::add(
-                &poller,
-                &notifier,
-                data,
-                epoll::EventFlags::IN | epoll::EventFlags::ET,
-            )?;
-            Ok(Self { poller, notifier })
-        }
-
-        pub(super) fn poller(&self) -> &Poller {
-            &self.poller
-        }
-
         /// A short read or write means that the kernel has no more: hang-ups
         /// are told, and told with the event that precedes the read.
-        pub(crate) fn trusts_short_transfers(&self) -> bool {
-            self.is_edge()
+        pub(crate) const TRUSTS_SHORT_TRANSFERS: bool = true;
+
+        pub(crate) fn new() -> io::Result<Self> {
+            let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+            let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+            let flags = EventFlags::IN | EventFlags::ET;
+            epoll::add(&epoll, &notifier, EventData::new_u64(NOTIFICATION), flags)?;
+            Ok(Self { epoll, notifier })
         }
 
         pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
-            use epoll::EventFlags as Flags;
-            if !self.is_edge() {
-                return self.add_source(source, key, PollMode::Oneshot);
-            }
-            let flags = Flags::IN | Flags::OUT | Flags::RDHUP | Flags::ET;
-            let data = epoll::EventData::new_u64(key as u64);
-            Ok(epoll::add(&self.poller, source.source(), data, flags)?)
+            // PRI is for urgent bytes: a read stops short at them.
+            let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
+            let flags = flags | EventFlags::PRI | EventFlags::ET;
+            let data = EventData::new_u64(key as u64);
+            Ok(epoll::add(&self.epoll, source.source(), data, flags)?)
         }
 
-        /// Waits until something happens or `timeout` is over (Linux 5.11).
-        pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
-            events.0.clear();
-            // A timeout that the kernel cannot hold is as good as none.
-            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-            match epoll::wait(
-                &self.poller,
-                spare_capacity(&mut events.0),
-                timeout.as_ref(),
-            ) {
-                Ok(_) | Err(Errno::INTR) => Ok(()),
-                Err(error) => Err(error.into()),
-            }
-        }
-
-        /// Ends the current wait, or the next one.
-        pub(crate) fn notify(&self) -> io::Result<()> {
-            // Full after 2^64 - 2 notifications: not in a lifetime.
-            rustix::io::write(&self.notifier, &1_u64.to_ne_bytes())?;
+        /// An edge is told without being asked for.
+        pub(crate) fn ask_again(&self, _: &impl AsSource, _: Event) -> io::Result<()> {
             Ok(())
         }
+
+        pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
+            Ok(epoll::delete(&self.epoll, source.source())?)
+        }
+
+        /// Waits until something happens or `timeout` is over (Linux 5.11). One
+        /// that the kernel cannot hold is as good as none.
+        pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
+            events.clear();
+            let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+            match epoll::wait(&self.epoll, &mut buffer[..], timeout.as_ref()) {
+                Ok((told, _)) => events.extend(told.iter().map(tell)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            Ok(())
+        }
+
+        /// Ends the current wait, or the next one. The eventfd is full after
+        /// 2^64 - 2 notifications: not in a lifetime.
+        pub(crate) fn notify(&self) -> io::Result<()> {
+            Ok(rustix::io::write(&self.notifier, &1_u64.to_ne_bytes()).map(drop)?)
+        }
+    }
+
+    fn tell(event: &epoll::Event) -> Told {
+        let (data, flags) = (event.data, event.flags);
+        let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+        let readable = broken || flags.intersects(EventFlags::IN | EventFlags::RDHUP);
+        let writable = broken || flags.contains(EventFlags::OUT);
+        let hangup = broken || flags.intersects(EventFlags::RDHUP | EventFlags::PRI);
+        (data.u64() as usize, [readable, writable], hangup)
     }
 }
 
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(arc_portable))))]
+#[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
 mod system {
-    use super::{AsSource, EVENTS_MAX, Occurrence, PollMode, Poller, Timeout, io};
-    use std::num::NonZeroUsize;
+    use super::{AsSource, Event, Events, Timeout, io};
+    use crate::sync::lock;
+    use polling::{PollMode as Mode, Poller};
+    use std::sync::Mutex;
 
-    pub(crate) struct Kernel(Poller);
-
-    pub(crate) struct Events(polling::Events);
-
-    impl Events {
-        pub(crate) fn new() -> Self {
-            let capacity = NonZeroUsize::new(EVENTS_MAX).unwrap_or(NonZeroUsize::MIN);
-            Self(polling::Events::with_capacity(capacity))
-        }
-
-        pub(crate) fn iter(&self) -> impl Iterator<Item = Occurrence> + '_ {
-            self.0.iter().map(|event| {
-                let broken = event.is_interrupt() || event.is_err().unwrap_or(false);
-                Occurrence {
-                    key: event.key,
-                    readable: broken || event.readable,
-                    writable: broken || event.writable,
-                    hangup: broken,
-                }
-            })
-        }
-    }
+    /// Only whoever sits in the driver's seat locks the events.
+    pub(crate) struct Kernel(Poller, Mutex<polling::Events>);
 
     impl Kernel {
-        pub(crate) fn new() -> io::Result<Self> {
-            Poller::new().map(Self)
-        }
-
-        pub(super) fn poller(&self) -> &Poller {
-            &self.0
-        }
-
         /// polling does not tell of every hang-up.
-        pub(crate) fn trusts_short_transfers(&self) -> bool {
-            false
+        pub(crate) const TRUSTS_SHORT_TRANSFERS: bool = false;
+
+        pub(crate) fn new() -> io::Result<Self> {
+            Ok(Self(Poller::new()?, Mutex::default()))
+        }
+
+        /// Whether one event is told per change, with no need to ask again.
+        fn is_edge(&self) -> bool {
+            !cfg!(arc_oneshot) && self.0.supports_edge()
         }
 
         pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
-            let mode = if self.is_edge() {
-                PollMode::Edge
-            } else {
-                PollMode::Oneshot
-            };
-            self.add_source(source, key, mode)
+            let edge = self.is_edge();
+            let mode = if edge { Mode::Edge } else { Mode::Oneshot };
+            let (source, interest) = (source.source(), Event::new(key, edge, edge));
+            // SAFETY: the descriptor must be deleted from the poller before it is
+            // closed. The only caller is `Async::new`, which owns the source, lends
+            // it out by shared reference alone, and calls `delete` before it gives
+            // it away or drops it. The descriptor of a source that is only lent out
+            // stays open: that is the contract of `AsFd` and `AsSocket`.
+            unsafe { self.0.add_with_mode(&source, interest, mode) }
         }
 
-        /// Waits until something happens or `timeout` is over.
+        /// Oneshot mode: asks for the next event.
+        pub(crate) fn ask_again(&self, source: &impl AsSource, interest: Event) -> io::Result<()> {
+            if self.is_edge() {
+                return Ok(());
+            }
+            self.0.modify(source, interest)
+        }
+
+        pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
+            self.0.delete(source)
+        }
+
+        /// Waits until something happens or `timeout` is over. polling deals
+        /// with interruptions. In oneshot mode an event ends the interest in
+        /// both directions: whoever waits for the other one is woken as well,
+        /// and asks again.
         pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
-            events.0.clear();
-            // Interruptions polling deals with.
-            self.0.wait(&mut events.0, timeout).map(drop)
+            events.clear();
+            let mut told = lock(&self.1);
+            told.clear();
+            self.0.wait(&mut told, timeout)?;
+            events.extend(told.iter().map(|event| {
+                let broken = event.is_interrupt() || event.is_err() == Some(true);
+                let both = broken || !self.is_edge();
+                let ready = [both || event.readable, both || event.writable];
+                (event.key, ready, broken)
+            }));
+            Ok(())
         }
 
         /// Ends the current wait, or the next one.
@@ -230,5 +177,3 @@ mod system {
         }
     }
 }
-
-pub(crate) use system::Events;

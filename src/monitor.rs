@@ -8,9 +8,7 @@
 
 use crate::driver::Turn;
 use crate::scheduler::Shared;
-use crate::sync::{fence, wake};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use crate::sync::{Arc, Ordering, fence, wake};
 use std::thread;
 use std::time::Duration;
 
@@ -23,93 +21,69 @@ const QUIET_TICKS_MAX: u32 = 10;
 
 /// So often the `blocking` crate is asked to try and start a thread again, if
 /// jobs wait. It does so by itself only when a job comes.
-const TICKS_PER_RETRY: u32 = 128;
+const TICKS_PER_RETRY: usize = 128;
 
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: Arc<Shared>) {
-    let polls = vec![0; shared.remotes.len()];
-    let mut monitor = Monitor {
-        shared,
-        polls,
-        turn: Turn::new(),
-        turns: 0,
-        quiet: 0,
-        ticks: 0,
-    };
-    while !monitor.shared.is_shutdown() {
-        if monitor.quiet >= QUIET_TICKS_MAX {
-            monitor.sleep();
+    // What the counts of polls and of the driver's turns were a tick ago.
+    let mut polls_before = vec![0; shared.remotes.len()];
+    let mut turns_before = 0;
+    let mut quiet_ticks = 0;
+    for tick in 0_usize.. {
+        if quiet_ticks == QUIET_TICKS_MAX {
+            quiet_ticks = 0;
+            sleep(&shared);
         }
         thread::park_timeout(TICK);
-        monitor.tick();
-    }
-}
-
-struct Monitor {
-    shared: Arc<Shared>,
-    /// What each worker's count of polls was a tick ago.
-    polls: Vec<usize>,
-    turn: Turn,
-    /// What the driver's count of turns was a tick ago.
-    turns: usize,
-    /// Ticks in a row in which nothing was polled.
-    quiet: u32,
-    ticks: u32,
-}
-
-impl Monitor {
-    /// Sleeps while all workers do and no jobs wait for a thread.
-    fn sleep(&mut self) {
-        let shared = &self.shared;
-        let asleep = &shared.monitor.asleep;
-        asleep.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `Doorbell::ring`.
-        fence(Ordering::SeqCst);
-        if shared.idle.all_asleep() && shared.jobs.waiting.load(Ordering::Relaxed) == 0 {
-            while asleep.load(Ordering::Relaxed) && !shared.is_shutdown() {
-                thread::park();
-            }
+        if shared.is_shutdown() {
+            break;
         }
-        asleep.store(false, Ordering::Relaxed);
-        self.quiet = 0;
-    }
-
-    fn tick(&mut self) {
-        let shared = self.shared.clone();
         let (mut polled, mut stranded) = (false, !shared.injector.is_empty());
-        for (index, remote) in shared.remotes.iter().enumerate() {
+        for (worker, before) in polls_before.iter_mut().enumerate() {
+            let remote = &shared.remotes[worker];
             let polls = remote.polls.load(Ordering::Relaxed);
-            let stuck = polls == std::mem::replace(&mut self.polls[index], polls);
+            let stuck = polls == std::mem::replace(before, polls);
             polled |= !stuck;
-            if stuck && !shared.idle.is_asleep(index) {
+            if stuck && !shared.idle.is_asleep(worker) {
                 stranded |= remote.local.spill_slot(&shared.injector) || remote.local.has_waiting();
             }
         }
-        self.quiet = if polled { 0 } else { self.quiet + 1 };
-        let turns = shared.driver.turns();
-        let unwatched = turns == std::mem::replace(&mut self.turns, turns)
-            && shared.driver.holder().is_none()
-            && shared.driver.is_needed();
+        quiet_ticks = if polled { 0 } else { quiet_ticks + 1 };
+        let driver = &shared.driver;
+        let turned = driver.turns() != std::mem::replace(&mut turns_before, driver.turns());
+        let unwatched = !turned && driver.holder().is_none() && driver.is_needed();
         if stranded || unwatched {
             shared.wake_another();
         }
         if unwatched && !shared.idle.any_asleep() {
-            self.look();
+            look(&shared);
         }
-        self.ticks = self.ticks.wrapping_add(1);
-        let jobs_wait = shared.jobs.waiting.load(Ordering::Relaxed) > 0;
-        if jobs_wait && self.ticks.is_multiple_of(TICKS_PER_RETRY) {
+        if shared.jobs.are_waiting() && tick.is_multiple_of(TICKS_PER_RETRY) {
             blocking::unblock(|| ()).detach();
         }
     }
+}
 
-    /// All workers are busy, or stuck: serves at least those who are no tasks.
-    fn look(&mut self) {
-        if let Some(seat) = self.shared.driver.take_seat() {
-            seat.look(&mut self.turn);
-        }
-        self.turn.wakers.drain(..).for_each(wake);
-        // A worker that fell asleep meanwhile found the seat taken.
-        self.shared.watch();
+/// Sleeps while all workers do and no jobs wait for a thread.
+fn sleep(shared: &Shared) {
+    let asleep = &shared.monitor.asleep;
+    asleep.store(true, Ordering::Relaxed);
+    // Pairs with the fence in `Doorbell::ring`.
+    fence(Ordering::SeqCst);
+    let idle = shared.idle.all_asleep() && !shared.jobs.are_waiting();
+    while idle && asleep.load(Ordering::Relaxed) && !shared.is_shutdown() {
+        thread::park();
     }
+    asleep.store(false, Ordering::Relaxed);
+}
+
+/// All workers are busy, or stuck: serves at least those who are no tasks.
+fn look(shared: &Shared) {
+    let mut turn = Turn::new();
+    if let Some(seat) = shared.driver.take_seat() {
+        seat.look(&mut turn);
+    }
+    turn.wakers.into_iter().for_each(wake);
+    // A worker that fell asleep meanwhile found the seat taken.
+    shared.watch();
 }

@@ -74,10 +74,6 @@ impl<T> Local<T> {
         !self.queue.is_empty()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.slot.is_empty()
-    }
-
     /// Takes up to a fair share out of the injector; the first is returned.
     pub(crate) fn refill(&self, injector: &ConcurrentQueue<T>, workers: usize) -> Option<T> {
         let first = injector.pop().ok()?;

@@ -13,16 +13,14 @@
 //! again under the lock under which it leaves its waker. So either the driver
 //! finds the waker, or the task finds the event.
 
-use crate::kernel::{Events, Kernel};
-use crate::readiness::{Readiness, Seen};
+use crate::kernel::{Events, Kernel, Timeout};
+use crate::readiness::Readiness;
 use crate::sync::{lock, wake};
 use polling::{AsSource, Event};
 use slab::Slab;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -33,43 +31,20 @@ pub(crate) enum Direction {
 pub(crate) struct Reactor {
     kernel: Kernel,
     sources: Mutex<Sources>,
-    /// How many sources there are; a hint, read without the lock.
-    count: AtomicUsize,
 }
 
+#[derive(Default)]
 struct Sources {
     slab: Slab<Arc<Source>>,
     registered: usize,
     closed: bool,
 }
 
-/// One registered descriptor.
+/// One registered descriptor, with a place in the arrays for each direction.
 pub(crate) struct Source {
     key: usize,
     readiness: [Readiness; 2],
-    waiting: Mutex<[Waiting; 2]>,
-}
-
-/// The tasks that wait for one direction.
-#[derive(Default)]
-struct Waiting {
-    wakers: Vec<Waker>,
-    /// Beyond this many all are woken: those that still wait come back, and the
-    /// wakers of tasks that went away do not pile up.
-    wakers_max: usize,
-}
-
-impl Waiting {
-    /// What is returned must be woken.
-    fn keep(&mut self, waker: Waker) -> Vec<Waker> {
-        let mut surplus = Vec::new();
-        if self.wakers.len() >= self.wakers_max {
-            self.wakers_max = 2 * self.wakers.len().max(16);
-            surplus.append(&mut self.wakers);
-        }
-        self.wakers.push(waker);
-        surplus
-    }
+    waiting: Mutex<[Vec<Waker>; 2]>,
 }
 
 /// The low half of a source's key is its place in the slab, the rest a number
@@ -80,89 +55,51 @@ const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 
 impl Reactor {
     pub(crate) fn new() -> io::Result<Self> {
-        let sources = Sources {
-            slab: Slab::new(),
-            registered: 0,
-            closed: false,
-        };
-        let kernel = Kernel::new()?;
-        Ok(Self {
-            kernel,
-            sources: Mutex::new(sources),
-            count: AtomicUsize::new(0),
-        })
+        let (kernel, sources) = (Kernel::new()?, Mutex::default());
+        Ok(Self { kernel, sources })
     }
 
     /// Registers a descriptor. Fails, and leaves nothing behind, when the
     /// kernel refuses it or the runtime has ended.
-    /// `ready`: operations are tried before the first event.
-    pub(crate) fn register(
-        &self,
-        descriptor: &impl AsSource,
-        ready: bool,
-    ) -> io::Result<Arc<Source>> {
-        let source = {
-            let mut sources = lock(&self.sources);
-            if sources.closed {
-                return Err(gone());
-            }
-            sources.registered = sources.registered.wrapping_add(1) & (INDEX_MASK >> 1);
-            let tenant = sources.registered << INDEX_BITS;
-            let entry = sources.slab.vacant_entry();
-            let source = Arc::new(Source {
-                key: tenant | entry.key(),
-                readiness: [Readiness::new(ready), Readiness::new(ready)],
-                waiting: Mutex::default(),
-            });
-            entry.insert(source.clone());
-            self.count.store(sources.slab.len(), Ordering::Relaxed);
-            source
-        };
-        self.kernel
-            .add(descriptor, source.key)
-            .inspect_err(|_| self.forget(&source))?;
-        Ok(source)
+    pub(crate) fn register(&self, io: &impl AsSource) -> io::Result<Arc<Source>> {
+        let mut sources = lock(&self.sources);
+        if sources.closed {
+            return Err(gone());
+        }
+        sources.registered = sources.registered.wrapping_add(1) & (INDEX_MASK >> 1);
+        let tenant = sources.registered << INDEX_BITS;
+        let entry = sources.slab.vacant_entry();
+        let source = Arc::new(Source {
+            key: tenant | entry.key(),
+            readiness: [Readiness::new(true), Readiness::new(true)],
+            waiting: Mutex::default(),
+        });
+        // An event that comes at once is told after the lock.
+        self.kernel.add(io, source.key)?;
+        Ok(entry.insert(source).clone())
     }
 
     /// The counterpart of `register`: call it before the descriptor is closed.
-    pub(crate) fn deregister(&self, source: &Source, descriptor: &impl AsSource) -> io::Result<()> {
-        self.forget(source);
-        self.kernel.delete(descriptor)
-    }
-
-    fn forget(&self, source: &Source) {
-        let removed = {
-            let mut sources = lock(&self.sources);
-            // `close` may have emptied the slab.
-            let removed = sources.slab.try_remove(source.key & INDEX_MASK);
-            self.count.store(sources.slab.len(), Ordering::Relaxed);
-            removed
-        };
-        // Its wakers are dropped here, outside the lock.
+    pub(crate) fn deregister(&self, source: &Source, io: &impl AsSource) -> io::Result<()> {
+        // `close` may have emptied the slab. Wakers are dropped outside the lock.
+        let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
         drop(removed);
+        self.kernel.delete(io)
     }
 
     /// Waits in the kernel and collects the wakers of those whose events came.
     pub(crate) fn wait(
         &self,
         events: &mut Events,
-        timeout: Option<Duration>,
+        timeout: Timeout,
         wakers: &mut Vec<Waker>,
     ) -> io::Result<()> {
         self.kernel.wait(events, timeout)?;
-        // In oneshot mode an event ends the interest in both directions: whoever
-        // waits for the other one is woken as well, and asks again.
-        let both = !self.kernel.is_edge();
         let sources = lock(&self.sources);
-        for event in events.iter() {
-            let source = sources.slab.get(event.key & INDEX_MASK);
-            if let Some(source) = source.filter(|source| source.key == event.key) {
-                if event.readable || both {
-                    source.wake(Direction::Read, event.hangup, wakers);
-                }
-                if event.writable || both {
-                    source.wake(Direction::Write, event.hangup, wakers);
-                }
+        for &mut (key, ready, hangup) in events {
+            let source = sources.slab.get(key & INDEX_MASK);
+            if let Some(source) = source.filter(|source| source.key == key) {
+                source.wake(ready, |readiness| readiness.set(hangup), wakers);
             }
         }
         Ok(())
@@ -174,7 +111,7 @@ impl Reactor {
     }
 
     pub(crate) fn has_sources(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
+        !lock(&self.sources).slab.is_empty()
     }
 
     /// No event will be told any more: every operation fails from now on.
@@ -182,85 +119,65 @@ impl Reactor {
         let mut sources = lock(&self.sources);
         sources.closed = true;
         for source in sources.slab.drain() {
-            for direction in [Direction::Read, Direction::Write] {
-                source.readiness[direction as usize].set_gone();
-                wakers.append(&mut lock(&source.waiting)[direction as usize].wakers);
-            }
+            source.wake([true; 2], Readiness::set_gone, wakers);
         }
     }
 
-    pub(crate) fn trusts_short_transfers(&self) -> bool {
-        self.kernel.trusts_short_transfers()
-    }
-
-    /// Ready when the operation is worth trying; else the task is woken when
-    /// that changes. `Err` when the runtime has ended.
+    /// Ready when the operation is worth trying, or the runtime has ended; else
+    /// the task is woken when that changes. When the list of wakers is full, all
+    /// are woken: those that still wait come back, and the wakers of tasks that
+    /// went away do not pile up.
     pub(crate) fn poll_ready(
         &self,
         source: &Source,
-        descriptor: &impl AsSource,
+        io: &impl AsSource,
         direction: Direction,
         context: &Context<'_>,
-    ) -> Poll<io::Result<Seen>> {
-        let mut seen = source.seen(direction);
-        if !seen.is_ready() {
-            seen = match self.keep_waker(source, descriptor, direction, context) {
-                Ok(None) => return Poll::Pending,
-                Ok(Some(seen)) => seen,
-                Err(error) => return Poll::Ready(Err(error)),
-            };
+    ) -> Poll<io::Result<()>> {
+        let readiness = source.readiness(direction);
+        if readiness.load().is_ready() {
+            return Poll::Ready(Ok(()));
         }
-        Poll::Ready(if seen.is_gone() {
-            Err(gone())
-        } else {
-            Ok(seen)
-        })
-    }
-
-    /// Leaves the task's waker with the source. Some: an event came meanwhile.
-    fn keep_waker(
-        &self,
-        source: &Source,
-        descriptor: &impl AsSource,
-        direction: Direction,
-        context: &Context<'_>,
-    ) -> io::Result<Option<Seen>> {
-        // Cloned before and dropped after the lock: both may run foreign code.
+        // Cloned before and dropped or woken after the lock: all of it may run
+        // foreign code.
         let waker = context.waker().clone();
-        let (surplus, asked) = {
+        let mut surplus = Vec::new();
+        let asked = {
             let mut waiting = lock(&source.waiting);
-            let seen = source.seen(direction);
-            if seen.is_ready() {
-                return Ok(Some(seen));
+            if readiness.load().is_ready() {
+                return Poll::Ready(Ok(()));
             }
             let mine = &mut waiting[direction as usize];
-            if mine.wakers.iter().any(|other| other.will_wake(&waker)) {
+            if mine.iter().any(|other| other.will_wake(&waker)) {
                 // No event came since it was left here: the interest stands.
-                return Ok(None);
+                return Poll::Pending;
             }
-            let surplus = mine.keep(waker);
-            let [read, write] = waiting.each_ref().map(|waiting| !waiting.wakers.is_empty());
+            if mine.len() == mine.capacity() {
+                let doubled = Vec::with_capacity(2 * mine.len().max(2));
+                surplus = std::mem::replace(mine, doubled);
+            }
+            mine.push(waker);
+            let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
             let interest = Event::new(source.key, read, write);
-            (surplus, self.kernel.ask_again(descriptor, interest))
+            self.kernel.ask_again(io, interest)
         };
         surplus.into_iter().for_each(wake);
-        asked.map(|()| None)
+        asked.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
     }
 }
 
 impl Source {
-    /// An operation would have blocked, or has shown that the next one would.
-    pub(crate) fn clear(&self, direction: Direction, seen: Seen) {
-        self.readiness[direction as usize].clear(seen);
+    pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
+        &self.readiness[direction as usize]
     }
 
-    pub(crate) fn seen(&self, direction: Direction) -> Seen {
-        self.readiness[direction as usize].load()
-    }
-
-    fn wake(&self, direction: Direction, hangup: bool, wakers: &mut Vec<Waker>) {
-        self.readiness[direction as usize].set(hangup);
-        wakers.append(&mut lock(&self.waiting)[direction as usize].wakers);
+    /// Sets the words of the directions that are `ready`, and then takes their
+    /// wakers.
+    fn wake(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Vec<Waker>) {
+        for direction in (0..2).filter(|&direction| ready[direction]) {
+            set(&self.readiness[direction]);
+            wakers.append(&mut lock(&self.waiting)[direction]);
+        }
     }
 }
 

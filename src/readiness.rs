@@ -49,36 +49,30 @@ impl Readiness {
         Self(AtomicUsize::new(if ready { READY } else { 0 }))
     }
 
+    /// Acquire: pairs with `set`, so that an operation that is tried because of
+    /// an event comes after it.
     pub(crate) fn load(&self) -> Seen {
-        // Acquire: pairs with `set`, so that an operation that is tried because
-        // of an event comes after it.
         Seen(self.0.load(Ordering::Acquire))
     }
 
     /// An event came.
     pub(crate) fn set(&self, hangup: bool) {
+        let word = &self.0;
         let flags = if hangup { READY | HANGUP } else { READY };
-        self.update(|word| (word & !HANGUP) | flags);
-    }
-
-    /// No event will ever come again.
-    pub(crate) fn set_gone(&self) {
-        self.update(|word| word | GONE);
-    }
-
-    fn update(&self, change: impl Fn(usize) -> usize) {
-        let next = |word| Some(change(word).wrapping_add(EVENT));
+        let next = |seen: usize| Some(((seen & !HANGUP) | flags).wrapping_add(EVENT));
         // Release: pairs with the Acquire in `load`. `next` is never None.
-        let _ = self
-            .0
-            .fetch_update(Ordering::Release, Ordering::Relaxed, next);
+        let _ = word.fetch_update(Ordering::Release, Ordering::Relaxed, next);
+    }
+
+    /// No event will ever come again. Release: as in `set`.
+    pub(crate) fn set_gone(&self) {
+        self.0.fetch_or(GONE, Ordering::Release);
     }
 
     /// The operation would have blocked: not ready, unless an event came after
-    /// `seen` was read.
+    /// `seen` was read. Relaxed: nothing is published, and a failure means that
+    /// the word is read again before the next attempt.
     pub(crate) fn clear(&self, seen: Seen) {
-        // Relaxed: nothing is published, and a failure means that the word is
-        // read again before the next attempt.
         let (order, cleared) = (Ordering::Relaxed, seen.0 & !READY);
         let _ = self.0.compare_exchange(seen.0, cleared, order, order);
     }

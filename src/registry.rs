@@ -4,11 +4,8 @@
 //! Split into one shard per worker: tasks that are spawned and finish on one
 //! worker never contend with another's.
 
-use crate::sync::lock;
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
-use std::cell::Cell;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 
 /// Names a task. Unique among all tasks of the process.
@@ -16,18 +13,9 @@ use std::task::Waker;
 pub struct Id(u64);
 
 impl Id {
-    /// Threads take numbers in blocks, so that they do not contend for them.
-    const BLOCK: u64 = 1 << 12;
-
     fn next() -> Self {
-        static BLOCKS: AtomicU64 = AtomicU64::new(0);
-        thread_local!(static NEXT: Cell<u64> = const { Cell::new(0) });
-        let mut number = NEXT.get();
-        if number.is_multiple_of(Self::BLOCK) {
-            number = BLOCKS.fetch_add(1, Ordering::Relaxed) * Self::BLOCK;
-        }
-        NEXT.set(number + 1);
-        Self(number + 1)
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -71,10 +59,8 @@ struct Entry {
 impl Registry {
     pub(crate) fn new(shards: usize) -> Self {
         let shards = std::iter::repeat_with(Shard::default).take(shards);
-        Self {
-            shards: shards.collect(),
-            aborts: AtomicUsize::new(0),
-        }
+        let (shards, aborts) = (shards.collect(), AtomicUsize::new(0));
+        Self { shards, aborts }
     }
 
     /// Enters the task that `create` makes for its key. False: the runtime has
@@ -100,9 +86,8 @@ impl Registry {
     fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
         let mut tasks = lock(&self.shards[key.shard].0);
         let entry = tasks.entries.get(key.index);
-        entry
-            .is_some_and(|entry| entry.id == key.id)
-            .then(|| act(&mut tasks.entries))
+        let alive = entry.is_some_and(|entry| entry.id == key.id);
+        alive.then(|| act(&mut tasks.entries))
     }
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
@@ -148,9 +133,7 @@ impl Registry {
 
     /// How many tasks there are.
     pub(crate) fn len(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| lock(&shard.0).entries.len())
-            .sum()
+        let tasks = |shard: &Shard| lock(&shard.0).entries.len();
+        self.shards.iter().map(tasks).sum()
     }
 }

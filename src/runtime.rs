@@ -1,21 +1,20 @@
 //! Build a runtime, run futures on it, shut it down.
 
+use crate::blocking;
 use crate::context;
 use crate::guest;
 use crate::idle::WORKERS_MAX;
 use crate::monitor;
 use crate::scheduler::{Config, Hook, Shared};
-use crate::sync::{contain, discard, lock};
-use crate::task::{Destination, JoinHandle, spawn_on};
+use crate::sync::{Arc, contain, discard, lock};
+use crate::task::{JoinHandle, spawn_on};
 use crate::worker;
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Configures and builds a [`Runtime`].
 ///
@@ -58,16 +57,10 @@ impl Builder {
         Self::new_multi_thread().workers(1)
     }
 
-    /// What the names of the runtime's threads begin with; "arc" by default.
-    ///
-    /// # Panics
-    ///
-    /// When it contains a null byte, which the system does not take.
-    #[track_caller]
+    /// What the names of the runtime's threads begin with; "arc" by default. A
+    /// null byte in it, which the system does not take, makes `build` panic.
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
         self.config.thread_name = name.into();
-        let clean = !self.config.thread_name.contains('\0');
-        assert!(clean, "thread_name must not contain null bytes");
         self
     }
 
@@ -239,8 +232,7 @@ impl Runtime {
     ///
     /// Inside a task or `block_on`.
     pub fn shutdown_timeout(mut self, limit: Duration) -> io::Result<()> {
-        // A limit beyond what the clock can express is none.
-        self.shut_down(Instant::now().checked_add(limit))
+        self.shut_down(limit)
     }
 
     /// Ends the runtime without waiting, also from inside one of its tasks.
@@ -249,7 +241,7 @@ impl Runtime {
         self.threads.clear();
     }
 
-    fn shut_down(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+    fn shut_down(&mut self, limit: Duration) -> io::Result<()> {
         let shared = &self.handle.shared;
         shared.shut_down();
         let threads = std::mem::take(&mut self.threads);
@@ -257,9 +249,8 @@ impl Runtime {
             return Ok(());
         }
         // One of the runtime's own blocking jobs would wait for itself.
-        let own = context::with_runtime(|current| {
-            current.is_some_and(|current| Arc::ptr_eq(current, shared))
-        });
+        let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
+        let own = context::with_runtime(|current| current.is_some_and(is_own));
         if context::is_asynchronous() {
             assert!(
                 thread::panicking(),
@@ -269,13 +260,10 @@ impl Runtime {
             );
             return Ok(());
         }
-        for thread in threads {
-            // The threads keep panics of tasks to themselves; a panic of arc's
-            // own has been printed.
-            let _ = thread.join();
-        }
-        let deadline = if own { Some(Instant::now()) } else { deadline };
-        shared.jobs.join(deadline).map_err(|jobs| {
+        // A panic of a thread has been printed; those of tasks stay with them.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+        let limit = if own { Duration::ZERO } else { limit };
+        shared.jobs.join(limit).map_err(|jobs| {
             let what = format!("{jobs} blocking jobs still ran when the arc runtime was shut down");
             io::Error::new(io::ErrorKind::TimedOut, what)
         })
@@ -291,9 +279,8 @@ fn call(hook: &Hook) {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // Without a deadline there is nothing to report, except where nothing
-        // may be waited for.
-        let _ = self.shut_down(None);
+        // Without a limit there is nothing to report.
+        let _ = self.shut_down(Duration::MAX);
     }
 }
 
@@ -344,7 +331,7 @@ impl Handle {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        spawn_on(&self.shared, future, Destination::Workers)
+        spawn_on(&self.shared, future)
     }
 
     /// Runs a blocking function on a thread of its own, also from outside the
@@ -354,7 +341,8 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        spawn_on(&self.shared, async { function() }, Destination::Blocking)
+        let job = blocking::run(self.shared.clone(), function);
+        spawn_on(&self.shared, job)
     }
 
     /// Runs a future to its end on the calling thread.

@@ -1,16 +1,15 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
 use crate::blocking::Jobs;
-use crate::driver::Driver;
+use crate::driver::{Driver, Turn};
 use crate::idle::{Doorbell, Idle};
 use crate::queue::{self, Local};
 use crate::registry::Registry;
-use crate::sync::{fence, lock, wake};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock, wake};
 use concurrent_queue::ConcurrentQueue;
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::cell::{Cell, RefCell};
 use std::thread::Thread;
+use std::time::Instant;
 
 /// A task that shall be polled; it carries its runtime.
 pub(crate) type Runnable = async_task::Runnable<Arc<Shared>>;
@@ -57,26 +56,41 @@ pub(crate) struct Remote {
     pub(crate) thread: Mutex<Option<Thread>>,
 }
 
-/// The worker that a thread runs, as far as scheduling is concerned.
-pub(crate) struct Here {
+/// A worker, as the thread knows it that runs it. The loop is in `worker.rs`.
+pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
+    /// Run by a thread in `block_on`, not by the worker's own.
+    pub(crate) is_guest: bool,
     /// This thread owns the worker now. Otherwise what it schedules goes to the
     /// injector, as from any other thread.
     pub(crate) active: Cell<bool>,
     /// What is woken now was woken by the kernel or the clock: first come,
     /// first served.
     pub(crate) dispatching: Cell<bool>,
+    /// Polls until the next look at the kernel, the clock and the injector.
+    pub(crate) until_look: Cell<u32>,
+    pub(crate) slot_streak: Cell<u32>,
+    /// Since when the queue has not been empty, as far as somebody cares.
+    pub(crate) standing_since: Cell<Option<Instant>>,
+    /// Polls since the queue was last empty.
+    pub(crate) polls_standing: Cell<u32>,
+    pub(crate) turn: RefCell<Turn>,
 }
 
-impl Here {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let (active, dispatching) = (Cell::new(false), Cell::new(false));
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, is_guest: bool) -> Self {
         Self {
-            shared,
             index,
-            active,
-            dispatching,
+            is_guest,
+            active: Cell::new(is_guest),
+            dispatching: Cell::new(false),
+            until_look: Cell::new(shared.config.event_interval),
+            slot_streak: Cell::new(0),
+            standing_since: Cell::new(None),
+            polls_standing: Cell::new(0),
+            turn: RefCell::new(Turn::new()),
+            shared,
         }
     }
 

@@ -5,14 +5,14 @@
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(arc_loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::task::Waker;
 
 /// What a panic carries.
-pub(crate) type Payload = Box<dyn Any + Send>;
+pub(crate) type Payload = Box<dyn std::any::Any + Send>;
 
 /// Locks, also after a panic elsewhere: no lock of arc is held while foreign
 /// code runs, so what it guards is whole.

@@ -21,14 +21,13 @@ use crate::context;
 use crate::coop;
 use crate::registry::{Key, Registry};
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Payload, contain, discard};
+use crate::sync::{Arc, Payload, contain, discard};
 use async_task::{FallibleTask, ScheduleInfo, WithInfo};
 use pin_project_lite::pin_project;
 use std::any::Any;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::coop::{consume_budget, cooperative};
@@ -53,32 +52,18 @@ fn schedule(runnable: Runnable, info: ScheduleInfo) {
     }
 }
 
-fn schedule_blocking(runnable: Runnable, _: ScheduleInfo) {
-    blocking::submit(runnable.metadata().clone(), runnable);
-}
-
-/// Where a task goes when it is scheduled.
-pub(crate) enum Destination {
-    Workers,
-    Blocking,
-}
-
-pub(crate) fn spawn_on<F>(
-    runtime: &Arc<Shared>,
-    future: F,
-    to: Destination,
-) -> JoinHandle<F::Output>
+pub(crate) fn spawn_on<F>(runtime: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     if size_of::<F>() > FUTURE_MAX_BYTES {
-        spawn_contained(runtime, Box::pin(future), to)
+        spawn_contained(runtime, Box::pin(future))
     } else {
-        spawn_contained(runtime, future, to)
+        spawn_contained(runtime, future)
     }
 }
 
-fn spawn_contained<F>(runtime: &Arc<Shared>, future: F, to: Destination) -> JoinHandle<F::Output>
+fn spawn_contained<F>(runtime: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
@@ -91,20 +76,15 @@ where
             aborts_seen,
         };
         let builder = async_task::Builder::new().metadata(runtime.clone());
-        let (runnable, task) = match to {
-            Destination::Workers => builder.spawn(|_| contained, WithInfo(schedule)),
-            Destination::Blocking => builder.spawn(|_| contained, WithInfo(schedule_blocking)),
-        };
+        let (runnable, task) = builder.spawn(|_| contained, WithInfo(schedule));
         let (task, waker) = (Some(task.fallible()), runnable.waker());
         let runtime = runtime.clone();
         ((runnable, JoinHandle { task, runtime, key }), waker)
     });
     if open {
         runnable.schedule();
-    } else {
-        // The runtime has ended: the future is dropped, the handle says cancelled.
-        drop(runnable);
     }
+    // Else the runtime has ended: the future is dropped, the handle says cancelled.
     handle
 }
 
@@ -272,6 +252,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 
 /// Why a task gave no output: it panicked, or it was cancelled (aborted, or its
 /// runtime ended).
+#[derive(Debug)]
 pub struct JoinError {
     /// None: cancelled.
     payload: Option<Payload>,
@@ -332,12 +313,6 @@ impl fmt::Display for JoinError {
     }
 }
 
-impl fmt::Debug for JoinError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "JoinError({self})")
-    }
-}
-
 impl std::error::Error for JoinError {}
 
 impl From<JoinError> for std::io::Error {
@@ -371,7 +346,7 @@ where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     let runtime = context::runtime("arc::spawn");
-    spawn_on(&runtime, future, Destination::Workers)
+    spawn_on(&runtime, future)
 }
 
 /// Runs a function that blocks (a file, a lookup, a long computation) on a
@@ -401,7 +376,7 @@ where
     R: Send + 'static,
 {
     let runtime = context::runtime("arc::task::spawn_blocking");
-    spawn_on(&runtime, async { function() }, Destination::Blocking)
+    spawn_on(&runtime, blocking::run(runtime.clone(), function))
 }
 
 /// Lets the others run: the task goes to the end of its worker's queue.

@@ -4,14 +4,8 @@
 //! kernel and the scheduler take, not by a tick. Names and meaning are tokio's.
 
 use crate::context;
-use crate::coop;
-use crate::scheduler::Shared;
-use crate::timers::Key;
-use pin_project_lite::pin_project;
 use std::fmt;
-use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 pub use std::time::{Duration, Instant};
@@ -20,9 +14,7 @@ pub use std::time::{Duration, Instant};
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 fn after(start: Instant, duration: Duration) -> Instant {
-    start
-        .checked_add(duration)
-        .unwrap_or_else(|| start + FAR_AWAY)
+    start.checked_add(duration).unwrap_or(start + FAR_AWAY)
 }
 
 /// Waits until so much time has passed. A duration that is too long for the
@@ -61,10 +53,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep {
-        deadline,
-        armed: None,
-    }
+    let armed = None;
+    Sleep { deadline, armed }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -76,14 +66,12 @@ pub struct Sleep {
     armed: Option<Armed>,
 }
 
-struct Armed {
-    runtime: Arc<Shared>,
-    key: Key,
-}
+struct Armed(std::sync::Arc<crate::scheduler::Shared>, crate::timers::Key);
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        drop(self.runtime.driver.timers.disarm(&self.key));
+        let Armed(runtime, key) = self;
+        drop(runtime.driver.timers.disarm(key));
     }
 }
 
@@ -119,41 +107,31 @@ impl Sleep {
     }
 
     /// Like `poll`, but takes no notice of the task's budget.
-    #[track_caller]
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        if let Some(Armed { runtime, key }) = &self.armed {
-            if runtime.driver.timers.rewake(key, context.waker()) {
-                return Poll::Pending;
-            }
-            self.armed = None;
+        if let Some(Armed(runtime, key)) = &self.armed
+            && runtime.driver.timers.rewake(key, context.waker())
+        {
+            return Poll::Pending;
         }
+        self.armed = None;
         if self.is_elapsed() {
             return Poll::Ready(());
         }
-        self.armed = Some(self.arm(context));
-        Poll::Pending
-    }
-
-    #[track_caller]
-    fn arm(&self, context: &Context<'_>) -> Armed {
         let runtime = context::runtime("a timer");
         let waker = context.waker().clone();
         let worker = context::worker_of(&runtime);
         let shard = worker.unwrap_or_else(|| fastrand::usize(..));
         let (key, too_late) = runtime.driver.timers.arm(shard, self.deadline, waker);
-        let armed = Armed { runtime, key };
+        let Armed(runtime, _) = self.armed.insert(Armed(runtime, key));
         // Looked at after arming: a runtime that ends later wakes the timer.
-        assert!(
-            !armed.runtime.is_shutdown(),
-            "a timer was awaited on an arc runtime that has ended"
-        );
+        assert!(!runtime.is_shutdown(), "a timer's arc runtime has ended");
         if too_late {
-            armed.runtime.driver.notify();
+            runtime.driver.notify();
         }
         if worker.is_none() {
-            armed.runtime.watch();
+            runtime.watch();
         }
-        armed
+        Poll::Pending
     }
 }
 
@@ -161,19 +139,15 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let permit = ready!(coop::poll_proceed(context));
-        ready!(self.poll_elapsed(context));
-        permit.made_progress();
-        Poll::Ready(())
+        let permit = ready!(crate::coop::poll_proceed(context));
+        let elapsed = self.poll_elapsed(context);
+        elapsed.map(|()| permit.made_progress())
     }
 }
 
 impl fmt::Debug for Sleep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Sleep")
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
+        write!(formatter, "Sleep {{ deadline: {:?}, .. }}", self.deadline)
     }
 }
 
@@ -206,10 +180,7 @@ impl fmt::Debug for Sleep {
 /// # }
 /// ```
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout {
-        future: future.into_future(),
-        sleep: sleep(duration),
-    }
+    timeout_at(after(Instant::now(), duration), future)
 }
 
 /// Awaits a future, but not beyond the deadline. See [`timeout`].
@@ -226,13 +197,11 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// As [`timeout`].
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout {
-        future: future.into_future(),
-        sleep: sleep_until(deadline),
-    }
+    let (future, sleep) = (future.into_future(), sleep_until(deadline));
+    Timeout { future, sleep }
 }
 
-pin_project! {
+pin_project_lite::pin_project! {
     /// The future of [`timeout`] and [`timeout_at`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
@@ -304,14 +273,11 @@ pub fn interval(period: Duration) -> Interval {
 /// When the period is zero.
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
-    assert!(
-        !period.is_zero(),
-        "the period of an interval must not be zero"
-    );
+    assert!(!period.is_zero(), "an interval's period must not be zero");
     Interval {
         sleep: sleep_until(start),
         period,
-        behavior: MissedTickBehavior::default(),
+        behavior: MissedTickBehavior::Burst,
     }
 }
 
@@ -337,27 +303,30 @@ impl Interval {
     ///
     /// Cancel safe: no tick is lost.
     pub async fn tick(&mut self) -> Instant {
-        poll_fn(|context| self.poll_tick(context)).await
+        std::future::poll_fn(|context| self.poll_tick(context)).await
     }
 
     /// What [`tick`](Self::tick) does, for futures written by hand.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(context));
         let due = self.sleep.deadline;
-        let now = Instant::now();
-        let next = if now.saturating_duration_since(due) > TICK_LATE {
-            self.behavior.next(due, now, self.period)
-        } else {
-            after(due, self.period)
+        let late = due.elapsed();
+        let last = match self.behavior {
+            MissedTickBehavior::Delay if late > TICK_LATE => due + late,
+            MissedTickBehavior::Skip if late > TICK_LATE => {
+                let over = late.as_nanos() % self.period.as_nanos();
+                // 2^64 ns are 584 years.
+                due + late - Duration::from_nanos(over as u64)
+            }
+            _ => due,
         };
-        Pin::new(&mut self.sleep).reset(next);
+        self.sleep = sleep_until(after(last, self.period));
         Poll::Ready(due)
     }
 
     /// The next tick comes one period from now.
     pub fn reset(&mut self) {
-        let next = after(Instant::now(), self.period);
-        Pin::new(&mut self.sleep).reset(next);
+        self.sleep = sleep(self.period);
     }
 
     /// What becomes of ticks that were missed.
@@ -387,19 +356,4 @@ pub enum MissedTickBehavior {
     /// The ticks that were missed are left out; those that come stay multiples
     /// of the period.
     Skip,
-}
-
-impl MissedTickBehavior {
-    fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
-        match self {
-            Self::Burst => after(due, period),
-            Self::Delay => after(now, period),
-            Self::Skip => {
-                let over = (now - due).as_nanos() % period.as_nanos();
-                // Less than a period, and 2^64 ns are 584 years.
-                let over = Duration::from_nanos(u64::try_from(over).unwrap_or(0));
-                after(now, period - over)
-            }
-        }
-    }
 }

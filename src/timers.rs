@@ -8,7 +8,7 @@
 //! ```text
 //!   the thread in the seat               a task that arms a timer
 //!   ----------------------               ------------------------
-//!   T1  sleeping_until = for ever        A1  insert, earliest = deadline
+//!   T1  sleeping_until = for ever        A1  insert, earliest <= deadline
 //!   T2  fence                            A2  fence
 //!   T3  read every earliest              A3  read sleeping_until:
 //!   T4  sleeping_until = the least           later than my deadline? notify
@@ -24,10 +24,8 @@ use std::sync::Mutex;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Nanoseconds since the runtime was built; `u64::MAX` is 584 years.
-type Nanos = u64;
-
-const NEVER: Nanos = u64::MAX;
+/// Times are nanoseconds since the runtime was built: this is 584 years.
+const NEVER: u64 = u64::MAX;
 
 pub(crate) struct Timers {
     epoch: Instant,
@@ -43,132 +41,94 @@ struct Shard {
     earliest: AtomicU64,
 }
 
-/// Names an armed timer.
-#[derive(Debug)]
-pub(crate) struct Key {
-    shard: usize,
-    key: wheel::Key,
-}
+/// Names an armed timer: the shard it is in, and its key there.
+pub(crate) struct Key(usize, wheel::Key);
 
 impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
-        let shard = || Shard {
+        let shard = |_| Shard {
             wheel: Mutex::new(Wheel::new()),
             earliest: AtomicU64::new(NEVER),
         };
         Self {
             epoch: Instant::now(),
-            shards: std::iter::repeat_with(shard).take(shards).collect(),
+            shards: (0..shards).map(shard).collect(),
             sleeping_until: AtomicU64::new(0),
         }
     }
 
-    fn nanos(&self, instant: Instant) -> Nanos {
+    fn nanos(&self, instant: Instant) -> u64 {
         let since = instant.saturating_duration_since(self.epoch);
-        Nanos::try_from(since.as_nanos()).unwrap_or(NEVER)
+        u64::try_from(since.as_nanos()).unwrap_or(NEVER)
     }
 
     /// Arms a timer in one of the wheels. True: the thread in the seat sleeps
     /// beyond the deadline and must be notified.
     pub(crate) fn arm(&self, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
-        let deadline = self.nanos(deadline);
-        let index = shard % self.shards.len();
-        let shard = &self.shards[index];
-        let key = {
-            let mut wheel = lock(&shard.wheel);
-            let key = wheel.insert(deadline, waker);
-            if deadline < shard.earliest.load(Ordering::Relaxed) {
-                shard.earliest.store(deadline, Ordering::Relaxed);
-            }
-            key
-        };
-        // A2, pairs with T2 in `sleep_until`.
+        let (deadline, index) = (self.nanos(deadline), shard % self.shards.len());
+        let Shard { wheel, earliest } = &self.shards[index];
+        let mut wheel = lock(wheel);
+        let key = wheel.insert(deadline, waker);
+        earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+        drop(wheel);
+        // A2, pairs with T2 in `sleep_until_next`.
         fence(Ordering::SeqCst);
         let too_late = deadline < self.sleeping_until.load(Ordering::Relaxed);
-        (Key { shard: index, key }, too_late)
+        (Key(index, key), too_late)
     }
 
     /// Disarms a timer. Its waker is handed out, to be dropped outside the
     /// lock. None: it has expired.
-    pub(crate) fn disarm(&self, key: &Key) -> Option<Waker> {
-        lock(&self.shards[key.shard].wheel).remove(key.key)
+    pub(crate) fn disarm(&self, &Key(shard, key): &Key) -> Option<Waker> {
+        lock(&self.shards[shard].wheel).remove(key)
     }
 
     /// Whether the timer is still armed; then `waker` is woken by it from now on.
-    pub(crate) fn rewake(&self, key: &Key, waker: &Waker) -> bool {
-        // Cloned before the lock, dropped after it: both may run foreign code.
-        let mut replacement = None;
-        loop {
-            let mut wheel = lock(&self.shards[key.shard].wheel);
-            let Some(armed) = wheel.get_mut(key.key) else {
-                return false;
-            };
-            if armed.will_wake(waker) {
-                return true;
-            }
-            if let Some(mut replacement) = replacement.take() {
-                std::mem::swap(armed, &mut replacement);
-                drop(wheel);
-                return true;
-            }
-            drop(wheel);
-            replacement = Some(waker.clone());
+    pub(crate) fn rewake(&self, &Key(shard, key): &Key, waker: &Waker) -> bool {
+        let wheel = &self.shards[shard].wheel;
+        let wakes = lock(wheel).get_mut(key).map(|armed| armed.will_wake(waker));
+        if wakes != Some(false) {
+            return wakes.is_some();
         }
+        // Cloned before the lock, dropped after it: both may run foreign code.
+        let mut replacement = waker.clone();
+        let swap = |armed: &mut Waker| std::mem::swap(armed, &mut replacement);
+        lock(wheel).get_mut(key).map(swap).is_some()
     }
 
     /// T1 to T4: for how long the thread in the seat may sleep, None is for
     /// ever. From now on `arm` says who must notify it.
-    pub(crate) fn sleep_until_next(&self, limit: Option<Duration>) -> Option<Duration> {
-        if limit == Some(Duration::ZERO) {
-            return limit;
-        }
+    pub(crate) fn sleep_until_next(&self) -> Option<Duration> {
         self.sleeping_until.store(NEVER, Ordering::Relaxed);
         // T2, pairs with A2 in `arm`.
         fence(Ordering::SeqCst);
-        let earliest = self.earliest();
+        let earliest = self.earliest()?;
         self.sleeping_until.store(earliest, Ordering::Relaxed);
-        if earliest == NEVER {
-            return limit;
-        }
         let now = self.nanos(Instant::now());
-        let wait = Duration::from_nanos(earliest.saturating_sub(now));
-        Some(limit.map_or(wait, |limit| limit.min(wait)))
+        Some(Duration::from_nanos(earliest.saturating_sub(now)))
     }
 
-    /// The thread in the seat is awake again.
-    pub(crate) fn awake(&self) {
-        self.sleeping_until.store(0, Ordering::Relaxed);
+    /// The next expiry of all wheels, or earlier: a timer that was disarmed may
+    /// still count until its time. None: nothing is to be waited for.
+    pub(crate) fn earliest(&self) -> Option<u64> {
+        let earliest = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
+        let earliest = self.shards.iter().map(earliest).min();
+        earliest.filter(|&earliest| earliest != NEVER)
     }
 
-    fn earliest(&self) -> Nanos {
-        let earliest = self
-            .shards
-            .iter()
-            .map(|shard| shard.earliest.load(Ordering::Relaxed));
-        earliest.min().unwrap_or(NEVER)
-    }
-
-    /// Takes the wakers of all timers whose deadline is over. The clock is read
-    /// only if some timer is armed.
+    /// The thread in the seat is awake: takes the wakers of all timers whose
+    /// deadline is over. The clock is read only if some timer is armed; else it
+    /// is as good as 0, when no timer is due that was not over when it was armed.
     pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
-        if self.earliest() == NEVER {
-            return;
-        }
-        let now = self.nanos(Instant::now());
-        for shard in &self.shards {
-            if shard.earliest.load(Ordering::Relaxed) <= now {
-                let mut wheel = lock(&shard.wheel);
+        self.sleeping_until.store(0, Ordering::Relaxed);
+        let now = self.earliest().map_or(0, |_| self.nanos(Instant::now()));
+        for Shard { wheel, earliest } in &self.shards {
+            if earliest.load(Ordering::Relaxed) <= now {
+                let mut wheel = lock(wheel);
                 wheel.expire(now, wakers);
-                let next = wheel.next_expiry().unwrap_or(NEVER);
-                shard.earliest.store(next, Ordering::Relaxed);
+                earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
             }
         }
-    }
-
-    /// Whether nothing is to be waited for; a timer that was disarmed may still
-    /// count until its time.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.earliest() == NEVER
     }
 
     /// The runtime ends: takes the wakers of all timers.

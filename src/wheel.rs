@@ -66,7 +66,6 @@ pub(crate) struct Wheel<T> {
     /// Scratch of `expire`: deadline, sequence and index, which sort in this order.
     due: Vec<(u64, u64, u32)>,
     /// How many entries `expire` has looked at, for tests of what it costs.
-    #[cfg(test)]
     visited: usize,
 }
 
@@ -110,7 +109,6 @@ impl<T> Wheel<T> {
             entries: Slab::new(),
             sequence: 0,
             due: Vec::new(),
-            #[cfg(test)]
             visited: 0,
         }
     }
@@ -130,21 +128,18 @@ impl<T> Wheel<T> {
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
         let vacant = self.entries.vacant_key();
         assert!(vacant < NONE as usize, "too many timers");
-        let key = Key {
-            index: vacant as u32,
-            sequence: self.sequence,
-        };
+        let (index, sequence) = (vacant as u32, self.sequence);
         self.sequence += 1;
         self.entries.insert(Entry {
             deadline,
-            sequence: key.sequence,
+            sequence,
             previous: NONE,
             next: NONE,
             slot: 0,
             value,
         });
-        self.link(key.index);
-        key
+        self.link(index);
+        Key { index, sequence }
     }
 
     /// The value, unless it has expired or was removed.
@@ -156,8 +151,20 @@ impl<T> Wheel<T> {
     /// Takes the value out in constant time, unless it has expired or was removed.
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get_mut(key)?;
-        self.unlink(key.index);
-        Some(self.entries.remove(key.index as usize).value)
+        let entry = self.entries.remove(key.index as usize);
+        let (previous, next, position) = (entry.previous, entry.next, entry.slot as usize);
+        if next != NONE {
+            self.entries[next as usize].previous = previous;
+        }
+        if previous != NONE {
+            self.entries[previous as usize].next = next;
+        } else if next != NONE {
+            self.slots[position].head = next;
+        } else {
+            self.slots[position] = EMPTY;
+            self.occupied[position / SLOTS_PER_LEVEL] &= !(1 << (position % SLOTS_PER_LEVEL));
+        }
+        Some(entry.value)
     }
 
     /// When to call [`expire`](Self::expire) next, in nanoseconds; `None` if the wheel
@@ -167,9 +174,14 @@ impl<T> Wheel<T> {
     /// shared its slot was removed: then it may be the removed one's deadline. After
     /// `expire(now)` it is later than `now`, so a loop of the two never spins.
     pub(crate) fn next_expiry(&self) -> Option<u64> {
-        let level = self.occupied.iter().position(|&slots| slots != 0)?;
+        let first = (0..LEVELS).find_map(|level| self.first(level))?;
+        Some(self.slots[first].least)
+    }
+
+    /// Where the first occupied slot of a level is in `slots`.
+    fn first(&self, level: usize) -> Option<usize> {
         let slot = self.occupied[level].trailing_zeros() as usize;
-        Some(self.slots[level * SLOTS_PER_LEVEL + slot].least)
+        (slot < SLOTS_PER_LEVEL).then_some(level * SLOTS_PER_LEVEL + slot)
     }
 
     /// Moves every value whose deadline is at or before `now` nanoseconds to the end of
@@ -183,20 +195,20 @@ impl<T> Wheel<T> {
     /// Only values that share the 65 us of a slot on level 0 are looked at more often
     /// than once per level: whenever the first of those left is due.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
-        let now = now.max(self.elapsed);
-        let top = highest_differing_level(self.elapsed, now);
-        self.elapsed = now;
-        for level in 0..=top {
-            // The hand of `top` moved on, so those below it went all the way round.
-            let last = if level < top {
-                SLOTS_PER_LEVEL - 1
-            } else {
-                digit(now, level)
-            };
-            let mut reached = self.occupied[level] & (u64::MAX >> (SLOTS_PER_LEVEL - 1 - last));
-            while reached != 0 {
-                self.sweep(level, reached.trailing_zeros() as usize);
-                reached &= reached - 1;
+        self.elapsed = now.max(self.elapsed);
+        for level in 0..LEVELS {
+            while let Some(mut index) = self.take_reached(level) {
+                while index != NONE {
+                    self.visited += 1;
+                    let entry = &self.entries[index as usize];
+                    let next = entry.next;
+                    if entry.deadline <= self.elapsed {
+                        self.due.push((entry.deadline, entry.sequence, index));
+                    } else {
+                        self.link(index);
+                    }
+                    index = next;
+                }
             }
         }
         self.due.sort_unstable();
@@ -205,33 +217,19 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Empties a slot that time has reached: what is due goes to `due`, the rest to
-    /// where it belongs now. That is never a slot which `expire` has yet to sweep: only
-    /// the last one that it sweeps, the one `now` is in, can hold anything not due.
-    fn sweep(&mut self, level: usize, slot: usize) {
-        let position = level * SLOTS_PER_LEVEL + slot;
-        let Slot { head, least } = self.slots[position];
-        // Level 0 has nowhere to cascade to: its current slot waits for its least.
-        if level == 0 && least > self.elapsed {
-            return;
-        }
-        self.slots[position] = EMPTY;
-        self.occupied[level] &= !(1 << slot);
-        let mut index = head;
-        while index != NONE {
-            #[cfg(test)]
-            {
-                self.visited += 1;
-            }
-            let entry = &self.entries[index as usize];
-            let next = entry.next;
-            if entry.deadline <= self.elapsed {
-                self.due.push((entry.deadline, entry.sequence, index));
-            } else {
-                self.link(index);
-            }
-            index = next;
-        }
+    /// Empties the first occupied slot of a level if time has reached it, and gives the
+    /// head of its list: what is due in it is to go out, the rest where it belongs now.
+    /// That is always on a lower level, as only the slot that `elapsed` is in can hold
+    /// anything not due. Level 0 has none below it: there a slot waits for its least.
+    fn take_reached(&mut self, level: usize) -> Option<u32> {
+        let first = self.first(level)?;
+        let Slot { head, least } = self.slots[first];
+        let reached = least <= self.elapsed || highest_differing_level(self.elapsed, least) < level;
+        reached.then(|| {
+            self.slots[first] = EMPTY;
+            self.occupied[level] &= self.occupied[level] - 1;
+            head
+        })
     }
 
     /// Puts an entry that is in no list at the head of the one its deadline belongs to.
@@ -250,23 +248,6 @@ impl<T> Wheel<T> {
         let next = std::mem::replace(&mut slot.head, index);
         if next != NONE {
             self.entries[next as usize].previous = index;
-        }
-    }
-
-    /// Takes an entry out of the list it is in.
-    fn unlink(&mut self, index: u32) {
-        let entry = &self.entries[index as usize];
-        let (previous, next, position) = (entry.previous, entry.next, entry.slot as usize);
-        if next != NONE {
-            self.entries[next as usize].previous = previous;
-        }
-        if previous != NONE {
-            self.entries[previous as usize].next = next;
-        } else if next != NONE {
-            self.slots[position].head = next;
-        } else {
-            self.slots[position] = EMPTY;
-            self.occupied[position / SLOTS_PER_LEVEL] &= !(1 << (position % SLOTS_PER_LEVEL));
         }
     }
 }

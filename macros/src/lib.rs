@@ -17,17 +17,13 @@
 //! The body stays an `async fn` with the written return type, so `?`, `return`
 //! and `-> impl Trait` mean what they mean elsewhere, and the compiler's messages
 //! point at what the user wrote. Wrong use is answered by one message at the token
-//! to change, and with a stand-in for the function, so that no second message
-//! ("main function not found") draws attention away from the first.
+//! to change. It takes the place of the runtime, so that the function is still there
+//! and no second message ("main function not found") draws attention away from the
+//! first.
 
 use proc_macro::TokenStream;
 
-use function::Function;
-use options::Options;
-
-mod function;
-mod options;
-mod token;
+mod expand;
 
 /// Runs an `async fn main` on an arc runtime.
 ///
@@ -39,8 +35,9 @@ mod token;
 ///
 /// # Options
 ///
-/// - `workers = N`: the number of worker threads, an integer literal from 1 to
-///   65535; 1 is the single-threaded runtime. Default: what
+/// - `workers = N`: the number of worker threads, from 1 to 32768; 1 is the
+///   single-threaded runtime. It is a literal, or an expression of type `usize`
+///   that is evaluated before the runtime is built. Default: what
 ///   `arc::runtime::Builder` chooses.
 /// - `worker_threads = N`: the same, as tokio spells it.
 /// - `crate = "path"`: where the runtime crate is found, for crates that re-export
@@ -49,8 +46,9 @@ mod token;
 /// # Panics
 ///
 /// The function panics with the reason if the runtime cannot be started, for
-/// example because the process is out of threads or file descriptors. Use
-/// `arc::runtime::Builder` to handle that case.
+/// example because the process is out of threads or file descriptors, or if the
+/// value of `workers` turns out to be out of range. Use `arc::runtime::Builder`
+/// to handle these cases.
 ///
 /// # Errors
 ///
@@ -77,6 +75,20 @@ mod token;
 /// }
 /// ```
 ///
+/// With as many as the command line says:
+///
+/// ```
+/// fn workers() -> usize {
+///     let argument = std::env::args().nth(1);
+///     argument.and_then(|text| text.parse().ok()).unwrap_or(2)
+/// }
+///
+/// #[arc::main(workers = workers())]
+/// async fn main() {
+///     println!("hello from {} workers", arc::runtime::Handle::current().workers());
+/// }
+/// ```
+///
 /// From a crate that re-exports the runtime:
 ///
 /// ```
@@ -89,7 +101,7 @@ mod token;
 /// ```
 #[proc_macro_attribute]
 pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand("main", options, item)
+    expand::expand("main", options.into(), item.into()).into()
 }
 
 /// Runs an `async fn` as a test, on an arc runtime of its own.
@@ -121,23 +133,5 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand("test", options, item)
-}
-
-/// Expands the macro called `attribute`, or turns the first mistake into a
-/// `compile_error!` beside a form of `item` that compiles.
-fn expand(attribute: &str, options: TokenStream, item: TokenStream) -> TokenStream {
-    let tokens: Vec<_> = item.clone().into_iter().collect();
-    let function = match Function::parse(attribute, &tokens) {
-        Ok(function) => function,
-        Err(error) => return [error.into_tokens(), item].into_iter().collect(),
-    };
-    let options = Options::parse(attribute, options);
-    match function.check(attribute).and(options) {
-        Ok(options) => function.on_runtime(attribute, options),
-        Err(error) => {
-            let function = function.stand_in().unwrap_or(item);
-            [error.into_tokens(), function].into_iter().collect()
-        }
-    }
+    expand::expand("test", options.into(), item.into()).into()
 }

@@ -9,18 +9,41 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 ///
 /// Implemented for what std's trait of this name is implemented for. It cannot
 /// be implemented outside arc.
-pub trait ToSocketAddrs: sealed::Target {}
+pub trait ToSocketAddrs: Target {}
 
-impl<T: sealed::Target + ?Sized> ToSocketAddrs for T {}
+impl<T: Target + ?Sized> ToSocketAddrs for T {}
 
-pub(crate) mod sealed {
-    pub trait Target {
-        /// The addresses, or else a text `name:port`.
-        fn target(&self) -> Result<Vec<std::net::SocketAddr>, String>;
+/// Not exported, so that nobody else can implement it.
+pub trait Target: std::net::ToSocketAddrs {
+    /// The text `name:port` to look up; None: std has the addresses at once.
+    fn name(&self) -> Option<String>;
+}
+
+impl<T: Target + ?Sized> Target for &T {
+    fn name(&self) -> Option<String> {
+        (**self).name()
     }
 }
 
-use sealed::Target;
+macro_rules! targets {
+    ($([$($type:ty),*], |$this:ident| $name:expr;)*) => {$($(
+        impl Target for $type {
+            fn name(&self) -> Option<String> {
+                let $this = self;
+                $name
+            }
+        }
+    )*)*};
+}
+
+targets! {
+    [SocketAddr, SocketAddrV4, SocketAddrV6, &[SocketAddr]], |_address| None;
+    [(IpAddr, u16), (Ipv4Addr, u16), (Ipv6Addr, u16)], |_address| None;
+    [str, String], |text| text.parse::<SocketAddr>().err().map(|_| text.to_string());
+    [(&str, u16), (String, u16)], |host| {
+        host.0.parse::<IpAddr>().err().map(|_| format!("{}:{}", host.0, host.1))
+    };
+}
 
 /// Resolves a name and port to socket addresses.
 ///
@@ -48,17 +71,14 @@ use sealed::Target;
 /// # }
 /// ```
 pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<Item = SocketAddr>> {
-    let addresses = match host.target() {
-        Ok(addresses) => addresses,
-        Err(name) => {
-            spawn_blocking(move || {
-                let found = std::net::ToSocketAddrs::to_socket_addrs(&name).map(Vec::from_iter);
-                found.map_err(|error| explain("looking up", &name, &error))
-            })
-            .await??
-        }
+    let Some(name) = host.name() else {
+        return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
-    Ok(addresses.into_iter())
+    let looked_up = spawn_blocking(move || {
+        let found = std::net::ToSocketAddrs::to_socket_addrs(&name);
+        found.map_err(|error| explain("looking up", &name, &error))
+    });
+    looked_up.await?
 }
 
 /// Tries one address after the other; the error is the last one's.
@@ -79,43 +99,4 @@ pub(crate) async fn first<T>(
 
 fn explain(what: &str, target: &impl std::fmt::Display, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what} {target}: {error}"))
-}
-
-/// How each type says what it means.
-macro_rules! targets {
-    ($($type:ty => |$this:ident| $target:expr;)*) => {$(
-        impl Target for $type {
-            fn target(&self) -> Result<Vec<SocketAddr>, String> {
-                let $this = self;
-                $target
-            }
-        }
-    )*};
-}
-
-targets! {
-    SocketAddr => |this| Ok(vec![*this]);
-    SocketAddrV4 => |this| Ok(vec![SocketAddr::from(*this)]);
-    SocketAddrV6 => |this| Ok(vec![SocketAddr::from(*this)]);
-    (IpAddr, u16) => |this| Ok(vec![SocketAddr::from(*this)]);
-    (Ipv4Addr, u16) => |this| Ok(vec![SocketAddr::from(*this)]);
-    (Ipv6Addr, u16) => |this| Ok(vec![SocketAddr::from(*this)]);
-    [SocketAddr] => |this| Ok(this.to_vec());
-    str => |this| this.parse().map(|address| vec![address]).map_err(|_| this.to_owned());
-    String => |this| this.as_str().target();
-    (&str, u16) => |this| host_and_port(this.0, this.1);
-    (String, u16) => |this| host_and_port(&this.0, this.1);
-}
-
-impl<T: Target + ?Sized> Target for &T {
-    fn target(&self) -> Result<Vec<SocketAddr>, String> {
-        (**self).target()
-    }
-}
-
-fn host_and_port(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
-    let address = host
-        .parse::<IpAddr>()
-        .map(|ip| vec![SocketAddr::from((ip, port))]);
-    address.map_err(|_| format!("{host}:{port}"))
 }
