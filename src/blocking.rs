@@ -3,80 +3,56 @@
 
 use crate::context;
 use crate::scheduler::Shared;
-use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, PoisonError, lock};
+use crate::sync::{Arc, Condvar, Mutex, PoisonError, lock};
 use std::time::Duration;
 
 /// The jobs of one runtime.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    /// Those that no thread has begun yet.
-    waiting: AtomicUsize,
-    /// Those that have not ended.
+    /// How many have not ended.
     unfinished: Mutex<usize>,
     finished_one: Condvar,
 }
 
 impl Jobs {
+    /// Whether a job may be waiting for a thread: as long as one has not ended.
     pub(crate) fn are_waiting(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        *lock(&self.unfinished) > 0
     }
 
     /// Waits for the jobs that run. Err: so many had not ended in time.
     pub(crate) fn join(&self, limit: Duration) -> Result<(), usize> {
-        let unfinished = lock(&self.unfinished);
-        let waited = self
-            .finished_one
-            .wait_timeout_while(unfinished, limit, |jobs| *jobs > 0);
-        let (unfinished, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *unfinished == 0 {
-            Ok(())
-        } else {
-            Err(*unfinished)
+        let (jobs, ended) = (lock(&self.unfinished), &self.finished_one);
+        let waited = ended.wait_timeout_while(jobs, limit, |jobs| *jobs > 0);
+        match *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            0 => Ok(()),
+            unfinished => Err(unfinished),
         }
     }
 }
 
 /// Counts a job until it is dropped: run, or given up before it was begun.
-struct Job {
-    runtime: Arc<Shared>,
-    begun: bool,
-}
-
-impl Job {
-    fn begin(&mut self) {
-        self.begun = true;
-        self.runtime.jobs.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
-}
+struct Job(Arc<Shared>);
 
 impl Drop for Job {
     fn drop(&mut self) {
-        if !self.begun {
-            self.begin();
-        }
-        *lock(&self.runtime.jobs.unfinished) -= 1;
-        self.runtime.jobs.finished_one.notify_all();
+        *lock(&self.0.jobs.unfinished) -= 1;
+        self.0.jobs.finished_one.notify_all();
     }
 }
 
 /// Runs `function` on a thread of its own; its panic comes out of the future.
-/// When the future is dropped the job is given up, unless it has been begun.
-pub(crate) async fn run<F, R>(runtime: Arc<Shared>, function: F) -> R
-where
-    F: FnOnce() -> R + Send + 'static,
-    R: Send + 'static,
-{
+/// When the future is dropped the job is given up, unless it has been begun. The
+/// monitor is told, for it looks after jobs for which no thread can be started.
+pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+    runtime: Arc<Shared>,
+    function: F,
+) -> R {
     *lock(&runtime.jobs.unfinished) += 1;
-    runtime.jobs.waiting.fetch_add(1, Ordering::Relaxed);
-    // It looks after jobs for which no thread can be started.
     runtime.monitor.ring();
-    let mut job = Job {
-        runtime,
-        begun: false,
-    };
+    let job = Job(runtime);
     let work = move || {
-        job.begin();
-        let _context = context::enter_blocking(job.runtime.clone());
+        let _context = context::enter_blocking(job.0.clone());
         function()
     };
     ::blocking::unblock(work).await

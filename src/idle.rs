@@ -46,17 +46,14 @@ impl Idle {
     /// All workers sleep at first.
     pub(crate) fn new(workers: usize) -> Self {
         let all = u64::MAX >> (WORKERS_MAX - workers);
-        Self {
-            asleep: AtomicU64::new(all),
-            all,
-        }
+        let asleep = AtomicU64::new(all);
+        Self { asleep, all }
     }
 
     /// S1 and S2: declares that `worker` goes to sleep. It must look for work
-    /// once more before it does.
+    /// once more before it does. The fence pairs with `wake_if_all_asleep`'s.
     pub(crate) fn fall_asleep(&self, worker: usize) {
         self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-        // Pairs with the fence in `wake_if_all_asleep`.
         fence(Ordering::SeqCst);
     }
 
@@ -67,37 +64,30 @@ impl Idle {
     }
 
     /// Clears the worker's bit. True: it was asleep, and the caller now owes
-    /// it an unpark (or runs it).
+    /// it an unpark (or runs it). SeqCst: see `is_asleep`; and what the worker
+    /// did before it slept has happened.
     #[must_use]
     pub(crate) fn wake(&self, worker: usize) -> bool {
         let bit = 1 << worker;
-        // SeqCst: see `is_asleep`. Acquire: what the worker did before it slept.
         self.asleep.fetch_and(!bit, Ordering::SeqCst) & bit != 0
     }
 
     /// P2 and P3: called after work was made visible to every worker. The
-    /// worker that is returned has been claimed: unpark it.
+    /// worker that is returned has been claimed: unpark it. The fence pairs with
+    /// `fall_asleep`'s.
     #[must_use]
     pub(crate) fn wake_if_all_asleep(&self, last_choice: Option<usize>) -> Option<usize> {
-        // Pairs with the fence in `fall_asleep`.
         fence(Ordering::SeqCst);
-        if self.all_asleep() {
-            self.wake_one(last_choice)
-        } else {
-            None
-        }
+        let wake_one = || self.wake_one(last_choice);
+        self.all_asleep().then(wake_one).flatten()
     }
 
     /// Claims a sleeping worker, if there is one: the lowest, because its
     /// caches are the warmest, and `last_choice` only when no other sleeps.
     #[must_use]
     pub(crate) fn wake_one(&self, last_choice: Option<usize>) -> Option<usize> {
-        let sleeping = self
-            .sleeping()
-            .filter(|&worker| Some(worker) != last_choice);
-        sleeping
-            .chain(last_choice)
-            .find(|&worker| self.wake(worker))
+        let others = self.sleeping().filter(|&index| Some(index) != last_choice);
+        others.chain(last_choice).find(|&index| self.wake(index))
     }
 
     /// The workers that slept when this looked.
@@ -125,17 +115,17 @@ pub(crate) struct Doorbell {
 }
 
 impl Doorbell {
-    /// Called by a worker that has woken up, among others.
+    /// Called by a worker that has woken up, among others. The fence pairs with
+    /// that in the monitor's `sleep`: either the monitor sees the worker awake,
+    /// or this sees the monitor asleep.
     pub(crate) fn ring(&self) {
-        // Pairs with the fence in `Monitor::sleep`: either the monitor sees the
-        // worker awake, or this sees the monitor asleep.
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
-            self.unpark();
+            self.thread.get().into_iter().for_each(Thread::unpark);
         }
     }
-
-    pub(crate) fn unpark(&self) {
-        self.thread.get().into_iter().for_each(Thread::unpark);
-    }
 }
+
+#[cfg(all(test, not(arc_loom)))]
+#[path = "../tests/unit/idle.rs"]
+mod tests;

@@ -3,7 +3,6 @@
 //! Every socket of [`arc::net`](crate::net) is an `Async` inside. The traits
 //! are futures-io's, and futures-util's extension traits come with them.
 
-use crate::kernel::Kernel;
 use crate::net::{OwnedReadHalf, OwnedWriteHalf};
 use crate::reactor::{Direction, Source, gone};
 use crate::{context, coop, scheduler::Shared};
@@ -73,6 +72,11 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
+        Self::register(io, false)
+    }
+
+    #[track_caller]
+    pub(crate) fn register(io: T, drains: bool) -> Result<Self> {
         let runtime = context::runtime("registering a socket");
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.reactor.register(&io)?;
@@ -83,14 +87,8 @@ impl<T: AsSource> Async<T> {
             io: Some(io),
             source,
             runtime,
-            drains: false,
+            drains,
         })
-    }
-
-    /// It is TCP's.
-    pub(crate) fn drained_by_short_transfers(mut self) -> Self {
-        self.drains = true;
-        self
     }
 
     /// tokio's name for [`new`](Self::new), except that it need not be
@@ -210,11 +208,12 @@ impl<T: AsSource> Async<T> {
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
         let permit = ready!(coop::poll_proceed(context));
-        let reactor = &self.runtime.driver.reactor;
         loop {
-            ready!(reactor.poll_ready(&self.source, self.get_ref(), direction, context))?;
-            match self.try_with(direction, &mut attempt) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            match self.try_in(direction, &mut attempt) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let reactor = &self.runtime.driver.reactor;
+                    ready!(reactor.poll_ready(&self.source, self.get_ref(), direction, context))?;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => {
                     permit.made_progress();
@@ -226,7 +225,8 @@ impl<T: AsSource> Async<T> {
 
     /// As `poll_with`, for an operation that moves up to `wanted` bytes: when TCP
     /// moves less, the kernel has no more, and the next attempt can wait for an
-    /// event. That saves the attempt that only finds `WouldBlock`.
+    /// event. That saves the attempt that only finds `WouldBlock`. (The word is
+    /// read before the operation: an event since then stands.)
     pub(crate) fn poll_transfer(
         &self,
         direction: Direction,
@@ -235,11 +235,9 @@ impl<T: AsSource> Async<T> {
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
         let readiness = self.source.readiness(direction);
-        // Read before the operation: an event since then stands.
         let seen = readiness.load();
         let moved = ready!(self.poll_with(direction, context, attempt))?;
-        let short = 0 < moved && moved < wanted && !seen.is_hung_up();
-        if Kernel::TRUSTS_SHORT_TRANSFERS && self.drains && short {
+        if self.drains && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);
         }
         Poll::Ready(Ok(moved))
@@ -253,7 +251,7 @@ impl<T: AsSource> Async<T> {
     /// [`readable`](Self::readable) then waits for; the operation's own; or the
     /// runtime has ended.
     pub fn try_read_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
-        self.try_with(Direction::Read, attempt)
+        self.try_in(Direction::Read, attempt)
     }
 
     /// Tries a write-like operation once, now. See
@@ -263,14 +261,10 @@ impl<T: AsSource> Async<T> {
     ///
     /// As `try_read_with`.
     pub fn try_write_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
-        self.try_with(Direction::Write, attempt)
+        self.try_in(Direction::Write, attempt)
     }
 
-    fn try_with<R>(
-        &self,
-        direction: Direction,
-        attempt: impl FnOnce(&T) -> Result<R>,
-    ) -> Result<R> {
+    fn try_in<R>(&self, direction: Direction, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
         let readiness = self.source.readiness(direction);
         let seen = readiness.load();
         if seen.is_gone() {
@@ -290,11 +284,11 @@ impl<T: AsSource> Async<T> {
 /// What is inside is never pinned.
 impl<T: AsSource> Unpin for Async<T> {}
 
+/// It fails only if the descriptor was closed behind our back; then there is
+/// nothing left to remove.
 impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
         if let Some(io) = &self.io {
-            // It fails only if the descriptor was closed behind our back; then
-            // there is nothing left to remove.
             let _ = self.runtime.driver.reactor.deregister(&self.source, io);
         }
     }
@@ -320,27 +314,31 @@ impl<T: AsSource + std::fmt::Debug> std::fmt::Debug for Async<T> {
     }
 }
 
+fn total(buffers: &[impl std::ops::Deref<Target = [u8]>]) -> usize {
+    buffers.iter().map(|buffer| buffer.len()).sum()
+}
+
+/// A method that moves up to `wanted` bytes, by the operation of the same name.
+macro_rules! transfer {
+    ($method:ident, $direction:ident::$operation:ident($buffer:ident: $type:ty), $wanted:expr) => {
+        fn $method(
+            self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            $buffer: $type,
+        ) -> Poll<Result<usize>> {
+            let wanted = $wanted;
+            let operation = |mut io: &_| $direction::$operation(&mut io, $buffer);
+            self.poll_transfer(Direction::$direction, context, wanted, operation)
+        }
+    };
+}
+
 /// Reading, for whatever dereferences to an [`Async`].
 macro_rules! implement_read {
     ($($header:tt)*) => {
         $($header)* {
-            fn poll_read(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffer: &mut [u8],
-            ) -> Poll<Result<usize>> {
-                self.poll_transfer(Direction::Read, context, buffer.len(), |mut io| io.read(buffer))
-            }
-
-            fn poll_read_vectored(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffers: &mut [IoSliceMut<'_>],
-            ) -> Poll<Result<usize>> {
-                let wanted = buffers.iter().map(|buffer| buffer.len()).sum();
-                let read = |mut io: &_| Read::read_vectored(&mut io, buffers);
-                self.poll_transfer(Direction::Read, context, wanted, read)
-            }
+            transfer!(poll_read, Read::read(buffer: &mut [u8]), buffer.len());
+            transfer!(poll_read_vectored, Read::read_vectored(buffers: &mut [IoSliceMut<'_>]), total(buffers));
         }
     };
 }
@@ -353,24 +351,8 @@ implement_read! { impl AsyncRead for OwnedReadHalf }
 macro_rules! implement_write {
     ($($header:tt)*) => {
         $($header)* {
-            fn poll_write(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffer: &[u8],
-            ) -> Poll<Result<usize>> {
-                let write = |mut io: &_| Write::write(&mut io, buffer);
-                self.poll_transfer(Direction::Write, context, buffer.len(), write)
-            }
-
-            fn poll_write_vectored(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffers: &[IoSlice<'_>],
-            ) -> Poll<Result<usize>> {
-                let wanted = buffers.iter().map(|buffer| buffer.len()).sum();
-                let write = |mut io: &_| Write::write_vectored(&mut io, buffers);
-                self.poll_transfer(Direction::Write, context, wanted, write)
-            }
+            transfer!(poll_write, Write::write(buffer: &[u8]), buffer.len());
+            transfer!(poll_write_vectored, Write::write_vectored(buffers: &[IoSlice<'_>]), total(buffers));
 
             fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
                 self.poll_with(Direction::Write, context, |mut io| io.flush())

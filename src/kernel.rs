@@ -4,23 +4,22 @@
 //! edge-triggered with `EPOLLRDHUP`, without which a short read cannot be
 //! trusted, and which polling cannot ask for. A wait is one `epoll_pwait2`
 //! (polling's own makes five system calls), and a notification is one write to
-//! an eventfd that is never read. Everywhere else polling does all of it, with
-//! edges or, where there are none, oneshot: an event ends the interest until it
-//! is asked for again. The private cfg `arc_portable` switches Linux to the code
-//! of the other platforms, and `arc_oneshot` makes that oneshot: both are run by
-//! the tests.
+//! an eventfd that is never read.
+//!
+//! Everywhere else polling does all of it, and sources are oneshot: an event ends
+//! the interest, and asking for it again tells of what is there already. The
+//! private cfgs `arc_oneshot` and `arc_portable` switch Linux to this: the tests
+//! are run with polling's epoll and with its `poll`.
 
 use polling::{AsSource, Event};
 use std::io;
 
 /// None is for ever.
 pub(crate) type Timeout = Option<std::time::Duration>;
-
 /// What happened to a source: its key, whether reading and writing are worth
 /// trying now, and whether there was a hang-up or an error. Such a one concerns
 /// both directions: either one's next operation tells what happened.
 pub(crate) type Told = (usize, [bool; 2], bool);
-
 pub(crate) type Events = Vec<Told>;
 
 pub(crate) use system::Kernel;
@@ -30,12 +29,10 @@ mod system {
     use super::{AsSource, Event, Events, Timeout, Told, io};
     use rustix::event::epoll::{self, EventData, EventFlags};
     use rustix::event::{EventfdFlags, Timespec, eventfd};
-    use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
 
     /// How many events one wait fetches at the most.
     const EVENTS_MAX: usize = 1024;
-
     /// No source has this key: theirs have a slab index for the low half.
     const NOTIFICATION: u64 = u64::MAX;
 
@@ -46,10 +43,6 @@ mod system {
     }
 
     impl Kernel {
-        /// A short read or write means that the kernel has no more: hang-ups
-        /// are told, and told with the event that precedes the read.
-        pub(crate) const TRUSTS_SHORT_TRANSFERS: bool = true;
-
         pub(crate) fn new() -> io::Result<Self> {
             let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
             let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -58,8 +51,8 @@ mod system {
             Ok(Self { epoll, notifier })
         }
 
+        /// PRI is for urgent bytes: a read stops short at them.
         pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
-            // PRI is for urgent bytes: a read stops short at them.
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
             let flags = flags | EventFlags::PRI | EventFlags::ET;
             let data = EventData::new_u64(key as u64);
@@ -79,7 +72,7 @@ mod system {
         /// that the kernel cannot hold is as good as none.
         pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
             events.clear();
-            let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+            let mut buffer = [const { std::mem::MaybeUninit::uninit() }; EVENTS_MAX];
             let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
             match epoll::wait(&self.epoll, &mut buffer[..], timeout.as_ref()) {
                 Ok((told, _)) => events.extend(told.iter().map(tell)),
@@ -109,43 +102,28 @@ mod system {
 #[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
 mod system {
     use super::{AsSource, Event, Events, Timeout, io};
-    use crate::sync::lock;
-    use polling::{PollMode as Mode, Poller};
+    use polling::Poller;
     use std::sync::Mutex;
 
     /// Only whoever sits in the driver's seat locks the events.
     pub(crate) struct Kernel(Poller, Mutex<polling::Events>);
 
     impl Kernel {
-        /// polling does not tell of every hang-up.
-        pub(crate) const TRUSTS_SHORT_TRANSFERS: bool = false;
-
         pub(crate) fn new() -> io::Result<Self> {
             Ok(Self(Poller::new()?, Mutex::default()))
         }
 
-        /// Whether one event is told per change, with no need to ask again.
-        fn is_edge(&self) -> bool {
-            !cfg!(arc_oneshot) && self.0.supports_edge()
-        }
-
         pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
-            let edge = self.is_edge();
-            let mode = if edge { Mode::Edge } else { Mode::Oneshot };
-            let (source, interest) = (source.source(), Event::new(key, edge, edge));
             // SAFETY: the descriptor must be deleted from the poller before it is
             // closed. The only caller is `Async::new`, which owns the source, lends
             // it out by shared reference alone, and calls `delete` before it gives
             // it away or drops it. The descriptor of a source that is only lent out
             // stays open: that is the contract of `AsFd` and `AsSocket`.
-            unsafe { self.0.add_with_mode(&source, interest, mode) }
+            unsafe { self.0.add(&source.source(), Event::none(key)) }
         }
 
-        /// Oneshot mode: asks for the next event.
+        /// Asks for the next event.
         pub(crate) fn ask_again(&self, source: &impl AsSource, interest: Event) -> io::Result<()> {
-            if self.is_edge() {
-                return Ok(());
-            }
             self.0.modify(source, interest)
         }
 
@@ -154,20 +132,15 @@ mod system {
         }
 
         /// Waits until something happens or `timeout` is over. polling deals
-        /// with interruptions. In oneshot mode an event ends the interest in
-        /// both directions: whoever waits for the other one is woken as well,
-        /// and asks again.
+        /// with interruptions. As an event ends the interest in both directions,
+        /// whoever waits for the other one is woken as well, and asks again. Then
+        /// it is told of a hang-up again, too, so nothing depends on knowing.
         pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
-            events.clear();
-            let mut told = lock(&self.1);
+            let mut told = crate::sync::lock(&self.1);
             told.clear();
             self.0.wait(&mut told, timeout)?;
-            events.extend(told.iter().map(|event| {
-                let broken = event.is_interrupt() || event.is_err() == Some(true);
-                let both = broken || !self.is_edge();
-                let ready = [both || event.readable, both || event.writable];
-                (event.key, ready, broken)
-            }));
+            events.clear();
+            events.extend(told.iter().map(|event| (event.key, [true; 2], false)));
             Ok(())
         }
 

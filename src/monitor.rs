@@ -6,27 +6,24 @@
 //! sleeps, and an idle runtime makes no system calls. (Go's sysmon is the same
 //! idea.)
 
-use crate::driver::Turn;
 use crate::scheduler::Shared;
 use crate::sync::{Arc, Ordering, fence, wake};
-use std::thread;
-use std::time::Duration;
+use std::{mem, thread, time::Duration};
 
-/// How long a worker may be in one poll before what waits behind it is given
+/// How long a worker may be in one step before what waits behind it is given
 /// to others. A look takes some microseconds.
 const TICK: Duration = Duration::from_millis(1);
-
 /// After so many ticks in which nothing was polled the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 10;
-
 /// So often the `blocking` crate is asked to try and start a thread again, if
 /// jobs wait. It does so by itself only when a job comes.
 const TICKS_PER_RETRY: usize = 128;
 
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: Arc<Shared>) {
-    // What the counts of polls and of the driver's turns were a tick ago.
-    let mut polls_before = vec![0; shared.remotes.len()];
+    let driver = &shared.driver;
+    // What the counts of steps and of the driver's turns were a tick ago.
+    let mut steps_before = vec![0; shared.remotes.len()];
     let mut turns_before = 0;
     let mut quiet_ticks = 0;
     for tick in 0_usize.. {
@@ -38,25 +35,30 @@ pub(crate) fn main(shared: Arc<Shared>) {
         if shared.is_shutdown() {
             break;
         }
-        let (mut polled, mut stranded) = (false, !shared.injector.is_empty());
-        for (worker, before) in polls_before.iter_mut().enumerate() {
+        let mut stranded = !shared.injector.is_empty();
+        quiet_ticks += 1;
+        for (worker, before) in steps_before.iter_mut().enumerate() {
             let remote = &shared.remotes[worker];
-            let polls = remote.polls.load(Ordering::Relaxed);
-            let stuck = polls == std::mem::replace(before, polls);
-            polled |= !stuck;
-            if stuck && !shared.idle.is_asleep(worker) {
+            let steps = remote.steps.load(Ordering::Relaxed);
+            if steps != mem::replace(before, steps) {
+                quiet_ticks = 0;
+            } else if !shared.idle.is_asleep(worker) {
                 stranded |= remote.local.spill_slot(&shared.injector) || remote.local.has_waiting();
             }
         }
-        quiet_ticks = if polled { 0 } else { quiet_ticks + 1 };
-        let driver = &shared.driver;
-        let turned = driver.turns() != std::mem::replace(&mut turns_before, driver.turns());
+        let turns = driver.turns.load(Ordering::Relaxed);
+        let turned = turns != mem::replace(&mut turns_before, turns);
         let unwatched = !turned && driver.holder().is_none() && driver.is_needed();
         if stranded || unwatched {
             shared.wake_another();
         }
         if unwatched && !shared.idle.any_asleep() {
-            look(&shared);
+            // All are busy, or stuck: this serves at least those who are no tasks.
+            let (mut wakers, seat) = (Vec::new(), driver.take_seat().into_iter());
+            seat.for_each(|seat| seat.wait(None, &shared.idle, &mut wakers));
+            wakers.into_iter().for_each(wake);
+            // A worker that fell asleep meanwhile found the seat taken.
+            shared.watch();
         }
         if shared.jobs.are_waiting() && tick.is_multiple_of(TICKS_PER_RETRY) {
             blocking::unblock(|| ()).detach();
@@ -64,26 +66,15 @@ pub(crate) fn main(shared: Arc<Shared>) {
     }
 }
 
-/// Sleeps while all workers do and no jobs wait for a thread.
+/// Sleeps while all workers do and no jobs wait for a thread. The fence pairs
+/// with that in `Doorbell::ring`.
 fn sleep(shared: &Shared) {
     let asleep = &shared.monitor.asleep;
     asleep.store(true, Ordering::Relaxed);
-    // Pairs with the fence in `Doorbell::ring`.
     fence(Ordering::SeqCst);
     let idle = shared.idle.all_asleep() && !shared.jobs.are_waiting();
     while idle && asleep.load(Ordering::Relaxed) && !shared.is_shutdown() {
         thread::park();
     }
     asleep.store(false, Ordering::Relaxed);
-}
-
-/// All workers are busy, or stuck: serves at least those who are no tasks.
-fn look(shared: &Shared) {
-    let mut turn = Turn::new();
-    if let Some(seat) = shared.driver.take_seat() {
-        seat.look(&mut turn);
-    }
-    turn.wakers.into_iter().for_each(wake);
-    // A worker that fell asleep meanwhile found the seat taken.
-    shared.watch();
 }

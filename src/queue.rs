@@ -14,13 +14,12 @@
 //! queues are `concurrent_queue`s: all ends may be used by every thread, which
 //! is what makes stealing plain code.
 
-use concurrent_queue::{ConcurrentQueue, PushError};
+use concurrent_queue::ConcurrentQueue;
 use std::cell::Cell;
 
 /// How many runnables a worker's own queue holds. Beyond it they go to the
 /// injector, where every worker finds them.
 pub(crate) const LOCAL_CAPACITY: usize = 256;
-
 /// How often in a row a worker runs what is in the slot while its queue waits.
 pub(crate) const SLOT_STREAK_MAX: u32 = 3;
 
@@ -32,41 +31,34 @@ pub(crate) struct Local<T> {
 
 impl<T> Default for Local<T> {
     fn default() -> Self {
+        let slot = ConcurrentQueue::bounded(1);
         let queue = ConcurrentQueue::bounded(LOCAL_CAPACITY);
-        Self {
-            slot: ConcurrentQueue::bounded(1),
-            queue,
-        }
+        Self { slot, queue }
     }
 }
 
 impl<T> Local<T> {
     /// Runs next, unless another comes. What was in the slot goes to the queue.
+    /// (The queues are never closed.)
     pub(crate) fn push_slot(&self, item: T, injector: &ConcurrentQueue<T>) {
-        match self.slot.force_push(item) {
-            Ok(Some(displaced)) => self.push_back(displaced, injector),
-            Ok(None) => {}
-            Err(closed) => push(injector, closed.0),
+        if let Ok(Some(displaced)) = self.slot.force_push(item) {
+            self.push_back(displaced, injector);
         }
     }
 
     /// Runs when everything that waits already has run.
     pub(crate) fn push_back(&self, item: T, injector: &ConcurrentQueue<T>) {
-        if let Err(PushError::Full(item) | PushError::Closed(item)) = self.queue.push(item) {
-            push(injector, item);
+        if let Err(full) = self.queue.push(item) {
+            push(injector, full.into_inner());
         }
     }
 
     /// The next to run. `streak` counts how often in a row it was the slot's.
     pub(crate) fn pop(&self, streak: &Cell<u32>) -> Option<T> {
-        if streak.get() < SLOT_STREAK_MAX {
-            if let Ok(item) = self.slot.pop() {
-                streak.set(streak.get() + 1);
-                return Some(item);
-            }
-        }
-        streak.set(0);
-        self.queue.pop().or_else(|_| self.slot.pop()).ok()
+        let preferred = streak.get() < SLOT_STREAK_MAX;
+        let item = preferred.then(|| self.slot.pop().ok()).flatten();
+        streak.set(if item.is_some() { streak.get() + 1 } else { 0 });
+        item.or_else(|| self.queue.pop().or_else(|_| self.slot.pop()).ok())
     }
 
     /// Whether something waits behind what runs now.
@@ -78,9 +70,8 @@ impl<T> Local<T> {
     pub(crate) fn refill(&self, injector: &ConcurrentQueue<T>, workers: usize) -> Option<T> {
         let first = injector.pop().ok()?;
         let share = (injector.len() / workers).min(LOCAL_CAPACITY / 2);
-        for item in injector.try_iter().take(share) {
-            self.push_back(item, injector);
-        }
+        let more = injector.try_iter().take(share);
+        more.for_each(|item| self.push_back(item, injector));
         Some(first)
     }
 
@@ -90,9 +81,8 @@ impl<T> Local<T> {
     pub(crate) fn steal_from(&self, victim: &Self, injector: &ConcurrentQueue<T>) -> Option<T> {
         let half = victim.queue.len().div_ceil(2);
         let first = victim.queue.pop().ok()?;
-        for item in victim.queue.try_iter().take(half.saturating_sub(1)) {
-            self.push_back(item, injector);
-        }
+        let more = victim.queue.try_iter().take(half.saturating_sub(1));
+        more.for_each(|item| self.push_back(item, injector));
         Some(first)
     }
 
@@ -105,15 +95,16 @@ impl<T> Local<T> {
     /// Moves everything to where every worker finds it.
     pub(crate) fn spill(&self, injector: &ConcurrentQueue<T>) {
         self.spill_slot(injector);
-        for item in self.queue.try_iter() {
-            push(injector, item);
-        }
+        self.queue.try_iter().for_each(|item| push(injector, item));
     }
 }
 
 /// Pushes into the injector, which takes everything: it is unbounded and never
-/// closed, so the error, in which the item would be dropped, does not occur.
+/// closed.
 pub(crate) fn push<T>(injector: &ConcurrentQueue<T>, item: T) {
-    let pushed = injector.push(item);
-    debug_assert!(pushed.is_ok(), "the injector is unbounded and never closed");
+    assert!(injector.push(item).is_ok(), "it takes everything");
 }
+
+#[cfg(test)]
+#[path = "../tests/unit/queue.rs"]
+mod tests;

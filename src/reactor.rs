@@ -60,7 +60,8 @@ impl Reactor {
     }
 
     /// Registers a descriptor. Fails, and leaves nothing behind, when the
-    /// kernel refuses it or the runtime has ended.
+    /// kernel refuses it or the runtime has ended. An event that comes at once
+    /// is told after the lock.
     pub(crate) fn register(&self, io: &impl AsSource) -> io::Result<Arc<Source>> {
         let mut sources = lock(&self.sources);
         if sources.closed {
@@ -74,16 +75,14 @@ impl Reactor {
             readiness: [Readiness::new(true), Readiness::new(true)],
             waiting: Mutex::default(),
         });
-        // An event that comes at once is told after the lock.
         self.kernel.add(io, source.key)?;
         Ok(entry.insert(source).clone())
     }
 
     /// The counterpart of `register`: call it before the descriptor is closed.
+    /// `close` may have emptied the slab. Wakers are dropped outside the lock.
     pub(crate) fn deregister(&self, source: &Source, io: &impl AsSource) -> io::Result<()> {
-        // `close` may have emptied the slab. Wakers are dropped outside the lock.
-        let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
-        drop(removed);
+        let _removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
         self.kernel.delete(io)
     }
 
@@ -124,9 +123,13 @@ impl Reactor {
     }
 
     /// Ready when the operation is worth trying, or the runtime has ended; else
-    /// the task is woken when that changes. When the list of wakers is full, all
-    /// are woken: those that still wait come back, and the wakers of tasks that
-    /// went away do not pile up.
+    /// the task is woken when that changes. If its waker is there already, no
+    /// event came since, and the interest stands.
+    ///
+    /// When the list of wakers is full, all are woken, whether or not the kernel
+    /// can be asked again: those that still wait come back, and the wakers of
+    /// tasks that went away do not pile up. Wakers are cloned before the lock,
+    /// and dropped or woken after it: all of it may run foreign code.
     pub(crate) fn poll_ready(
         &self,
         source: &Source,
@@ -134,33 +137,26 @@ impl Reactor {
         direction: Direction,
         context: &Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let readiness = source.readiness(direction);
-        if readiness.load().is_ready() {
-            return Poll::Ready(Ok(()));
-        }
-        // Cloned before and dropped or woken after the lock: all of it may run
-        // foreign code.
         let waker = context.waker().clone();
         let mut surplus = Vec::new();
-        let asked = {
-            let mut waiting = lock(&source.waiting);
-            if readiness.load().is_ready() {
-                return Poll::Ready(Ok(()));
-            }
-            let mine = &mut waiting[direction as usize];
-            if mine.iter().any(|other| other.will_wake(&waker)) {
-                // No event came since it was left here: the interest stands.
-                return Poll::Pending;
-            }
-            if mine.len() == mine.capacity() {
-                let doubled = Vec::with_capacity(2 * mine.len().max(2));
-                surplus = std::mem::replace(mine, doubled);
-            }
-            mine.push(waker);
-            let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
-            let interest = Event::new(source.key, read, write);
-            self.kernel.ask_again(io, interest)
-        };
+        let mut waiting = lock(&source.waiting);
+        if source.readiness(direction).load().is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let mine = &mut waiting[direction as usize];
+        if mine.iter().any(|other| other.will_wake(&waker)) {
+            return Poll::Pending;
+        }
+        if mine.len() == mine.capacity() {
+            let doubled = Vec::with_capacity(2 * mine.len().max(2));
+            surplus = std::mem::replace(mine, doubled);
+        }
+        mine.push(waker);
+        let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
+        let asked = self
+            .kernel
+            .ask_again(io, Event::new(source.key, read, write));
+        drop(waiting);
         surplus.into_iter().for_each(wake);
         asked.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
     }
@@ -184,3 +180,7 @@ impl Source {
 pub(crate) fn gone() -> io::Error {
     io::Error::other("the arc runtime this socket was registered with has ended")
 }
+
+#[cfg(test)]
+#[path = "../tests/unit/reactor.rs"]
+mod tests;

@@ -55,12 +55,11 @@ impl Readiness {
         Seen(self.0.load(Ordering::Acquire))
     }
 
-    /// An event came.
+    /// An event came. Release: pairs with the Acquire in `load`.
     pub(crate) fn set(&self, hangup: bool) {
         let word = &self.0;
         let flags = if hangup { READY | HANGUP } else { READY };
         let next = |seen: usize| Some(((seen & !HANGUP) | flags).wrapping_add(EVENT));
-        // Release: pairs with the Acquire in `load`. `next` is never None.
         let _ = word.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
@@ -77,3 +76,7 @@ impl Readiness {
         let _ = self.0.compare_exchange(seen.0, cleared, order, order);
     }
 }
+
+#[cfg(all(test, not(arc_loom)))]
+#[path = "../tests/unit/readiness.rs"]
+mod tests;

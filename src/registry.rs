@@ -6,6 +6,7 @@
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
+use std::fmt;
 use std::task::Waker;
 
 /// Names a task. Unique among all tasks of the process.
@@ -19,8 +20,8 @@ impl Id {
     }
 }
 
-impl std::fmt::Display for Id {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
 }
@@ -29,8 +30,10 @@ impl std::fmt::Display for Id {
 #[derive(Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) id: Id,
-    shard: usize,
-    index: usize,
+    /// The shard, and the index in it.
+    place: (usize, usize),
+    /// The registry's count of aborts when the task last looked.
+    aborts: usize,
 }
 
 pub(crate) struct Registry {
@@ -40,15 +43,9 @@ pub(crate) struct Registry {
     aborts: AtomicUsize,
 }
 
-#[derive(Default)]
+/// None: closed.
 #[repr(align(128))]
-struct Shard(Mutex<Tasks>);
-
-#[derive(Default)]
-struct Tasks {
-    entries: Slab<Entry>,
-    closed: bool,
-}
+struct Shard(Mutex<Option<Slab<Entry>>>);
 
 struct Entry {
     id: Id,
@@ -58,82 +55,73 @@ struct Entry {
 
 impl Registry {
     pub(crate) fn new(shards: usize) -> Self {
-        let shards = std::iter::repeat_with(Shard::default).take(shards);
-        let (shards, aborts) = (shards.collect(), AtomicUsize::new(0));
+        let shard = |_| Shard(Mutex::new(Some(Slab::new())));
+        let (shards, aborts) = ((0..shards).map(shard).collect(), AtomicUsize::new(0));
         Self { shards, aborts }
     }
 
-    /// Enters the task that `create` makes for its key. False: the runtime has
+    /// Enters the task that `make` makes for its key. False: the runtime has
     /// ended, and the task was not entered.
-    pub(crate) fn enter<T>(
-        &self,
-        shard: usize,
-        create: impl FnOnce(Key) -> (T, Waker),
-    ) -> (T, bool) {
-        let (shard, id) = (shard % self.shards.len(), Id::next());
-        let mut tasks = lock(&self.shards[shard].0);
-        let index = tasks.entries.vacant_key();
-        let (task, waker) = create(Key { id, shard, index });
-        let open = !tasks.closed;
-        if open {
-            let aborted = false;
-            tasks.entries.insert(Entry { id, waker, aborted });
-        }
-        (task, open)
+    pub(crate) fn enter<T>(&self, shard: usize, make: impl FnOnce(Key) -> (T, Waker)) -> (T, bool) {
+        let (shard, id, aborted) = (shard % self.shards.len(), Id::next(), false);
+        let mut entries = lock(&self.shards[shard].0);
+        let place = (shard, entries.as_ref().map_or(0, Slab::vacant_key));
+        let aborts = self.aborts.load(Ordering::Relaxed);
+        let (task, waker) = make(Key { id, place, aborts });
+        let entries = entries.as_mut();
+        let entered = entries.map(|entries| entries.insert(Entry { id, waker, aborted }));
+        (task, entered.is_some())
     }
 
     /// Does something to the slab and to a task's entry, if it has not ended.
     fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
-        let mut tasks = lock(&self.shards[key.shard].0);
-        let entry = tasks.entries.get(key.index);
+        let mut entries = lock(&self.shards[key.place.0].0);
+        let entries = entries.as_mut()?;
+        let entry = entries.get(key.place.1);
         let alive = entry.is_some_and(|entry| entry.id == key.id);
-        alive.then(|| act(&mut tasks.entries))
+        alive.then(|| act(entries))
     }
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
     pub(crate) fn remove(&self, key: Key) -> Option<Waker> {
-        self.with(key, |entries| entries.remove(key.index).waker)
+        self.with(key, |entries| entries.remove(key.place.1).waker)
     }
 
     /// Marks a task as aborted. The waker must be woken: the task ends when it
     /// is polled next. None: it has ended already.
+    ///
+    /// Relaxed: whoever is polled because of the wake-up that follows sees it, as
+    /// a wake-up synchronizes with the poll that it causes. The waker is the
+    /// task's own: cloning it counts a reference, no more.
     #[must_use]
     pub(crate) fn abort(&self, key: Key) -> Option<Waker> {
         self.with(key, |entries| {
-            let entry = &mut entries[key.index];
+            let entry = &mut entries[key.place.1];
             entry.aborted = true;
-            // Relaxed: whoever is polled because of the wake-up that follows
-            // sees it, as a wake-up synchronizes with the poll that it causes.
             self.aborts.fetch_add(1, Ordering::Relaxed);
-            // A task's own waker: cloning it counts a reference, no more.
             entry.waker.clone()
         })
     }
 
-    pub(crate) fn aborts(&self) -> usize {
-        self.aborts.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn is_aborted(&self, key: Key) -> bool {
-        self.with(key, |entries| entries[key.index].aborted) == Some(true)
+    /// Whether a task that polls was aborted since it last looked.
+    pub(crate) fn is_aborted(&self, key: &mut Key) -> bool {
+        let aborts = self.aborts.load(Ordering::Relaxed);
+        let changed = std::mem::replace(&mut key.aborts, aborts) != aborts;
+        changed && self.with(*key, |entries| entries[key.place.1].aborted) == Some(true)
     }
 
     /// Closes the registry: nothing can be entered from now on. Every task is
     /// removed, and its waker handed out.
     pub(crate) fn close(&self) -> Vec<Waker> {
-        let mut wakers = Vec::new();
-        for shard in &self.shards {
-            let mut tasks = lock(&shard.0);
-            tasks.closed = true;
-            wakers.extend(tasks.entries.drain().map(|entry| entry.waker));
-        }
-        wakers
+        let shards = self.shards.iter();
+        let entries = shards.flat_map(|shard| lock(&shard.0).take()).flatten();
+        entries.map(|(_, entry)| entry.waker).collect()
     }
 
     /// How many tasks there are.
     pub(crate) fn len(&self) -> usize {
-        let tasks = |shard: &Shard| lock(&shard.0).entries.len();
+        let tasks = |shard: &Shard| lock(&shard.0).as_ref().map_or(0, Slab::len);
         self.shards.iter().map(tasks).sum()
     }
 }

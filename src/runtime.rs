@@ -1,20 +1,13 @@
 //! Build a runtime, run futures on it, shut it down.
 
-use crate::blocking;
-use crate::context;
-use crate::guest;
 use crate::idle::WORKERS_MAX;
-use crate::monitor;
 use crate::scheduler::{Config, Hook, Shared};
 use crate::sync::{Arc, contain, discard, lock};
 use crate::task::{JoinHandle, spawn_on};
-use crate::worker;
-use std::fmt;
-use std::io;
+use crate::{blocking, context, guest, monitor, worker};
 use std::marker::PhantomData;
-use std::ops::Deref;
-use std::thread;
 use std::time::Duration;
+use std::{fmt, io, thread};
 
 /// Configures and builds a [`Runtime`].
 ///
@@ -29,23 +22,20 @@ use std::time::Duration;
 /// # std::io::Result::Ok(())
 /// ```
 #[must_use = "nothing is built before `build`"]
-pub struct Builder {
-    config: Config,
-}
+pub struct Builder(Config);
 
 impl Builder {
     /// A runtime with one worker per core.
     pub fn new_multi_thread() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let config = Config {
+        Self(Config {
             workers: cores.min(WORKERS_MAX),
             event_interval: 61,
             thread_name: "arc".to_owned(),
             thread_stack_size: 2 << 20,
             on_thread_start: None,
             on_thread_stop: None,
-        };
-        Self { config }
+        })
     }
 
     /// A runtime with one worker, which is run by the thread in
@@ -60,21 +50,21 @@ impl Builder {
     /// What the names of the runtime's threads begin with; "arc" by default. A
     /// null byte in it, which the system does not take, makes `build` panic.
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
-        self.config.thread_name = name.into();
+        self.0.thread_name = name.into();
         self
     }
 
     /// Called by each thread of the runtime when it starts. A panic in it is
     /// printed and otherwise ignored.
     pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.config.on_thread_start = Some(Box::new(hook));
+        self.0.on_thread_start = Some(Box::new(hook));
         self
     }
 
     /// Called by each thread of the runtime before it ends. A panic in it is
     /// printed and otherwise ignored.
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.config.on_thread_stop = Some(Box::new(hook));
+        self.0.on_thread_stop = Some(Box::new(hook));
         self
     }
 
@@ -83,11 +73,11 @@ impl Builder {
     /// # Errors
     ///
     /// When the system has no descriptors left for the reactor, or does not
-    /// start the threads; the error says which. What was begun is undone.
+    /// start the threads; the error says which. What was begun is undone: the
+    /// threads that were started end.
     pub fn build(self) -> io::Result<Runtime> {
-        let shared = Shared::new(self.config);
+        let shared = Shared::new(self.0);
         let shared = Arc::new(shared.map_err(|error| explain("create the reactor", &error))?);
-        // Dropped on an error, it ends the threads that were started.
         let (handle, threads) = (Handle { shared }, Vec::new());
         let mut runtime = Runtime { handle, threads };
         runtime.start_threads()?;
@@ -106,7 +96,7 @@ macro_rules! numbers {
                 let range = $range;
                 let what = stringify!($name);
                 assert!(range.contains(&$name), "{what} must be in {range:?}, not {}", $name);
-                self.config.$name = $name;
+                self.0.$name = $name;
                 self
             }
         )*}
@@ -172,39 +162,36 @@ impl Runtime {
         Builder::new_multi_thread().build()
     }
 
+    /// The last worker that ends leaves nothing behind.
     fn start_threads(&mut self) -> io::Result<()> {
-        let shared = self.handle.shared.clone();
         let alive = Arc::new(());
-        for index in 0..shared.config.workers {
-            let (runtime, alive) = (shared.clone(), alive.clone());
-            let thread = self.start_thread(&format!("worker-{index}"), move || {
-                worker::main(runtime.clone(), index);
-                // The last of them all leaves nothing behind.
+        for index in 0..self.workers() {
+            let alive = alive.clone();
+            let thread = self.start_thread(&format!("worker-{index}"), move |shared| {
+                worker::main(shared.clone(), index);
                 if Arc::into_inner(alive).is_some() {
-                    runtime.drain();
+                    shared.drain();
                 }
             })?;
-            *lock(&shared.remotes[index].thread) = Some(thread);
+            *lock(&self.shared.remotes[index].thread) = Some(thread);
         }
-        drop(alive);
-        let runtime = shared.clone();
-        let thread = self.start_thread("monitor", move || monitor::main(runtime))?;
-        shared.monitor.thread.get_or_init(|| thread);
+        let thread = self.start_thread("monitor", |shared| monitor::main(shared.clone()))?;
+        self.shared.monitor.thread.get_or_init(|| thread);
         Ok(())
     }
 
-    fn start_thread(
+    fn start_thread<F: FnOnce(&Arc<Shared>) + Send + 'static>(
         &mut self,
         role: &str,
-        main: impl FnOnce() + Send + 'static,
+        main: F,
     ) -> io::Result<thread::Thread> {
-        let runtime = self.handle.shared.clone();
-        let name = format!("{}-{role}", runtime.config.thread_name);
-        let builder = thread::Builder::new().stack_size(runtime.config.thread_stack_size);
+        let shared = self.shared.clone();
+        let name = format!("{}-{role}", shared.config.thread_name);
+        let builder = thread::Builder::new().stack_size(shared.config.thread_stack_size);
         let started = builder.name(name.clone()).spawn(move || {
-            call(&runtime.config.on_thread_start);
-            main();
-            call(&runtime.config.on_thread_stop);
+            call(&shared.config.on_thread_start);
+            main(&shared);
+            call(&shared.config.on_thread_stop);
         });
         let started = started.map_err(|error| explain(&format!("start thread {name}"), &error))?;
         let thread = started.thread().clone();
@@ -237,10 +224,13 @@ impl Runtime {
 
     /// Ends the runtime without waiting, also from inside one of its tasks.
     pub fn shutdown_background(mut self) {
-        self.handle.shared.shut_down();
+        self.shared.shut_down();
         self.threads.clear();
     }
 
+    /// One of the runtime's own blocking jobs would wait for itself, so it does
+    /// not wait for jobs. A panic of a thread has been printed; those of tasks
+    /// stay with them.
     fn shut_down(&mut self, limit: Duration) -> io::Result<()> {
         let shared = &self.handle.shared;
         shared.shut_down();
@@ -248,7 +238,6 @@ impl Runtime {
         if threads.is_empty() {
             return Ok(());
         }
-        // One of the runtime's own blocking jobs would wait for itself.
         let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
         let own = context::with_runtime(|current| current.is_some_and(is_own));
         if context::is_asynchronous() {
@@ -260,7 +249,6 @@ impl Runtime {
             );
             return Ok(());
         }
-        // A panic of a thread has been printed; those of tasks stay with them.
         threads.into_iter().for_each(|thread| drop(thread.join()));
         let limit = if own { Duration::ZERO } else { limit };
         shared.jobs.join(limit).map_err(|jobs| {
@@ -278,14 +266,14 @@ fn call(hook: &Hook) {
 }
 
 impl Drop for Runtime {
+    /// Without a limit there is nothing to report.
     fn drop(&mut self) {
-        // Without a limit there is nothing to report.
         let _ = self.shut_down(Duration::MAX);
     }
 }
 
 /// A runtime can do all that its handle can.
-impl Deref for Runtime {
+impl std::ops::Deref for Runtime {
     type Target = Handle;
 
     fn deref(&self) -> &Handle {
@@ -327,22 +315,20 @@ impl Handle {
     ///
     /// When the runtime has ended the future is dropped, and the handle says
     /// that it was cancelled.
-    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+        &self,
+        future: F,
+    ) -> JoinHandle<F::Output> {
         spawn_on(&self.shared, future)
     }
 
     /// Runs a blocking function on a thread of its own, also from outside the
     /// runtime. See [`spawn_blocking`](crate::task::spawn_blocking).
-    pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let job = blocking::run(self.shared.clone(), function);
-        spawn_on(&self.shared, job)
+    pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+        &self,
+        function: F,
+    ) -> JoinHandle<R> {
+        spawn_on(&self.shared, blocking::run(self.shared.clone(), function))
     }
 
     /// Runs a future to its end on the calling thread.

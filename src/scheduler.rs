@@ -1,18 +1,16 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
-use crate::blocking::Jobs;
-use crate::driver::{Driver, Turn};
 use crate::idle::{Doorbell, Idle};
-use crate::queue::{self, Local};
-use crate::registry::Registry;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock, wake};
+use crate::{blocking::Jobs, driver::Driver, queue, registry::Registry};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
-use std::thread::Thread;
-use std::time::Instant;
+use std::{task::Waker, thread::Thread, time::Instant};
 
 /// A task that shall be polled; it carries its runtime.
 pub(crate) type Runnable = async_task::Runnable<Arc<Shared>>;
+/// Called by each thread of the runtime.
+pub(crate) type Hook = Option<Box<dyn Fn() + Send + Sync>>;
 
 /// What the threads of a runtime share.
 pub(crate) struct Shared {
@@ -31,8 +29,6 @@ pub(crate) struct Shared {
     drained: AtomicBool,
 }
 
-pub(crate) type Hook = Option<Box<dyn Fn() + Send + Sync>>;
-
 /// What the Builder was told.
 pub(crate) struct Config {
     pub(crate) workers: usize,
@@ -47,9 +43,9 @@ pub(crate) struct Config {
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Remote {
-    pub(crate) local: Local<Runnable>,
-    /// How many polls it has begun.
-    pub(crate) polls: AtomicUsize,
+    pub(crate) local: queue::Local<Runnable>,
+    /// How many steps it has begun, so that the monitor can tell when it is stuck.
+    pub(crate) steps: AtomicUsize,
     /// A thread in `block_on` runs this worker; its own thread must not.
     pub(crate) lent: AtomicBool,
     /// The thread to unpark.
@@ -68,29 +64,28 @@ pub(crate) struct Worker {
     /// What is woken now was woken by the kernel or the clock: first come,
     /// first served.
     pub(crate) dispatching: Cell<bool>,
-    /// Polls until the next look at the kernel, the clock and the injector.
+    /// Steps until the next look at the kernel, the clock and the injector.
     pub(crate) until_look: Cell<u32>,
     pub(crate) slot_streak: Cell<u32>,
-    /// Since when the queue has not been empty, as far as somebody cares.
-    pub(crate) standing_since: Cell<Option<Instant>>,
-    /// Polls since the queue was last empty.
-    pub(crate) polls_standing: Cell<u32>,
-    pub(crate) turn: RefCell<Turn>,
+    /// Polls since the queue was last empty, and since when it has not been, as
+    /// far as somebody cares.
+    pub(crate) standing: Cell<(u32, Option<Instant>)>,
+    /// What a look brought. Empty between two steps.
+    pub(crate) wakers: RefCell<Vec<Waker>>,
 }
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize, is_guest: bool) -> Self {
         Self {
+            until_look: Cell::new(shared.config.event_interval),
+            shared,
             index,
             is_guest,
             active: Cell::new(is_guest),
-            dispatching: Cell::new(false),
-            until_look: Cell::new(shared.config.event_interval),
-            slot_streak: Cell::new(0),
-            standing_since: Cell::new(None),
-            polls_standing: Cell::new(0),
-            turn: RefCell::new(Turn::new()),
-            shared,
+            dispatching: Cell::default(),
+            slot_streak: Cell::default(),
+            standing: Cell::default(),
+            wakers: RefCell::default(),
         }
     }
 
@@ -116,20 +111,17 @@ impl Worker {
 
 impl Shared {
     pub(crate) fn new(config: Config) -> std::io::Result<Self> {
-        let workers = config.workers;
         Ok(Self {
-            config,
             injector: ConcurrentQueue::unbounded(),
-            remotes: std::iter::repeat_with(Remote::default)
-                .take(workers)
-                .collect(),
-            idle: Idle::new(workers),
-            driver: Driver::new(workers)?,
-            registry: Registry::new(workers),
+            remotes: (0..config.workers).map(|_| Remote::default()).collect(),
+            idle: Idle::new(config.workers),
+            driver: Driver::new(config.workers)?,
+            registry: Registry::new(config.workers),
             jobs: Jobs::default(),
             monitor: Doorbell::default(),
             shutdown: AtomicBool::new(false),
             drained: AtomicBool::new(false),
+            config,
         })
     }
 
@@ -139,10 +131,10 @@ impl Shared {
         self.work_was_injected();
     }
 
-    /// Something was pushed into the injector.
+    /// Something was pushed into the injector: ordered before the load of
+    /// `drained` by the fence in `wake_if_all_asleep`.
     pub(crate) fn work_was_injected(&self) {
         self.wake_if_all_asleep();
-        // Ordered after the push by the fence in `wake_if_all_asleep`.
         if self.drained.load(Ordering::Relaxed) {
             self.drop_injected();
         }
@@ -151,31 +143,25 @@ impl Shared {
     /// Wakes a worker if nobody else would come to it. A parked one rather than
     /// the one in the seat: that costs less.
     pub(crate) fn wake_if_all_asleep(&self) {
-        let claimed = self.idle.wake_if_all_asleep(self.driver.holder());
-        claimed.into_iter().for_each(|worker| self.unpark(worker));
+        self.unpark(self.idle.wake_if_all_asleep(self.driver.holder()));
     }
 
     /// Wakes a sleeping worker to share the load, if there is one.
     pub(crate) fn wake_another(&self) {
-        let claimed = self.idle.wake_one(self.driver.holder());
-        claimed.into_iter().for_each(|worker| self.unpark(worker));
+        self.unpark(self.idle.wake_one(self.driver.holder()));
     }
 
     /// Wakes this worker, if it sleeps.
-    pub(crate) fn wake(&self, worker: usize) -> bool {
-        let slept = self.idle.wake(worker);
-        if slept {
-            self.unpark(worker);
-        }
-        slept
+    pub(crate) fn wake(&self, worker: usize) {
+        self.unpark(self.idle.wake(worker).then_some(worker));
     }
 
-    /// The worker's bit was cleared: tell the thread that sleeps on it.
-    pub(crate) fn unpark(&self, worker: usize) {
-        if self.driver.holder() == Some(worker) {
-            self.driver.notify();
-        } else {
-            self.unpark_thread(worker);
+    /// This worker's bit was cleared: tell the thread that sleeps on it.
+    pub(crate) fn unpark(&self, claimed: Option<usize>) {
+        match claimed {
+            Some(_) if self.driver.holder() == claimed => self.driver.notify(),
+            Some(worker) => self.unpark_thread(worker),
+            None => {}
         }
     }
 
@@ -193,35 +179,35 @@ impl Shared {
         }
     }
 
+    /// SeqCst: a worker that falls asleep sets its bit before it reads this, and
+    /// `shut_down` writes this before it looks at the bits.
     pub(crate) fn is_shutdown(&self) -> bool {
-        // SeqCst: a worker that falls asleep sets its bit before it reads this,
-        // and `shut_down` writes this before it looks at the bits.
         self.shutdown.load(Ordering::SeqCst)
     }
 
-    /// Tells every thread to end.
+    /// Tells every thread to end. SeqCst: see `is_shutdown`.
     pub(crate) fn shut_down(&self) {
-        // SeqCst: see `is_shutdown`.
         self.shutdown.store(true, Ordering::SeqCst);
         for worker in 0..self.config.workers {
-            if !self.wake(worker) {
-                self.unpark_thread(worker);
-            }
+            self.wake(worker);
+            self.unpark_thread(worker);
         }
-        self.monitor.unpark();
+        let monitor = self.monitor.thread.get();
+        monitor.into_iter().for_each(Thread::unpark);
     }
 
     /// The last worker has left: drops every task's future, and fails every
-    /// socket and timer that lives on.
+    /// socket and timer that lives on. Woken, a task enters the injector, unless
+    /// it is on its way there.
+    ///
+    /// The fence pairs with that in `wake_if_all_asleep`: either the one who pushed
+    /// sees `drained`, or this sees what was pushed.
     pub(crate) fn drain(&self) {
-        // Woken, a task enters the injector, unless it is on its way there.
         let mut wakers = self.registry.close();
         self.driver.reactor.close(&mut wakers);
         self.driver.timers.close(&mut wakers);
         wakers.into_iter().for_each(wake);
         self.drained.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `wake_if_all_asleep`: either the one who
-        // pushed sees `drained`, or this sees what was pushed.
         fence(Ordering::SeqCst);
         self.drop_injected();
     }

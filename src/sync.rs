@@ -5,11 +5,7 @@
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(arc_loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-pub(crate) use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::MutexGuard;
-use std::task::Waker;
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn std::any::Any + Send>;
@@ -22,7 +18,7 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Calls foreign code whose panic must stay here.
 pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
-    catch_unwind(AssertUnwindSafe(call))
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
 }
 
 /// Drops what a panic carried, which may panic in turn.
@@ -32,6 +28,6 @@ pub(crate) fn discard(payload: Payload) {
 
 /// Wakes, whatever the waker does: one that panics must not keep the rest of
 /// its batch from being woken.
-pub(crate) fn wake(waker: Waker) {
+pub(crate) fn wake(waker: std::task::Waker) {
     contain(|| waker.wake()).unwrap_or_else(discard);
 }

@@ -16,17 +16,12 @@
 //!                                        joiner is woken ◄────┴──► finished
 //! ```
 
-use crate::blocking;
-use crate::context;
-use crate::coop;
 use crate::registry::{Key, Registry};
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Arc, Payload, contain, discard};
+use crate::sync::{Arc, Mutex, Payload, PoisonError, contain, discard, lock};
+use crate::{blocking, context, coop};
 use async_task::{FallibleTask, ScheduleInfo, WithInfo};
-use pin_project_lite::pin_project;
-use std::any::Any;
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -52,29 +47,19 @@ fn schedule(runnable: Runnable, info: ScheduleInfo) {
     }
 }
 
-pub(crate) fn spawn_on<F>(runtime: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
-where
-    F: Future<Output: Send + 'static> + Send + 'static,
-{
+/// If the runtime has ended the future is dropped, and the handle says cancelled.
+pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
+    runtime: &Arc<Shared>,
+    future: F,
+) -> JoinHandle<F::Output> {
     if size_of::<F>() > FUTURE_MAX_BYTES {
-        spawn_contained(runtime, Box::pin(future))
-    } else {
-        spawn_contained(runtime, future)
+        let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
+        return spawn_on(runtime, future);
     }
-}
-
-fn spawn_contained<F>(runtime: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
-where
-    F: Future<Output: Send + 'static> + Send + 'static,
-{
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
     let ((runnable, handle), open) = runtime.registry.enter(shard, |key| {
-        let (future, aborts_seen) = (Some(future), runtime.registry.aborts());
-        let contained = Contained {
-            future,
-            key,
-            aborts_seen,
-        };
+        let future = Some(future);
+        let contained = Contained { future, key };
         let builder = async_task::Builder::new().metadata(runtime.clone());
         let (runnable, task) = builder.spawn(|_| contained, WithInfo(schedule));
         let (task, waker) = (Some(task.fallible()), runnable.waker());
@@ -84,23 +69,20 @@ where
     if open {
         runnable.schedule();
     }
-    // Else the runtime has ended: the future is dropped, the handle says cancelled.
     handle
 }
 
-pin_project! {
-    /// A future whose panics, of whatever kind, stay inside.
+pin_project_lite::pin_project! {
+    /// A future whose panics, of whatever kind, stay inside. (If it is unfinished
+    /// when it is dropped, the runtime has ended.)
     struct Contained<F> {
         #[pin]
         future: Option<F>,
         key: Key,
-        // The registry's count of aborts when this task last looked.
-        aborts_seen: usize,
     }
 
     impl<F> PinnedDrop for Contained<F> {
         fn drop(this: Pin<&mut Self>) {
-            // The future of an unfinished task: the runtime has ended.
             let mut future = this.project().future;
             contain(|| future.set(None)).unwrap_or_else(discard);
         }
@@ -112,19 +94,12 @@ impl<F: Future> Future for Contained<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let aborted = in_registry(|registry| {
-            let aborts = registry.aborts();
-            let changed = std::mem::replace(this.aborts_seen, aborts) != aborts;
-            changed && registry.is_aborted(*this.key)
-        });
-        let aborted = aborted.unwrap_or(false);
+        let aborted = in_registry(|registry| registry.is_aborted(this.key)) == Some(true);
         let mut outcome = Outcome(Some(Err(None)));
         if let (false, Some(future)) = (aborted, this.future.as_mut().as_pin_mut()) {
-            outcome = match contain(|| future.poll(context)) {
-                Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(output)) => Outcome(Some(Ok(output))),
-                Err(payload) => Outcome(Some(Err(Some(payload)))),
-            };
+            let polled = contain(|| future.poll(context).map(Ok));
+            let poll = polled.unwrap_or_else(|payload| Poll::Ready(Err(Some(payload))));
+            outcome = Outcome(Some(ready!(poll)));
         }
         if let Err(payload) = contain(|| this.future.set(None)) {
             outcome = Outcome(Some(Err(Some(payload))));
@@ -220,29 +195,25 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let permit = ready!(coop::poll_proceed(context));
-        let id = self.key.id;
-        let Some(task) = &mut self.task else {
-            return Poll::Pending;
-        };
-        let outcome = ready!(Pin::new(task).poll(context));
+        let task = self.task.as_mut().map(Pin::new);
+        let outcome = ready!(task.map_or(Poll::Pending, |task| task.poll(context)));
         permit.made_progress();
         // No outcome: the future was dropped because the runtime has ended.
         let result = outcome.and_then(|mut outcome| outcome.0.take());
-        Poll::Ready(
-            result
-                .unwrap_or(Err(None))
-                .map_err(|payload| JoinError { payload, id }),
-        )
+        let (result, id) = (result.unwrap_or(Err(None)), self.key.id);
+        Poll::Ready(result.map_err(|payload| {
+            let payload = payload.map(Mutex::new);
+            JoinError { payload, id }
+        }))
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        self.task.take().map(FallibleTask::detach);
+        let task = self.task.take();
+        task.into_iter().for_each(FallibleTask::detach);
     }
 }
-
-impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -254,8 +225,9 @@ impl<T> fmt::Debug for JoinHandle<T> {
 /// runtime ended).
 #[derive(Debug)]
 pub struct JoinError {
-    /// None: cancelled.
-    payload: Option<Payload>,
+    /// None: cancelled. Locked, so that the error is Sync, as `dyn Error + Send +
+    /// Sync` asks.
+    payload: Option<Mutex<Payload>>,
     id: Id,
 }
 
@@ -276,9 +248,9 @@ impl JoinError {
     ///
     /// When the task did not panic; see [`try_into_panic`](Self::try_into_panic).
     #[track_caller]
-    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        self.try_into_panic()
-            .unwrap_or_else(|error| panic!("{error} and did not panic"))
+    pub fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
+        let payload = self.try_into_panic();
+        payload.unwrap_or_else(|error| panic!("{error} and did not panic"))
     }
 
     /// What the panic carried.
@@ -286,9 +258,10 @@ impl JoinError {
     /// # Errors
     ///
     /// The error itself, when the task did not panic.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
+    pub fn try_into_panic(self) -> Result<Box<dyn std::any::Any + Send + 'static>, Self> {
         let id = self.id;
-        self.payload.ok_or(Self { payload: None, id })
+        let payload = self.payload.ok_or(Self { payload: None, id })?;
+        Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The id of the task.
@@ -302,14 +275,11 @@ impl fmt::Display for JoinError {
         let Some(payload) = &self.payload else {
             return write!(formatter, "task {} was cancelled", self.id);
         };
+        let payload = lock(payload);
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        write!(
-            formatter,
-            "task {} panicked: {}",
-            self.id,
-            text.unwrap_or("(no text)")
-        )
+        let (id, text) = (self.id, text.unwrap_or("(no text)"));
+        write!(formatter, "task {id} panicked: {text}")
     }
 }
 
@@ -341,12 +311,10 @@ impl From<JoinError> for std::io::Error {
 /// # }
 /// ```
 #[track_caller]
-pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
-where
-    F: Future<Output: Send + 'static> + Send + 'static,
-{
-    let runtime = context::runtime("arc::spawn");
-    spawn_on(&runtime, future)
+pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+    future: F,
+) -> JoinHandle<F::Output> {
+    spawn_on(&context::runtime("arc::spawn"), future)
 }
 
 /// Runs a function that blocks (a file, a lookup, a long computation) on a
@@ -370,11 +338,9 @@ where
 /// # }
 /// ```
 #[track_caller]
-pub fn spawn_blocking<F, R>(function: F) -> JoinHandle<R>
-where
-    F: FnOnce() -> R + Send + 'static,
-    R: Send + 'static,
-{
+pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+    function: F,
+) -> JoinHandle<R> {
     let runtime = context::runtime("arc::task::spawn_blocking");
     spawn_on(&runtime, blocking::run(runtime.clone(), function))
 }
@@ -397,7 +363,7 @@ where
 /// ```
 pub async fn yield_now() {
     let mut yielded = false;
-    poll_fn(|context| {
+    std::future::poll_fn(|context| {
         if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }

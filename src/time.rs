@@ -3,7 +3,6 @@
 //! Deadlines are exact: a timer never fires early, and is late by what the
 //! kernel and the scheduler take, not by a tick. Names and meaning are tokio's.
 
-use crate::context;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,6 +11,8 @@ pub use std::time::{Duration, Instant};
 
 /// As good as never: what a deadline is that the clock cannot express.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
+/// A tick that is later than this was missed.
+const TICK_LATE: Duration = Duration::from_millis(5);
 
 fn after(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration).unwrap_or(start + FAR_AWAY)
@@ -70,8 +71,7 @@ struct Armed(std::sync::Arc<crate::scheduler::Shared>, crate::timers::Key);
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        let Armed(runtime, key) = self;
-        drop(runtime.driver.timers.disarm(key));
+        drop(self.0.driver.timers.disarm(&self.1));
     }
 }
 
@@ -102,28 +102,26 @@ impl Sleep {
     /// # }
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
-        self.deadline = deadline;
-        self.armed = None;
+        self.set(sleep_until(deadline));
     }
 
     /// Like `poll`, but takes no notice of the task's budget.
+    ///
+    /// Whether the runtime has ended is looked at after arming: one that ends
+    /// later wakes the timer, which then comes here once more.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        if let Some(Armed(runtime, key)) = &self.armed
-            && runtime.driver.timers.rewake(key, context.waker())
-        {
+        let rewake = |armed: &Armed| armed.0.driver.timers.rewake(&armed.1, context.waker());
+        if self.armed.as_ref().is_some_and(rewake) {
             return Poll::Pending;
         }
-        self.armed = None;
         if self.is_elapsed() {
             return Poll::Ready(());
         }
-        let runtime = context::runtime("a timer");
+        let runtime = crate::context::runtime("a timer");
         let waker = context.waker().clone();
-        let worker = context::worker_of(&runtime);
-        let shard = worker.unwrap_or_else(|| fastrand::usize(..));
-        let (key, too_late) = runtime.driver.timers.arm(shard, self.deadline, waker);
+        let worker = crate::context::worker_of(&runtime);
+        let (key, too_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
         let Armed(runtime, _) = self.armed.insert(Armed(runtime, key));
-        // Looked at after arming: a runtime that ends later wakes the timer.
         assert!(!runtime.is_shutdown(), "a timer's arc runtime has ended");
         if too_late {
             runtime.driver.notify();
@@ -140,8 +138,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let permit = ready!(crate::coop::poll_proceed(context));
-        let elapsed = self.poll_elapsed(context);
-        elapsed.map(|()| permit.made_progress())
+        self.poll_elapsed(context).map(|()| permit.made_progress())
     }
 }
 
@@ -154,7 +151,7 @@ impl fmt::Debug for Sleep {
 /// Awaits a future, but not for longer than `duration`.
 ///
 /// The future is polled first, so one that is ready wins over a timeout of
-/// zero. A duration that is too long for the clock is 30 years.
+/// zero. It may use up the task's budget; the time is over all the same. A duration that is too long for the clock is 30 years.
 ///
 /// # Errors
 ///
@@ -220,7 +217,6 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(output) = this.future.poll(context) {
             return Poll::Ready(Ok(output));
         }
-        // The future may have used up the budget; the time is over all the same.
         this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
     }
 }
@@ -289,9 +285,6 @@ pub struct Interval {
     behavior: MissedTickBehavior,
 }
 
-/// A tick that is later than this was missed.
-const TICK_LATE: Duration = Duration::from_millis(5);
-
 impl Interval {
     /// Waits for the next tick, and gives the instant it was due.
     ///
@@ -311,13 +304,11 @@ impl Interval {
         ready!(Pin::new(&mut self.sleep).poll(context));
         let due = self.sleep.deadline;
         let late = due.elapsed();
+        // Less than `late`, and 2^64 ns are 584 years.
+        let over = Duration::from_nanos((late.as_nanos() % self.period.as_nanos()) as u64);
         let last = match self.behavior {
             MissedTickBehavior::Delay if late > TICK_LATE => due + late,
-            MissedTickBehavior::Skip if late > TICK_LATE => {
-                let over = late.as_nanos() % self.period.as_nanos();
-                // 2^64 ns are 584 years.
-                due + late - Duration::from_nanos(over as u64)
-            }
+            MissedTickBehavior::Skip if late > TICK_LATE => due + late - over,
             _ => due,
         };
         self.sleep = sleep_until(after(last, self.period));

@@ -62,19 +62,19 @@ impl Timers {
         u64::try_from(since.as_nanos()).unwrap_or(NEVER)
     }
 
-    /// Arms a timer in one of the wheels. True: the thread in the seat sleeps
-    /// beyond the deadline and must be notified.
-    pub(crate) fn arm(&self, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
-        let (deadline, index) = (self.nanos(deadline), shard % self.shards.len());
-        let Shard { wheel, earliest } = &self.shards[index];
+    /// Arms a timer in the wheel of a worker, or else in any. True: the thread in
+    /// the seat sleeps beyond the deadline and must be notified.
+    pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Key, bool) {
+        let deadline = self.nanos(due);
+        let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
+        let Shard { wheel, earliest } = &self.shards[shard];
         let mut wheel = lock(wheel);
         let key = wheel.insert(deadline, waker);
         earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
-        drop(wheel);
         // A2, pairs with T2 in `sleep_until_next`.
         fence(Ordering::SeqCst);
         let too_late = deadline < self.sleeping_until.load(Ordering::Relaxed);
-        (Key(index, key), too_late)
+        (Key(shard, key), too_late)
     }
 
     /// Disarms a timer. Its waker is handed out, to be dropped outside the
@@ -84,13 +84,14 @@ impl Timers {
     }
 
     /// Whether the timer is still armed; then `waker` is woken by it from now on.
+    /// It is cloned before the lock is taken, and the one it replaces is dropped
+    /// after: both may run foreign code.
     pub(crate) fn rewake(&self, &Key(shard, key): &Key, waker: &Waker) -> bool {
         let wheel = &self.shards[shard].wheel;
         let wakes = lock(wheel).get_mut(key).map(|armed| armed.will_wake(waker));
         if wakes != Some(false) {
             return wakes.is_some();
         }
-        // Cloned before the lock, dropped after it: both may run foreign code.
         let mut replacement = waker.clone();
         let swap = |armed: &mut Waker| std::mem::swap(armed, &mut replacement);
         lock(wheel).get_mut(key).map(swap).is_some()
@@ -111,9 +112,8 @@ impl Timers {
     /// The next expiry of all wheels, or earlier: a timer that was disarmed may
     /// still count until its time. None: nothing is to be waited for.
     pub(crate) fn earliest(&self) -> Option<u64> {
-        let earliest = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
-        let earliest = self.shards.iter().map(earliest).min();
-        earliest.filter(|&earliest| earliest != NEVER)
+        let read = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
+        self.shards.iter().map(read).min().filter(|&at| at != NEVER)
     }
 
     /// The thread in the seat is awake: takes the wakers of all timers whose
@@ -138,3 +138,7 @@ impl Timers {
         }
     }
 }
+
+#[cfg(all(test, not(arc_loom)))]
+#[path = "../tests/unit/timers.rs"]
+mod tests;

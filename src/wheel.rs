@@ -40,8 +40,6 @@
 //!   the value it came from is removed, and again when the slot is next swept.
 //! - After `expire(now)` every deadline and every `least` is later than `now`.
 
-use slab::Slab;
-
 /// A slot of level 0 is 2^16 ns, about 65 us, wide. It bounds how many values share
 /// a list near their deadline, not how exact they expire.
 const SLOT_WIDTH_BITS: u32 = 16;
@@ -60,7 +58,7 @@ pub(crate) struct Wheel<T> {
     occupied: [u64; LEVELS],
     /// Level after level. Boxed, as a wheel of 8 KiB is unpleasant to move.
     slots: Box<[Slot; LEVELS * SLOTS_PER_LEVEL]>,
-    entries: Slab<Entry<T>>,
+    entries: slab::Slab<Entry<T>>,
     /// The sequence number of the next entry.
     sequence: u64,
     /// Scratch of `expire`: deadline, sequence and index, which sort in this order.
@@ -77,7 +75,6 @@ pub(crate) struct Key {
     sequence: u64,
 }
 
-#[derive(Clone, Copy)]
 struct Slot {
     /// The first entry of the slot's list.
     head: u32,
@@ -106,7 +103,7 @@ impl<T> Wheel<T> {
             elapsed: 0,
             occupied: [0; LEVELS],
             slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
-            entries: Slab::new(),
+            entries: slab::Slab::new(),
             sequence: 0,
             due: Vec::new(),
             visited: 0,
@@ -196,25 +193,20 @@ impl<T> Wheel<T> {
     /// than once per level: whenever the first of those left is due.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
         self.elapsed = now.max(self.elapsed);
-        for level in 0..LEVELS {
-            while let Some(mut index) = self.take_reached(level) {
-                while index != NONE {
-                    self.visited += 1;
-                    let entry = &self.entries[index as usize];
-                    let next = entry.next;
-                    if entry.deadline <= self.elapsed {
-                        self.due.push((entry.deadline, entry.sequence, index));
-                    } else {
-                        self.link(index);
-                    }
-                    index = next;
+        while let Some(mut index) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
+            while let Some(entry) = self.entries.get(index as usize) {
+                self.visited += 1;
+                let current = std::mem::replace(&mut index, entry.next);
+                if entry.deadline <= self.elapsed {
+                    self.due.push((entry.deadline, entry.sequence, current));
+                } else {
+                    self.link(current);
                 }
             }
         }
         self.due.sort_unstable();
-        for (_, _, index) in self.due.drain(..) {
-            expired.push(self.entries.remove(index as usize).value);
-        }
+        let value = |(_, _, index)| self.entries.remove(index as usize).value;
+        expired.extend(self.due.drain(..).map(value));
     }
 
     /// Empties the first occupied slot of a level if time has reached it, and gives the
@@ -223,29 +215,26 @@ impl<T> Wheel<T> {
     /// anything not due. Level 0 has none below it: there a slot waits for its least.
     fn take_reached(&mut self, level: usize) -> Option<u32> {
         let first = self.first(level)?;
-        let Slot { head, least } = self.slots[first];
+        let least = self.slots[first].least;
         let reached = least <= self.elapsed || highest_differing_level(self.elapsed, least) < level;
         reached.then(|| {
-            self.slots[first] = EMPTY;
             self.occupied[level] &= self.occupied[level] - 1;
-            head
+            std::mem::replace(&mut self.slots[first], EMPTY).head
         })
     }
 
-    /// Puts an entry that is in no list at the head of the one its deadline belongs to.
+    /// Puts an entry that is in no list at the head of the one its deadline belongs to;
+    /// what has passed goes where the next `expire` looks first.
     fn link(&mut self, index: u32) {
         let entry = &mut self.entries[index as usize];
-        // What has passed goes where the next `expire` looks first.
         let time = entry.deadline.max(self.elapsed);
         let level = highest_differing_level(self.elapsed, time);
         let position = level * SLOTS_PER_LEVEL + digit(time, level);
         let slot = &mut self.slots[position];
         slot.least = slot.least.min(entry.deadline);
         self.occupied[level] |= 1 << digit(time, level);
-        entry.slot = position as u32;
-        entry.previous = NONE;
-        entry.next = slot.head;
         let next = std::mem::replace(&mut slot.head, index);
+        (entry.slot, entry.previous, entry.next) = (position as u32, NONE, next);
         if next != NONE {
             self.entries[next as usize].previous = index;
         }

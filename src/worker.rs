@@ -13,14 +13,10 @@
 //! | the future of `block_on` was woken   | its waker, for the worker it runs     |
 //! | the runtime ends                     | `Shared::shut_down`                   |
 
-use crate::context;
-use crate::coop;
-use crate::driver::Seat;
 use crate::scheduler::{Runnable, Shared, Worker};
 use crate::sync::{Arc, Ordering, wake};
-use std::rc::Rc;
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::{context, coop, driver::Seat};
+use std::{rc::Rc, thread, time::Duration};
 
 /// For how long a worker's queue may stand, never once empty, before another
 /// worker is woken to share it. Waking costs some microseconds on both sides,
@@ -28,75 +24,47 @@ use std::time::{Duration, Instant};
 const STANDING_QUEUE_MAX: Duration = Duration::from_micros(200);
 
 impl Worker {
-    /// The life of a worker's own thread; it begins asleep.
-    pub(crate) fn run_resident(&self) {
-        self.park();
-        self.shared.monitor.ring();
-        while !self.shared.is_shutdown() {
-            self.step(&|| self.shared.is_shutdown());
-        }
-        // A guest may still run this worker; it leaves when its poll ends.
-        while self.is_lent() {
-            thread::park();
-        }
-        self.active.set(false);
-    }
-
-    /// Polls one task, or sleeps until there is one or `stop` says so.
+    /// Polls one task, or sleeps until there is one or `stop` says so. (No other
+    /// thread writes the counts.)
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
-        let left = self.until_look.get() - 1;
-        self.until_look.set(left);
-        let first = if left == 0 { self.look() } else { None };
-        match first.or_else(|| self.next()) {
-            Some(runnable) => self.poll(runnable),
-            None => self.sleep(stop),
+        let steps = self.remote().steps.load(Ordering::Relaxed);
+        let counted = steps.wrapping_add(1);
+        self.remote().steps.store(counted, Ordering::Relaxed);
+        self.until_look.set(self.until_look.get() - 1);
+        let is_time = self.until_look.get() == 0;
+        let first = if is_time { self.look() } else { None };
+        if let Some(runnable) = first.or_else(|| self.next()) {
+            self.share_load();
+            coop::budget(|| runnable.run());
+        } else {
+            self.sleep(stop);
         }
     }
 
     /// Looks at the kernel and the clock, without waiting, and at the injector:
     /// a queue that is never empty must not keep a worker from any of them.
     fn look(&self) -> Option<Runnable> {
-        self.until_look.set(self.shared.config.event_interval);
-        let driver = &self.shared.driver;
+        let Shared { config, driver, .. } = &*self.shared;
+        self.until_look.set(config.event_interval);
         if let Some(seat) = driver.take_seat().filter(|_| driver.is_needed()) {
-            seat.look(&mut self.turn.borrow_mut());
-            self.dispatch();
+            self.sit(seat, None);
         }
         self.shared.injector.pop().ok()
     }
 
+    /// Its own, its share of what was injected, or half of another one's.
     fn next(&self) -> Option<Runnable> {
-        let (shared, local) = (&*self.shared, &self.remote().local);
-        let workers = shared.remotes.len();
-        let popped = local.pop(&self.slot_streak);
-        if popped.is_some() {
-            return popped;
-        }
-        self.standing_since.set(None);
-        self.polls_standing.set(0);
-        let refilled = local.refill(&shared.injector, workers);
-        refilled.or_else(|| {
-            let first = fastrand::usize(..workers);
-            let victims = (0..workers).map(|offset| (first + offset) % workers);
-            let mut others = victims.filter(|&victim| victim != self.index);
-            others.find_map(|victim| {
-                local.steal_from(&shared.remotes[victim].local, &shared.injector)
-            })
+        let Shared { remotes, injector, .. } = &*self.shared;
+        let local = &remotes[self.index].local;
+        let mine = local.pop(&self.slot_streak).or_else(|| {
+            self.standing.take();
+            local.refill(injector, remotes.len())
+        });
+        mine.or_else(|| {
+            let (before, after) = remotes.split_at(fastrand::usize(..remotes.len()));
+            let mut victims = after.iter().chain(before);
+            victims.find_map(|victim| local.steal_from(&victim.local, injector))
         })
-    }
-
-    fn poll(&self, runnable: Runnable) {
-        self.share_load();
-        self.count_poll();
-        coop::budget(|| runnable.run());
-    }
-
-    /// Tells the monitor that this worker is not stuck. (No other thread writes
-    /// the count.)
-    pub(crate) fn count_poll(&self) {
-        let polls = &self.remote().polls;
-        let count = polls.load(Ordering::Relaxed).wrapping_add(1);
-        polls.store(count, Ordering::Relaxed);
     }
 
     /// Wakes another worker when this one's queue has been standing for too
@@ -104,18 +72,17 @@ impl Worker {
     /// before every 64th, so that it costs little when polls are short and is
     /// read at once when they are long.
     fn share_load(&self) {
-        let polls = self.polls_standing.get();
-        self.polls_standing.set(polls.wrapping_add(1));
+        let (polls, since) = self.standing.get();
+        self.standing.set((polls.wrapping_add(1), since));
         let due = polls & polls.wrapping_sub(1) == 0 || polls.is_multiple_of(64);
         if due && self.shared.idle.any_asleep() && self.remote().local.has_waiting() {
-            let now = Instant::now();
-            let since = self.standing_since.get().unwrap_or(now);
-            let stands = now - since >= STANDING_QUEUE_MAX;
-            if stands {
+            let now = std::time::Instant::now();
+            let mut since = since.unwrap_or(now);
+            if now - since >= STANDING_QUEUE_MAX {
                 self.shared.wake_another();
+                since = now;
             }
-            self.standing_since
-                .set(Some(if stands { now } else { since }));
+            self.standing.set((polls.wrapping_add(1), Some(since)));
         }
     }
 
@@ -123,55 +90,54 @@ impl Worker {
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let shared = &self.shared;
         shared.idle.fall_asleep(self.index);
-        if stop() || !shared.injector.is_empty() {
-            if !self.wake_up() {
-                self.park();
-            }
+        let awake = if stop() || !shared.injector.is_empty() {
+            self.wake_up()
         } else {
             self.active.set(self.is_guest);
-            match shared.driver.take_seat() {
-                None => self.park(),
-                Some(seat) => self.wait(seat),
-            }
+            let seat = shared.driver.take_seat();
+            seat.is_some_and(|seat| self.sit(seat, Some(self.index)))
+        };
+        if !awake {
+            self.park();
         }
         shared.monitor.ring();
     }
 
-    /// Sleeps in the seat.
-    fn wait(&self, seat: Seat<'_>) {
-        let (shared, index) = (&self.shared, self.index);
-        let woken = || !shared.idle.is_asleep(index);
-        seat.sleep(index, woken, &mut self.turn.borrow_mut());
-        let mine = self.wake_up();
-        self.dispatch();
+    /// Sleeps in the seat, or only looks, and wakes those whose events came. False:
+    /// a guest runs this worker now.
+    ///
+    /// If it went to sleep while this thread was still in the seat, then it found
+    /// the seat taken, and whoever woke the worker since has notified the seat
+    /// instead of it.
+    fn sit(&self, seat: Seat<'_>, sleeper: Option<usize>) -> bool {
+        let (shared, mut wakers) = (&self.shared, self.wakers.borrow_mut());
+        seat.wait(sleeper, &shared.idle, &mut wakers);
+        let mine = sleeper.is_none() || self.wake_up();
+        self.dispatching.set(true);
+        wakers.drain(..).for_each(wake);
+        self.dispatching.set(false);
         if !mine {
-            // A guest runs this worker. If it went to sleep while this thread
-            // was still in the seat, then it found the seat taken, and whoever
-            // woke the worker since has notified the seat instead of it.
-            shared.unpark_thread(index);
+            shared.unpark_thread(self.index);
             shared.watch();
-            self.park();
         }
+        mine
     }
 
     /// Clears this worker's bit. False: a guest runs the worker now, and the
-    /// bit is the guest's.
+    /// bit is the guest's, asleep or just left set. If it was cleared all the
+    /// same, then a guest came and fell asleep between the two looks: it is woken.
     fn wake_up(&self) -> bool {
-        // Not the bit of a guest that sleeps, nor one that it has just left set.
         let free = !self.is_lent();
         let woke = free && self.shared.idle.wake(self.index);
         let mine = free && !self.is_lent();
-        if woke && !mine {
-            // Between the two a guest came and fell asleep: it was its bit.
-            self.shared.unpark(self.index);
-        }
+        self.shared.unpark((woke && !mine).then_some(self.index));
         self.active.set(mine);
         mine
     }
 
-    /// Whether a guest runs this worker, instead of this thread.
+    /// Whether a guest runs this worker, instead of this thread. SeqCst: see
+    /// `lend` in `guest.rs`.
     fn is_lent(&self) -> bool {
-        // SeqCst: see `Shared::lend`.
         !self.is_guest && self.remote().lent.load(Ordering::SeqCst)
     }
 
@@ -183,17 +149,19 @@ impl Worker {
         }
         self.active.set(true);
     }
-
-    fn dispatch(&self) {
-        self.dispatching.set(true);
-        self.turn.borrow_mut().wakers.drain(..).for_each(wake);
-        self.dispatching.set(false);
-    }
 }
 
-/// The main function of a worker's own thread.
+/// The main function of a worker's own thread; it begins asleep. At the end a
+/// guest may still run the worker: it leaves when its poll ends.
 pub(crate) fn main(shared: Arc<Shared>, index: usize) {
     let worker = Rc::new(Worker::new(shared.clone(), index, false));
-    let _context = context::enter_worker(shared, Some(worker.clone()));
-    worker.run_resident();
+    let _context = context::enter_worker(shared.clone(), Some(worker.clone()));
+    worker.park();
+    shared.monitor.ring();
+    while !shared.is_shutdown() {
+        worker.step(&|| shared.is_shutdown());
+    }
+    while worker.is_lent() {
+        thread::park();
+    }
 }

@@ -18,6 +18,7 @@ async fn plain() {
 }
 
 #[arc::test]
+#[allow(clippy::unused_async, reason = "it is what is tested")]
 async fn without_await() {}
 
 #[arc::test()]
@@ -62,6 +63,24 @@ async fn one_worker() {
 
 #[arc::test(workers = 4)]
 async fn four_workers() {
+    ready(()).await;
+}
+
+const CORES: usize = 2;
+
+#[arc::test(workers = std::cmp::min(CORES, 8) + 1, crate = "::arc")]
+async fn as_many_as_an_expression_says() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 3);
+}
+
+#[arc::test(workers = 2 * CORES)]
+async fn an_expression_that_begins_with_a_literal() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 4);
+}
+
+#[arc::test(workers = CORES - 2)]
+#[should_panic(expected = "workers must be in 1..=64, not 0")]
+async fn an_expression_out_of_range() {
     ready(()).await;
 }
 
@@ -167,7 +186,7 @@ macro_rules! through_a_macro {
     };
 }
 
-through_a_macro!(pub, pieces, 2, u32, { ready(42).await });
+through_a_macro!(pub(crate), pieces, 2, u32, { ready(42).await });
 through_a_macro!(, private_pieces, 2, u32, { ready(42).await });
 through_a_macro!(
     async fn whole() -> u32 {

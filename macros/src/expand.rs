@@ -6,7 +6,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Expr, Ident, Lit, LitStr, Path, Token};
 use syn::{Result, Signature, Visibility, parse_quote};
 
-const WORKERS: &str = "expected an integer from 1 to 32768";
+const WORKERS: &str = "expected an integer from 1 to 64";
 const FLAVOR: &str = "write `workers = 1` for \"current_thread\", nothing for \"multi_thread\"";
 
 /// A function, with its body left to the compiler.
@@ -135,7 +135,7 @@ fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
 fn parse_workers(input: ParseStream<'_>) -> Result<Expr> {
     let workers: Expr = input.parse()?;
     match syn::parse2(quote!(#workers)) {
-        Ok(Lit::Int(number)) if matches!(number.base10_parse(), Ok(1..=32_768_u16)) => Ok(workers),
+        Ok(Lit::Int(number)) if matches!(number.base10_parse(), Ok(1..=64_u8)) => Ok(workers),
         Ok(_) => Err(Error::new_spanned(workers, WORKERS)),
         Err(_) => Ok(workers),
     }

@@ -35,7 +35,7 @@ mod expand;
 ///
 /// # Options
 ///
-/// - `workers = N`: the number of worker threads, from 1 to 32768; 1 is the
+/// - `workers = N`: the number of worker threads, from 1 to 64; 1 is the
 ///   single-threaded runtime. It is a literal, or an expression of type `usize`
 ///   that is evaluated before the runtime is built. Default: what
 ///   `arc::runtime::Builder` chooses.

@@ -1,6 +1,5 @@
 //! From a name to addresses, without blocking a worker.
 
-use crate::task::spawn_blocking;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
@@ -74,7 +73,7 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
     let Some(name) = host.name() else {
         return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
-    let looked_up = spawn_blocking(move || {
+    let looked_up = crate::task::spawn_blocking(move || {
         let found = std::net::ToSocketAddrs::to_socket_addrs(&name);
         found.map_err(|error| explain("looking up", &name, &error))
     });

@@ -2,27 +2,20 @@
 //! `get_ref` reaches.
 
 mod address;
-
 pub use address::{ToSocketAddrs, lookup_host};
 pub use std::net::SocketAddr;
 
 use crate::io::Async;
-use crate::reactor::Direction;
-use address::first;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
-use std::convert::identity;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted.
 const BACKLOG: i32 = 1024;
-
 /// For how long accepting pauses when the process or the system has no
 /// descriptors or memory left.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -64,7 +57,7 @@ impl TcpListener {
     ///
     /// Nothing is left behind but a name lookup that goes on unheard.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first(address, "listening on", async |address| {
+        address::first(address, "listening on", async |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             // On Windows it would let another process take the port over.
             #[cfg(not(windows))]
@@ -92,17 +85,19 @@ impl TcpListener {
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         loop {
-            let accepted = match self.read_with(std::net::TcpListener::accept).await {
-                Ok((stream, address)) => {
-                    Async::new(stream).map(|stream| (stream.drained_by_short_transfers(), address))
+            let accepted = self.read_with(|listener| {
+                let (stream, address) = listener.accept()?;
+                Ok((Async::register(stream, true)?, address))
+            });
+            match accepted.await {
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                // When the runtime has ended, the error is not the system's.
+                Err(error) if error.raw_os_error().is_some() => {
+                    crate::time::sleep(PAUSE).await;
+                    return Err(error);
                 }
-                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
-                Err(error) => Err(error),
-            };
-            if accepted.is_err() {
-                crate::time::sleep(PAUSE).await;
+                result => return result,
             }
-            return accepted;
         }
     }
 
@@ -160,7 +155,7 @@ impl TcpStream {
     ///
     /// The attempt is given up, and its socket closed.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first(address, "connecting to", async |address| {
+        address::first(address, "connecting to", async |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             socket.set_nonblocking(true)?;
             match socket.connect(&address.into()) {
@@ -169,14 +164,13 @@ impl TcpStream {
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
                 result => result?,
             }
-            let connecting = Self::new(socket.into())?;
+            let connecting = Self::register(socket.into(), true)?;
             let outcome = |stream: &std::net::TcpStream| {
                 stream.take_error()?.map_or(Ok(()), Err)?;
                 // An event that came before the connection did.
                 stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
             };
-            connecting.write_with(outcome).await?;
-            Ok(connecting)
+            connecting.write_with(outcome).await.map(|_| connecting)
         })
         .await
     }
@@ -189,12 +183,12 @@ impl TcpStream {
     /// What the system says; or the runtime has ended.
     pub fn poll_read_uninit(
         &self,
-        context: &mut Context<'_>,
-        buffer: &mut [MaybeUninit<u8>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_transfer(Direction::Read, context, buffer.len(), |stream| {
-            SockRef::from(stream).recv(buffer)
-        })
+        context: &mut std::task::Context<'_>,
+        buffer: &mut [std::mem::MaybeUninit<u8>],
+    ) -> std::task::Poll<io::Result<usize>> {
+        let (direction, wanted) = (crate::reactor::Direction::Read, buffer.len());
+        let receive = |stream: &_| SockRef::from(stream).recv(buffer);
+        self.poll_transfer(direction, context, wanted, receive)
     }
 
     /// Reads what there is, without waiting.
@@ -286,7 +280,6 @@ macro_rules! options {
         /// Options. Errors are the system's; see the manual of its sockets.
         impl $type {$(
             $(#[$doc])*
-            #[allow(clippy::missing_errors_doc, reason = "said once, above")]
             pub fn $name(&self $(, $value: $kind)?) -> io::Result<$output> {
                 $view(self.get_ref()).$name($($value)?)
             }
@@ -294,7 +287,7 @@ macro_rules! options {
     };
 }
 
-options! { TcpListener, identity;
+options! { TcpListener, std::convert::identity;
     /// The address it listens on.
     fn local_addr(&self) -> SocketAddr;
     /// The time to live of the packets it sends: the hops they may take.
@@ -303,7 +296,7 @@ options! { TcpListener, identity;
     fn set_ttl(&self, hops: u32) -> ();
 }
 
-options! { TcpStream, identity;
+options! { TcpStream, std::convert::identity;
     /// The address of this end.
     fn local_addr(&self) -> SocketAddr;
     /// The address of the other end; an error when it is not connected any more.
@@ -389,10 +382,10 @@ impl OwnedWriteHalf {
     }
 }
 
+/// It fails when the connection is gone: then nothing is left to do.
 impl Drop for OwnedWriteHalf {
     fn drop(&mut self) {
         if self.1 {
-            // It fails when the connection is gone: then nothing is left to do.
             let _ = self.0.shutdown(Shutdown::Write);
         }
     }

@@ -3,7 +3,7 @@
 async fn works() {}
 
 #[arc::test]
-#[::core::prelude::v1::test]
+#[arc::test]
 async fn works_too() {}
 
 fn main() {}

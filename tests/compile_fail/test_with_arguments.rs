@@ -1,6 +1,6 @@
 #[arc::test]
-async fn works(mut count: u32, by: u32) {
-    count += by;
+async fn works(count: u32, by: u32) {
+    assert_eq!(count, by);
 }
 
 fn main() {}

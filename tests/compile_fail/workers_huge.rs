@@ -1,4 +1,4 @@
-#[arc::main(workers = 65_536)]
+#[arc::main(workers = 65)]
 async fn main() {}
 
 #[arc::main(worker_threads = 99999999999999999999)]

@@ -1,0 +1,87 @@
+//! The command line of the server examples.
+
+use std::process;
+use std::thread::available_parallelism;
+
+const HELP: &str = "\
+Options:
+  --workers N        how many workers run tasks at once (default: one per core, at most 64)
+  --addr HOST:PORT   where to listen (default: 127.0.0.1:8080); port 0 is any free one
+  --verbose          print why connections ended early
+  --help             print this";
+
+/// What `Builder::workers` takes.
+const WORKERS_MAX: usize = 64;
+
+/// What the command line says.
+#[derive(Clone)]
+pub struct Options {
+    pub workers: usize,
+    pub address: String,
+    pub verbose: bool,
+}
+
+impl Options {
+    /// Reads the command line. It can be called any number of times.
+    ///
+    /// Ends the process: with 0 after `--help`, with 2 after a mistake.
+    pub fn parse() -> Self {
+        let arguments = std::env::args_os().skip(1);
+        let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+        match Self::read(arguments) {
+            Ok(Some(options)) => options,
+            Ok(None) => {
+                println!("{HELP}");
+                process::exit(0);
+            }
+            Err(mistake) => {
+                eprintln!("Error: {mistake}; --help lists the options");
+                process::exit(2);
+            }
+        }
+    }
+
+    /// None: help is wanted.
+    fn read(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut options = Self {
+            workers: available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX)),
+            address: "127.0.0.1:8080".to_owned(),
+            verbose: false,
+        };
+        while let Some(argument) = arguments.next() {
+            let (name, value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (&*argument, None),
+            };
+            let takes_value = matches!(name, "--workers" | "--addr");
+            match (name, takes_value, value) {
+                ("--help" | "-h", _, None) => return Ok(None),
+                ("--verbose", _, None) => options.verbose = true,
+                (_, true, value) => {
+                    let value = value.or_else(|| arguments.next());
+                    let value = value.ok_or_else(|| format!("{name} needs a value"))?;
+                    options.set(name, value)?;
+                }
+                _ => return Err(format!("unknown option {argument:?}")),
+            }
+        }
+        Ok(Some(options))
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        if name == "--workers" {
+            let workers = value.parse().ok();
+            let workers = workers.filter(|workers| (1..=WORKERS_MAX).contains(workers));
+            self.workers = workers.ok_or_else(|| {
+                format!("--workers takes a number from 1 to {WORKERS_MAX}, not {value:?}")
+            })?;
+        } else {
+            let parts = value.rsplit_once(':');
+            if parts.is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
+                return Err(format!("--addr takes HOST:PORT, not {value:?}"));
+            }
+            self.address = value;
+        }
+        Ok(())
+    }
+}

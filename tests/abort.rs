@@ -1,0 +1,490 @@
+//! Abort, in every state a task can be in: the joiner is always woken, and the
+//! future is dropped exactly once.
+
+mod common;
+
+use arc::io::AsyncReadExt;
+use arc::net::{TcpListener, TcpStream};
+use arc::runtime::Runtime;
+use arc::task::{JoinHandle, yield_now};
+use arc::time::sleep;
+use common::*;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+/// Joins on this thread, by a waker of its own; true: it was cancelled.
+#[track_caller]
+fn joins_as_cancelled<T>(task: JoinHandle<T>) -> bool {
+    let mut task = task;
+    let (waker, wakes) = counting_waker();
+    let mut polls = 0;
+    loop {
+        if let Poll::Ready(result) = poll_with(Pin::new(&mut task), &waker) {
+            return match result {
+                Ok(_) => false,
+                Err(error) => {
+                    assert!(error.is_cancelled(), "{error}");
+                    true
+                }
+            };
+        }
+        polls += 1;
+        wakes.wait_for(polls);
+    }
+}
+
+/// Blocks one worker until it is told to go on.
+struct Blocked {
+    gate: Gate,
+    task: JoinHandle<()>,
+}
+
+fn block_worker(runtime: &Runtime) -> Blocked {
+    let (gate, inside) = (Gate::new(), Gate::new());
+    let (wait, tell) = (gate.clone(), inside.clone());
+    let task = runtime.spawn(async move {
+        tell.open();
+        wait.wait();
+    });
+    inside.wait();
+    Blocked { gate, task }
+}
+
+#[test]
+fn an_idle_task() {
+    with_each_size(|runtime| {
+        for _ in 0..200 {
+            let drops = Counter::new();
+            let (held, polled) = (drops.on_drop(), Gate::new());
+            let tell = polled.clone();
+            let task = runtime.spawn(async move {
+                let _held = held;
+                poll_fn(|_| {
+                    tell.open();
+                    Poll::<()>::Pending
+                })
+                .await;
+            });
+            polled.wait();
+            task.abort();
+            assert!(joins_as_cancelled(task));
+            assert_eq!(drops.get(), 1);
+        }
+        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+    });
+}
+
+#[test]
+fn a_queued_task_is_dropped_without_being_polled() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        for _ in 0..100 {
+            let blocked = block_worker(&runtime);
+            let (drops, polls) = (Counter::new(), Counter::new());
+            let (held, count) = (drops.on_drop(), polls.clone());
+            let task = runtime.spawn(async move {
+                let _held = held;
+                count.add();
+            });
+            task.abort();
+            blocked.gate.open();
+            assert!(joins_as_cancelled(task));
+            assert_eq!((polls.get(), drops.get()), (0, 1));
+            assert!(!joins_as_cancelled(blocked.task));
+        }
+    });
+}
+
+/// Queued again, after it was polled.
+#[test]
+fn a_task_that_was_woken_and_waits_for_its_turn() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        for _ in 0..100 {
+            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+            let (leave, polls) = (slot.clone(), Counter::new());
+            let count = polls.clone();
+            let task = runtime.spawn(poll_fn(move |context| {
+                count.add();
+                *leave.lock().unwrap() = Some(context.waker().clone());
+                Poll::<()>::Pending
+            }));
+            polls.wait_for(1);
+            let blocked = block_worker(&runtime);
+            let waker = slot.lock().unwrap().take().unwrap();
+            waker.wake();
+            task.abort();
+            blocked.gate.open();
+            assert!(joins_as_cancelled(task));
+            assert_eq!(polls.get(), 1);
+            assert!(!joins_as_cancelled(blocked.task));
+        }
+    });
+}
+
+/// The poll goes on to its end, and there the future is dropped.
+#[test]
+fn a_running_task_ends_after_the_poll() {
+    with_each_size(|runtime| {
+        for ready in [false, true] {
+            for _ in 0..100 {
+                let drops = Counter::new();
+                let (gate, inside) = (Gate::new(), Gate::new());
+                let (wait, tell, held) = (gate.clone(), inside.clone(), drops.on_drop());
+                let task = runtime.spawn(async move {
+                    let _held = held;
+                    poll_fn(|_| {
+                        tell.open();
+                        wait.wait();
+                        if ready {
+                            Poll::Ready(())
+                        } else {
+                            Poll::Pending
+                        }
+                    })
+                    .await;
+                });
+                inside.wait();
+                task.abort();
+                assert!(!task.is_finished());
+                assert_eq!(drops.get(), 0);
+                gate.open();
+                // Ready in the poll that was going on: then it has finished.
+                assert_eq!(joins_as_cancelled(task), !ready);
+                assert_eq!(drops.get(), 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_task_that_aborts_itself_ends_at_its_next_await() {
+    with_each_size(|runtime| {
+        for _ in 0..100 {
+            let (sender, receiver) = async_channel::bounded::<Arc<JoinHandle<()>>>(1);
+            let reached = Counter::new();
+            let count = reached.clone();
+            let task = Arc::new(runtime.spawn(async move {
+                let own = receiver.recv().await.unwrap();
+                own.abort();
+                drop(own);
+                count.add();
+                yield_now().await;
+                count.add();
+            }));
+            sender.send_blocking(task.clone()).unwrap();
+            wait_until("it has ended", || task.is_finished());
+            assert_eq!(reached.get(), 1);
+            wait_until("the task has let go of its handle", || Arc::strong_count(&task) == 1);
+            let task = Arc::try_unwrap(task).expect("the last handle");
+            assert!(joins_as_cancelled(task));
+        }
+    });
+}
+
+#[test]
+fn a_finished_task_keeps_its_output() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(async { "output" });
+        wait_until("it has finished", || task.is_finished());
+        task.abort();
+        task.abort();
+        assert_eq!(runtime.block_on(task).unwrap(), "output");
+        let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
+        wait_until("it has finished", || task.is_finished());
+        task.abort();
+        let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+        assert!(error.is_panic());
+    });
+}
+
+#[test]
+fn twice_is_as_good_as_once() {
+    with_each_size(|runtime| {
+        for _ in 0..200 {
+            let drops = Counter::new();
+            let held = drops.on_drop();
+            let task = runtime.spawn(async move {
+                let _held = held;
+                pending::<()>().await;
+            });
+            task.abort();
+            task.abort();
+            runtime.block_on(yield_now());
+            task.abort();
+            assert!(joins_as_cancelled(task));
+            assert_eq!(drops.get(), 1);
+        }
+    });
+}
+
+#[test]
+fn and_then_dropping_the_handle_drops_the_future_all_the_same() {
+    with_each_size(|runtime| {
+        let drops = Counter::new();
+        for round in 0..500 {
+            let held = drops.on_drop();
+            let task = runtime.spawn(async move {
+                let _held = held;
+                pending::<()>().await;
+            });
+            for _ in 0..round % 100 {
+                std::hint::spin_loop();
+            }
+            task.abort();
+            drop(task);
+        }
+        drops.wait_for(500);
+        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        assert_eq!(drops.get(), 500);
+    });
+}
+
+/// The joiner waits already when the abort comes.
+#[test]
+fn wakes_a_joiner_that_waits() {
+    with_each_size(|runtime| {
+        for _ in 0..200 {
+            let mut task = runtime.spawn(pending::<()>());
+            let (waker, wakes) = counting_waker();
+            assert!(poll_with(Pin::new(&mut task), &waker).is_pending());
+            task.abort();
+            wakes.wait_for(1);
+            assert!(joins_as_cancelled(task));
+        }
+        // And one that is a task itself, in `block_on`.
+        runtime.block_on(async {
+            let task = arc::spawn(pending::<()>());
+            let handle = Arc::new(Mutex::new(task));
+            let other = handle.clone();
+            let aborter = arc::spawn(async move {
+                sleep(Duration::from_micros(100)).await;
+                other.lock().unwrap().abort();
+            });
+            poll_fn(|context| {
+                Pin::new(&mut *handle.lock().unwrap())
+                    .poll(context)
+                    .map(drop)
+            })
+            .await;
+            aborter.await.unwrap();
+        });
+    });
+}
+
+#[test]
+fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
+    with_each_size(|runtime| {
+        let drops = Counter::new();
+        let count = drops.clone();
+        runtime.block_on(async move {
+            let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+            let address = listener.local_addr().unwrap();
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let (_peer, _) = listener.accept().await.unwrap();
+            let (sender, receiver) = async_channel::bounded::<()>(1);
+            let (one, two, three, four, five) = (
+                count.on_drop(),
+                count.on_drop(),
+                count.on_drop(),
+                count.on_drop(),
+                count.on_drop(),
+            );
+            let tasks = [
+                arc::spawn(async move {
+                    let _held = one;
+                    sleep(DEADLINE).await;
+                }),
+                arc::spawn(async move {
+                    let _held = two;
+                    stream.read_exact(&mut [0]).await.unwrap();
+                }),
+                arc::spawn(async move {
+                    let _held = three;
+                    listener.accept().await.unwrap();
+                }),
+                arc::spawn(async move {
+                    let _held = four;
+                    receiver.recv().await.unwrap();
+                }),
+                arc::spawn(async move {
+                    let _held = five;
+                    arc::spawn(sleep(Duration::from_millis(1))).await.unwrap();
+                    pending::<()>().await;
+                }),
+            ];
+            sleep(Duration::from_millis(2)).await;
+            for task in &tasks {
+                task.abort();
+            }
+            for task in tasks {
+                assert!(task.await.unwrap_err().is_cancelled());
+            }
+            assert_eq!(count.get(), 5);
+            // The other half finds out.
+            assert!(sender.send(()).await.is_err());
+        });
+        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        assert_eq!(drops.get(), 5);
+    });
+}
+
+/// From another thread, at every distance from the task's own end.
+#[test]
+fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
+    with_each_size(|runtime| {
+        let (tasks, aborts) = mpsc::sync_channel::<Arc<JoinHandle<usize>>>(64);
+        let aborter = thread::spawn(move || {
+            for (round, task) in aborts.into_iter().enumerate() {
+                for _ in 0..round % 97 {
+                    std::hint::spin_loop();
+                }
+                task.abort();
+                if round % 5 == 0 {
+                    task.abort();
+                }
+            }
+        });
+        let rounds = 30_000;
+        let drops = Counter::new();
+        let (mut finished, mut cancelled) = (0, 0);
+        let mut round = 0;
+        while round < rounds {
+            let batch: Vec<_> = (round..round + 50)
+                .map(|index| {
+                    let held = drops.on_drop();
+                    let task = Arc::new(runtime.spawn(async move {
+                        let _held = held;
+                        for _ in 0..index % 4 {
+                            yield_now().await;
+                        }
+                        index
+                    }));
+                    tasks.send(task.clone()).unwrap();
+                    task
+                })
+                .collect();
+            for (index, task) in batch.into_iter().enumerate() {
+                let mut task = Some(task);
+                let mut result = None;
+                // Until the aborter has let go of it.
+                spin_until("the handle", || {
+                    Arc::strong_count(task.as_ref().unwrap()) == 1
+                });
+                if let Some(Ok(task)) = task.take().map(Arc::try_unwrap) {
+                    result = Some(runtime.block_on(task));
+                }
+                match result.unwrap() {
+                    Ok(output) => {
+                        assert_eq!(output, round + index);
+                        finished += 1;
+                    }
+                    Err(error) => {
+                        assert!(error.is_cancelled());
+                        cancelled += 1;
+                    }
+                }
+            }
+            round += 50;
+            assert_eq!(drops.get(), round);
+        }
+        drop(tasks);
+        aborter.join().unwrap();
+        assert_eq!(finished + cancelled, rounds);
+        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+    });
+}
+
+/// By many threads at once, while others wake the task.
+#[test]
+fn racing_with_wakes_and_other_aborts() {
+    with_each_size(|runtime| {
+        let drops = Counter::new();
+        for round in 0..300 {
+            let held = drops.on_drop();
+            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+            let leave = slot.clone();
+            let polls = Arc::new(AtomicUsize::new(0));
+            let count = polls.clone();
+            let task = Arc::new(runtime.spawn(async move {
+                let _held = held;
+                poll_fn(|context| {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    *leave.lock().unwrap() = Some(context.waker().clone());
+                    Poll::<()>::Pending
+                })
+                .await;
+            }));
+            wait_until("the waker", || slot.lock().unwrap().is_some());
+            let waker = slot.lock().unwrap().clone().unwrap();
+            let threads: Vec<_> = (0..4)
+                .map(|index| {
+                    let (task, waker) = (task.clone(), waker.clone());
+                    thread::spawn(move || {
+                        if index % 2 == 0 {
+                            task.abort();
+                        }
+                        for _ in 0..10 {
+                            waker.wake_by_ref();
+                        }
+                    })
+                })
+                .collect();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            let task = Arc::try_unwrap(task).unwrap();
+            assert!(joins_as_cancelled(task));
+            assert_eq!(drops.get(), round + 1);
+        }
+    });
+}
+
+#[test]
+fn a_blocking_job_that_runs_goes_on_to_its_end() {
+    with_each_size(|runtime| {
+        for joined in [true, false] {
+            let (gate, inside, ended) = (Gate::new(), Gate::new(), Counter::new());
+            let (wait, tell, count) = (gate.clone(), inside.clone(), ended.clone());
+            let job = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+                count.add();
+            });
+            inside.wait();
+            job.abort();
+            if !joined {
+                drop(job);
+                gate.open();
+            } else {
+                gate.open();
+                // Whether the output still comes is a matter of who was first.
+                wait_until("the joiner hears of it", || job.is_finished());
+            }
+            ended.wait_for(1);
+        }
+    });
+}
+
+#[test]
+fn after_the_runtime_has_ended_does_nothing() {
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        let task = runtime.spawn(pending::<()>());
+        let finished = runtime.spawn(async { 1 });
+        wait_until("it has finished", || finished.is_finished());
+        drop(runtime);
+        task.abort();
+        finished.abort();
+        assert!(joins_as_cancelled(task));
+        assert!(!joins_as_cancelled(finished));
+        let late = handle.spawn(async {});
+        late.abort();
+        assert!(joins_as_cancelled(late));
+    });
+}

@@ -1,0 +1,313 @@
+//! `Async<T>` around whatever the kernel reports readiness for: pipes, Unix
+//! socket pairs, datagrams, sockets whose reads stop at the end of a message.
+
+#![cfg(unix)]
+
+mod net_common;
+
+use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
+use arc::time::{sleep, timeout};
+use net_common::*;
+use socket2::{Domain, MsgHdr, Socket, Type};
+use std::fs::File;
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+fn unix_pair() -> (Async<UnixStream>, Async<UnixStream>) {
+    let (left, right) = UnixStream::pair().unwrap();
+    (Async::new(left).unwrap(), Async::new(right).unwrap())
+}
+
+#[test]
+fn pipe_carries_bytes_and_its_end() {
+    run_each(|| async {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let (mut reader, mut writer) = (Async::new(reader).unwrap(), Async::new(writer).unwrap());
+        let sender = arc::spawn(async move {
+            let mut pattern = Pattern::new(1);
+            for _ in 0..500 {
+                writer.write_all(&pattern.next(2_000)).await.unwrap();
+            }
+        });
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).await.unwrap();
+        assert!(all == Pattern::new(1).next(1_000_000));
+        sender.await.unwrap();
+    });
+}
+
+#[test]
+fn closed_pipe_wakes_the_other_end() {
+    run_each(|| async {
+        for _ in 0..20 {
+            // A pipe whose writer goes away tells of it by a hang-up alone.
+            let (reader, writer) = std::io::pipe().unwrap();
+            let reader = Async::new(reader).unwrap();
+            let polls = Counter::default();
+            let task = arc::spawn(
+                polls
+                    .clone()
+                    .polls_of(async move { (&reader).read(&mut [0; 16]).await.unwrap() }),
+            );
+            polls.reaches(1).await;
+            drop(writer);
+            assert_eq!(task.await.unwrap(), 0);
+
+            // One whose reader goes away, by an error.
+            let (reader, writer) = std::io::pipe().unwrap();
+            let writer = Async::new(writer).unwrap();
+            let polls = Counter::default();
+            let task = arc::spawn(polls.clone().polls_of(async move {
+                (&writer).write_all(&vec![7; 1 << 20]).await.unwrap_err()
+            }));
+            polls.reaches(1).await;
+            drop(reader);
+            assert_eq!(task.await.unwrap().kind(), ErrorKind::BrokenPipe);
+        }
+    });
+}
+
+#[test]
+fn unix_pair_talks_in_both_directions() {
+    run_each(|| async {
+        let (left, right) = unix_pair();
+        let echo = arc::spawn(async move {
+            let (mut reader, mut writer) = (&right, &right);
+            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+        });
+        let left = Arc::new(left);
+        let sender = arc::spawn({
+            let left = left.clone();
+            async move {
+                for number in 0..20_000_u32 {
+                    (&*left).write_all(&number.to_le_bytes()).await.unwrap();
+                }
+                left.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+            }
+        });
+        let mut all = Vec::new();
+        (&*left).read_to_end(&mut all).await.unwrap();
+        assert!(
+            all.into_iter()
+                .eq((0..20_000_u32).flat_map(u32::to_le_bytes))
+        );
+        sender.await.unwrap();
+        echo.await.unwrap();
+    });
+}
+
+#[test]
+fn files_and_directories_are_refused_and_harm_nothing() {
+    run_each(|| async {
+        for _ in 0..100 {
+            let this = std::env::current_exe().unwrap();
+            for path in [this.as_path(), this.parent().unwrap()] {
+                Async::new(File::open(path).unwrap()).unwrap_err();
+            }
+        }
+        let (mut left, mut right) = unix_pair();
+        left.write_all(b"hello").await.unwrap();
+        right.read_exact(&mut [0; 5]).await.unwrap();
+    });
+}
+
+#[test]
+fn descriptor_is_registered_only_once() {
+    run_each(|| async {
+        let (left, mut right) = unix_pair();
+        // The second attempt fails, and does not take the first one with it.
+        for _ in 0..10 {
+            let error = Async::new(left.get_ref().as_fd()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        }
+        let polls = Counter::default();
+        let reader = arc::spawn(
+            polls
+                .clone()
+                .polls_of(async move { (&left).read(&mut [0; 16]).await.unwrap() }),
+        );
+        polls.reaches(1).await;
+        right.write_all(b"hello").await.unwrap();
+        assert_eq!(reader.await.unwrap(), 5);
+    });
+}
+
+#[test]
+fn one_message_per_read_does_not_stall_at_the_second() {
+    // Each read is short, though more is left: there is an event for the first
+    // message only, or one event for all.
+    run_each(|| async {
+        for _ in 0..10 {
+            let (left, right) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None).unwrap();
+            let (left, mut right) = (Async::new(left).unwrap(), Async::new(right).unwrap());
+            let none = right.try_read_with(|mut socket| socket.read(&mut [0; 8]));
+            assert_eq!(none.unwrap_err().kind(), ErrorKind::WouldBlock);
+            for message in [&b"one"[..], b"two", b"three"] {
+                left.get_ref().send(message).unwrap();
+            }
+            // All have come, and all their events been told.
+            sleep(millis(2)).await;
+            let mut buffer = [0; 64];
+            for message in [&b"one"[..], b"two", b"three"] {
+                let read = right.read(&mut buffer).await.unwrap();
+                assert_eq!(&buffer[..read], message);
+            }
+        }
+    });
+}
+
+#[test]
+fn bytes_behind_a_passed_descriptor_are_read() {
+    // A Unix stream's read stops at data that a descriptor was passed with.
+    run_each(|| async {
+        for _ in 0..10 {
+            let (left, right) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
+            let right = Async::new(UnixStream::from(std::os::fd::OwnedFd::from(right))).unwrap();
+            let none = right.try_read_with(|mut socket| socket.read(&mut [0; 8]));
+            assert_eq!(none.unwrap_err().kind(), ErrorKind::WouldBlock);
+            let data = [IoSlice::new(b"with")];
+            let control = pass_descriptor(left.as_raw_fd());
+            let message = MsgHdr::new().with_buffers(&data).with_control(&control);
+            left.sendmsg(&message, 0).unwrap();
+            left.send(b"behind").unwrap();
+            sleep(millis(2)).await;
+            let mut text = [0; 10];
+            (&right).read_exact(&mut text).await.unwrap();
+            assert_eq!(&text, b"withbehind");
+        }
+    });
+}
+
+/// A control message that passes one descriptor: `struct cmsghdr` and its data.
+fn pass_descriptor(descriptor: i32) -> Vec<u8> {
+    const SOL_SOCKET: i32 = 1;
+    const SCM_RIGHTS: i32 = 1;
+    let header = size_of::<usize>() + 2 * size_of::<i32>();
+    let mut bytes = Vec::new();
+    bytes.extend((header + size_of::<i32>()).to_ne_bytes());
+    bytes.extend(SOL_SOCKET.to_ne_bytes());
+    bytes.extend(SCM_RIGHTS.to_ne_bytes());
+    bytes.extend(descriptor.to_ne_bytes());
+    bytes.resize(bytes.len().next_multiple_of(size_of::<usize>()), 0);
+    bytes
+}
+
+#[test]
+fn any_operation_can_be_awaited() {
+    run_each(|| async {
+        let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (left, right) = (Async::new(bind()).unwrap(), Async::new(bind()).unwrap());
+        let to = right.get_ref().local_addr().unwrap();
+        let from = left.get_ref().local_addr().unwrap();
+        let receiver = arc::spawn(async move {
+            let mut sum = 0;
+            for _ in 0..100 {
+                let mut buffer = [0; 16];
+                let received = right
+                    .read_with(|socket| socket.recv_from(&mut buffer))
+                    .await;
+                assert_eq!(received.unwrap(), (1, from));
+                sum += u32::from(buffer[0]);
+            }
+            sum
+        });
+        for number in 0..100_u8 {
+            let sent = left
+                .write_with(|socket| socket.send_to(&[number], to))
+                .await;
+            assert_eq!(sent.unwrap(), 1);
+        }
+        assert_eq!(receiver.await.unwrap(), (0..100).sum());
+    });
+}
+
+#[test]
+fn operation_is_tried_until_it_does_not_block() {
+    run_each(|| async {
+        let (left, right) = unix_pair();
+        let mut attempts = 0;
+        let outcome = right
+            .read_with(|_| {
+                attempts += 1;
+                match attempts {
+                    1 => Err(ErrorKind::Interrupted.into()),
+                    2 => Err(std::io::Error::other("mine")),
+                    _ => Ok(attempts),
+                }
+            })
+            .await;
+        assert_eq!(outcome.unwrap_err().to_string(), "mine");
+        // One that blocks for ever is not tried again without an event.
+        let attempts = Counter::default();
+        let blocked = right.read_with(|_| -> std::io::Result<()> {
+            attempts.add();
+            Err(ErrorKind::WouldBlock.into())
+        });
+        assert!(timeout(millis(50), blocked).await.is_err());
+        assert!(attempts.get() <= 3, "{} attempts", attempts.get());
+        drop(left);
+    });
+}
+
+#[test]
+fn attempt_without_waiting_is_made_once() {
+    run_each(|| async {
+        let (left, right) = unix_pair();
+        let read = |mut socket: &UnixStream| socket.read(&mut [0; 8]);
+        assert_eq!(
+            right.try_read_with(read).unwrap_err().kind(),
+            ErrorKind::WouldBlock
+        );
+        // Known not to be ready: it is not even tried.
+        let tried = right.try_read_with(|_| -> std::io::Result<()> { panic!("tried") });
+        assert_eq!(tried.unwrap_err().kind(), ErrorKind::WouldBlock);
+        let write = |mut socket: &UnixStream| socket.write(b"hello");
+        assert_eq!(left.try_write_with(write).unwrap(), 5);
+        right.readable().await.unwrap();
+        assert_eq!(right.try_read_with(read).unwrap(), 5);
+    });
+}
+
+#[test]
+fn vectored_operations_reach_the_descriptor() {
+    run_each(|| async {
+        let (mut left, mut right) = unix_pair();
+        let slices = [IoSlice::new(b"one "), IoSlice::new(b"two")];
+        assert_eq!(left.write_vectored(&slices).await.unwrap(), 7);
+        let (mut one, mut two) = ([0; 4], [0; 8]);
+        let mut slices = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+        assert_eq!(right.read_vectored(&mut slices).await.unwrap(), 7);
+        assert_eq!((&one, &two[..3]), (b"one ", &b"two"[..]));
+        left.flush().await.unwrap();
+    });
+}
+
+#[test]
+fn inner_value_is_taken_out_and_put_back() {
+    run_each(|| async {
+        let (left, mut right) = unix_pair();
+        for round in 0..100_u8 {
+            let std = right.into_inner().unwrap();
+            (&left).write_all(&[round]).await.unwrap();
+            right = Async::new(std).unwrap();
+            let mut byte = [0];
+            right.read_exact(&mut byte).await.unwrap();
+            assert_eq!(byte[0], round);
+        }
+        assert!(format!("{right:?}").contains("UnixStream"));
+    });
+}
+
+#[test]
+fn empty_buffers_are_read_and_written_at_once() {
+    run_each(|| async {
+        let (mut left, mut right) = unix_pair();
+        left.write_all(b"x").await.unwrap();
+        assert_eq!(right.read(&mut []).await.unwrap(), 0);
+        assert_eq!(left.write(&[]).await.unwrap(), 0);
+        right.read_exact(&mut [0]).await.unwrap();
+    });
+}

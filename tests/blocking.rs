@@ -1,0 +1,448 @@
+//! `spawn_blocking`: jobs that block have threads of their own.
+
+mod common;
+
+use arc::runtime::Handle;
+use arc::task::{spawn_blocking, yield_now};
+use arc::time::sleep;
+use common::*;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn a_job_gives_its_output() {
+    with_each_size(|runtime| {
+        let job = runtime.spawn_blocking(|| "output".to_owned());
+        assert_eq!(runtime.block_on(job).unwrap(), "output");
+        let nested = runtime.block_on(async {
+            let job = spawn_blocking(|| Handle::current().spawn_blocking(|| 2));
+            job.await.unwrap().await.unwrap()
+        });
+        assert_eq!(nested, 2);
+    });
+}
+
+#[test]
+fn a_job_that_blocks_keeps_no_worker_from_its_tasks() {
+    with_each_size(|runtime| {
+        let gate = Gate::new();
+        let jobs: Vec<_> = (0..8)
+            .map(|_| {
+                let wait = gate.clone();
+                runtime.spawn_blocking(move || wait.wait())
+            })
+            .collect();
+        runtime.block_on(async {
+            for _ in 0..20 {
+                arc::spawn(sleep(Duration::from_micros(50))).await.unwrap();
+            }
+        });
+        assert!(jobs.iter().all(|job| !job.is_finished()));
+        gate.open();
+        for job in jobs {
+            runtime.block_on(job).unwrap();
+        }
+    });
+}
+
+/// Each waits for the others: a pool with too few threads would hang.
+#[test]
+fn jobs_that_wait_for_each_other_run_at_once() {
+    with_each_size(|runtime| {
+        for count in [2, 7, 30] {
+            let all = Counter::new();
+            let jobs: Vec<_> = (0..count)
+                .map(|_| {
+                    let all = all.clone();
+                    runtime.spawn_blocking(move || {
+                        all.add();
+                        all.wait_for(count);
+                    })
+                })
+                .collect();
+            for job in jobs {
+                runtime.block_on(job).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_job_runs_on_no_worker_and_not_on_the_thread_in_block_on() {
+    with_each_size(|runtime| {
+        let seen = || Arc::new(Mutex::new(HashSet::from([thread::current().id()])));
+        let (polling, blocking) = (seen(), Arc::new(Mutex::new(HashSet::new())));
+        runtime.block_on(async {
+            for _ in 0..50 {
+                let (polling, blocking) = (polling.clone(), blocking.clone());
+                let job = spawn_blocking(move || {
+                    blocking.lock().unwrap().insert(thread::current().id());
+                });
+                let task = arc::spawn(async move {
+                    polling.lock().unwrap().insert(thread::current().id());
+                });
+                job.await.unwrap();
+                task.await.unwrap();
+            }
+        });
+        let (polling, blocking) = (polling.lock().unwrap(), blocking.lock().unwrap());
+        assert!(!blocking.is_empty());
+        assert!(polling.is_disjoint(&blocking));
+    });
+}
+
+#[test]
+fn many_short_jobs_are_all_done() {
+    with_each_size(|runtime| {
+        let done = Counter::new();
+        let jobs: Vec<_> = (0..3000)
+            .map(|index| {
+                let done = done.clone();
+                runtime.spawn_blocking(move || {
+                    done.add();
+                    index
+                })
+            })
+            .collect();
+        for (index, job) in jobs.into_iter().enumerate() {
+            assert_eq!(runtime.block_on(job).unwrap(), index);
+        }
+        assert_eq!(done.get(), 3000);
+        wait_until("none is left", || runtime.handle().alive_tasks() == 0);
+    });
+}
+
+#[test]
+fn jobs_one_after_the_other_from_several_threads() {
+    with_each_size(|runtime| {
+        let runtime = Arc::new(runtime);
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let runtime = runtime.clone();
+                thread::spawn(move || {
+                    for round in 0..500 {
+                        let job = runtime.spawn_blocking(move || round);
+                        assert_eq!(runtime.block_on(job).unwrap(), round);
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_job_may_spawn_join_and_block_on() {
+    with_each_size(|runtime| {
+        let job = runtime.spawn_blocking(|| {
+            let handle = Handle::current();
+            let task = arc::spawn(async {
+                yield_now().await;
+                3
+            });
+            handle.block_on(async {
+                sleep(Duration::from_micros(50)).await;
+                task.await.unwrap() + spawn_blocking(|| 4).await.unwrap()
+            })
+        });
+        assert_eq!(runtime.block_on(job).unwrap(), 7);
+    });
+}
+
+/// An aborted job that waits for its turn is dropped; one that runs is not
+/// disturbed. Which of them waits depends on the pool, so both are counted.
+#[test]
+fn an_aborted_job_is_run_to_its_end_or_not_at_all() {
+    with_each_size(|runtime| {
+        let (begun, ended, dropped) = (Counter::new(), Counter::new(), Counter::new());
+        let jobs: Vec<_> = (0..500)
+            .map(|round| {
+                let (begun, ended, held) = (begun.clone(), ended.clone(), dropped.on_drop());
+                let job = runtime.spawn_blocking(move || {
+                    begun.add();
+                    thread::yield_now();
+                    ended.add();
+                    drop(held);
+                });
+                for _ in 0..round % 50 {
+                    std::hint::spin_loop();
+                }
+                job.abort();
+                job
+            })
+            .collect();
+        let mut finished = 0;
+        for job in jobs {
+            match runtime.block_on(job) {
+                Ok(()) => finished += 1,
+                Err(error) => assert!(error.is_cancelled()),
+            }
+        }
+        dropped.wait_for(500);
+        assert_eq!(begun.get(), ended.get());
+        assert!(ended.get() >= finished);
+        wait_until("none is left", || runtime.handle().alive_tasks() == 0);
+    });
+}
+
+#[test]
+fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let runtime = runtime(workers);
+            let (gate, inside, ended) = (Gate::new(), Counter::new(), Counter::new());
+            for _ in 0..4 {
+                let (wait, tell, count) = (gate.clone(), inside.clone(), ended.clone());
+                drop(runtime.spawn_blocking(move || {
+                    tell.add();
+                    wait.wait();
+                    count.add();
+                }));
+            }
+            inside.wait_for(4);
+            let handle = runtime.handle().clone();
+            let dropping = thread::spawn(move || drop(runtime));
+            wait_until("the end has begun", || handle.spawn(async {}).is_finished());
+            assert!(!dropping.is_finished());
+            gate.open();
+            dropping.join().unwrap();
+            assert_eq!(ended.get(), 4);
+        });
+    }
+}
+
+/// Whoever awaits a job hears of its end although the runtime ends meanwhile.
+#[test]
+fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let runtime = runtime(workers);
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let mut job = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+            });
+            inside.wait();
+            let (waker, wakes) = counting_waker();
+            assert!(poll_with(std::pin::Pin::new(&mut job), &waker).is_pending());
+            runtime.shutdown_background();
+            gate.open();
+            wakes.wait_for(1);
+            assert!(job.is_finished());
+        });
+    }
+}
+
+/// What the job sends arrives while its own worker sleeps.
+#[test]
+fn a_job_feeds_a_task_by_a_channel() {
+    with_each_size(|runtime| {
+        let (sender, receiver) = async_channel::bounded(4);
+        let job = runtime.spawn_blocking(move || {
+            for number in 0..2000_u64 {
+                sender.send_blocking(number).unwrap();
+            }
+        });
+        let sum = runtime.block_on(async {
+            let mut sum = 0;
+            while let Ok(number) = receiver.recv().await {
+                sum += number;
+            }
+            sum
+        });
+        assert_eq!(sum, 1999 * 1000);
+        runtime.block_on(job).unwrap();
+    });
+}
+
+/// On Linux a limit on the number of threads keeps them from being started. It
+/// does not hold for root, so the process runs as somebody else then; and as no
+/// process can be started either, it is the parent that sets and lifts the limit.
+#[cfg(target_os = "linux")]
+mod when_no_thread_can_be_started {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write, stdin};
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+
+    const MARK: &str = "ARC_TEST_WITH_LIMITED_THREADS";
+    const REQUEST: &str = "limit-the-threads-of-this-process-to ";
+
+    /// In the child: asks the parent, and waits until it is done.
+    fn limit_threads(limit: &str) {
+        println!("{REQUEST}{limit}");
+        let mut done = String::new();
+        stdin().read_line(&mut done).unwrap();
+        assert_eq!(done, "done\n");
+    }
+
+    fn forbid_threads() {
+        limit_threads("1");
+        let started = thread::Builder::new().spawn(|| ());
+        assert!(started.is_err(), "the limit has no effect");
+    }
+
+    fn allow_threads() {
+        limit_threads("1000");
+    }
+
+    /// In the parent: does what the child asks for until it ends.
+    fn serve(child: &mut Child) {
+        let pid = child.id().to_string();
+        let mut answers = child.stdin.take().unwrap();
+        let requests = BufReader::new(child.stdout.take().unwrap());
+        for line in requests.lines().map(Result::unwrap) {
+            // The harness may have written before it, on the same line.
+            let Some((_, limit)) = line.split_once(REQUEST) else {
+                println!("{line}");
+                continue;
+            };
+            // Only the soft limit: the hard one could not be raised again.
+            let limit = format!("--nproc={limit}:");
+            let mut command = Command::new("prlimit");
+            as_somebody_else(&mut command).args(["--pid", &pid, &limit]);
+            let status = command.status().expect("prlimit of util-linux");
+            assert!(status.success());
+            answers.write_all(b"done\n").unwrap();
+        }
+    }
+
+    fn as_somebody_else(command: &mut Command) -> &mut Command {
+        // An id that nobody else has.
+        const NOBODY: u32 = 47_114_711;
+        let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+        if is_root { command.uid(NOBODY).gid(NOBODY) } else { command }
+    }
+
+    fn with_limited_threads(name: &str, test: impl FnOnce() + Send + 'static) {
+        if std::env::var_os(MARK).is_some() {
+            return within_deadline(test);
+        }
+        let name = format!("when_no_thread_can_be_started::{name}");
+        within_deadline(move || {
+            // Where everybody may run it, unlike the place where it was built.
+            let binary = std::env::temp_dir().join(format!("arc-{}-{}", std::process::id(), name));
+            std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+            let mut command = Command::new(&binary);
+            as_somebody_else(&mut command)
+                .args(["--exact", &name, "--nocapture", "--test-threads=1"])
+                .env(MARK, "1")
+                .current_dir("/")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            std::fs::remove_file(&binary).unwrap();
+            serve(&mut child);
+            let status = child.wait().unwrap();
+            assert!(status.success(), "the process of {name} failed: {status}");
+        });
+    }
+
+    #[test]
+    fn the_job_is_done_as_soon_as_one_can() {
+        with_limited_threads("the_job_is_done_as_soon_as_one_can", || {
+            let runtime = runtime(2);
+            runtime.block_on(yield_now());
+            forbid_threads();
+            let job = runtime.spawn_blocking(|| 11);
+            // The rest goes on.
+            runtime.block_on(async {
+                for _ in 0..20 {
+                    arc::spawn(sleep(Duration::from_micros(100))).await.unwrap();
+                }
+            });
+            assert!(!job.is_finished());
+            allow_threads();
+            // Nobody does anything but wait.
+            wait_until("the job", || job.is_finished());
+            assert_eq!(runtime.block_on(job).unwrap(), 11);
+        });
+    }
+
+    #[test]
+    fn the_end_of_the_runtime_does_not_hang() {
+        with_limited_threads("the_end_of_the_runtime_does_not_hang", || {
+            for workers in SIZES {
+                let runtime = runtime(workers);
+                runtime.block_on(yield_now());
+                forbid_threads();
+                let drops = Counter::new();
+                let held = drops.on_drop();
+                let job = runtime.spawn_blocking(move || drop(held));
+                runtime.block_on(sleep(Duration::from_millis(1)));
+                drop(runtime);
+                // It never began: its handle says so.
+                assert!(job.is_finished());
+                allow_threads();
+                drops.wait_for(1);
+            }
+        });
+    }
+
+    #[test]
+    fn the_threads_there_are_do_the_jobs() {
+        with_limited_threads("the_threads_there_are_do_the_jobs", || {
+            let runtime = runtime(2);
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let first = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+            });
+            inside.wait();
+            forbid_threads();
+            let jobs: Vec<_> = (0..20).map(|index| runtime.spawn_blocking(move || index)).collect();
+            runtime.block_on(yield_now());
+            gate.open();
+            runtime.block_on(first).unwrap();
+            for (index, job) in jobs.into_iter().enumerate() {
+                assert_eq!(runtime.block_on(job).unwrap(), index);
+            }
+            allow_threads();
+        });
+    }
+
+    /// One failure does not make the pool small for ever.
+    #[test]
+    fn later_jobs_run_at_once_again() {
+        with_limited_threads("later_jobs_run_at_once_again", || {
+            let runtime = runtime(2);
+            runtime.block_on(yield_now());
+            forbid_threads();
+            let job = runtime.spawn_blocking(|| 1);
+            runtime.block_on(sleep(Duration::from_millis(1)));
+            allow_threads();
+            assert_eq!(runtime.block_on(job).unwrap(), 1);
+            let all = Counter::new();
+            let jobs: Vec<_> = (0..4)
+                .map(|_| {
+                    let all = all.clone();
+                    runtime.spawn_blocking(move || {
+                        all.add();
+                        all.wait_for(4);
+                    })
+                })
+                .collect();
+            for job in jobs {
+                runtime.block_on(job).unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn a_runtime_is_not_built_and_says_why() {
+        with_limited_threads("a_runtime_is_not_built_and_says_why", || {
+            forbid_threads();
+            let text = builder(2).build().unwrap_err().to_string();
+            assert!(text.contains("thread"), "{text}");
+            allow_threads();
+            assert_eq!(runtime(2).block_on(async { 1 }), 1);
+        });
+    }
+}

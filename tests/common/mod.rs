@@ -1,0 +1,354 @@
+//! What the scenario tests share: runtimes of several sizes, waiting with a
+//! deadline, wakers with hooks, and processes of their own.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use arc::runtime::{Builder, Handle, Runtime};
+use std::cell::Cell;
+use std::future::Future;
+use std::panic::{self, resume_unwind};
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, Once};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What no test may take; far beyond what any of them does on a loaded machine.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// What a panic says that a test causes on purpose; it is not printed.
+pub const ON_PURPOSE: &str = "on purpose";
+
+/// The numbers of workers that the important tests run with.
+pub const SIZES: [usize; 3] = [1, 2, 4];
+
+pub fn runtime(workers: usize) -> Runtime {
+    builder(workers).build().expect("the runtime is built")
+}
+
+pub fn builder(workers: usize) -> Builder {
+    Builder::new_multi_thread().workers(workers)
+}
+
+/// Runs a test on a thread of its own; one that hangs fails.
+#[track_caller]
+pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
+    hush();
+    let (done, finished) = mpsc::channel::<()>();
+    let thread = thread::spawn(move || {
+        let _done = done;
+        test();
+    });
+    if finished.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
+        panic!("still running after {DEADLINE:?}: something hangs");
+    }
+    if let Err(payload) = thread.join() {
+        resume_unwind(payload);
+    }
+}
+
+/// Runs a test with a runtime of 1, of 2 and of 4 workers, one after the other.
+#[track_caller]
+pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
+    let test = Arc::new(test);
+    for workers in SIZES {
+        let test = test.clone();
+        within_deadline(move || test(runtime(workers)));
+    }
+}
+
+/// Waits for a condition that another thread brings about.
+#[track_caller]
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    let mut rounds = 0_u32;
+    while !condition() {
+        assert!(start.elapsed() < DEADLINE, "waited in vain: {what}");
+        rounds += 1;
+        if rounds < 100 {
+            thread::yield_now();
+        } else {
+            thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+/// As `wait_until`, but at least as fast as another core can answer.
+#[track_caller]
+pub fn spin_until(what: &str, condition: impl Fn() -> bool) {
+    for _ in 0..200 {
+        if condition() {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < DEADLINE, "waited in vain: {what}");
+        thread::yield_now();
+    }
+}
+
+thread_local!(static EXPECTED: Cell<bool> = const { Cell::new(false) });
+
+/// Keeps panics that are meant to happen out of the output.
+pub fn hush() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let payload = info.payload();
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+            let expected = EXPECTED.try_with(Cell::get).unwrap_or(false);
+            if !expected && !text.is_some_and(|text| text.contains(ON_PURPOSE)) {
+                previous(info);
+            }
+        }));
+    });
+}
+
+/// What a panic said.
+pub fn message(payload: Box<dyn std::any::Any + Send>) -> String {
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload
+            .downcast::<&str>()
+            .map_or_else(|_| "not a text".to_owned(), |text| (*text).to_owned()),
+    }
+}
+
+/// Runs `function`, which has to panic, and gives what the panic says.
+#[track_caller]
+pub fn panic_of<R>(function: impl FnOnce() -> R) -> String {
+    EXPECTED.set(true);
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(function));
+    EXPECTED.set(false);
+    match result {
+        Ok(_) => panic!("it did not panic"),
+        Err(payload) => message(payload),
+    }
+}
+
+/// Waits until the end of the runtime has begun, though workers may still be in
+/// the midst of a poll: from then on no timer can be armed.
+#[track_caller]
+pub fn wait_for_shutdown(handle: &Handle) {
+    let armed = || {
+        let _guard = handle.enter();
+        let mut timer = Box::pin(arc::time::sleep(DEADLINE));
+        EXPECTED.set(true);
+        let poll = panic::AssertUnwindSafe(|| poll_with(timer.as_mut(), Waker::noop()).is_pending());
+        let armed = panic::catch_unwind(poll);
+        EXPECTED.set(false);
+        armed.is_ok()
+    };
+    wait_until("the end of the runtime", || !armed());
+}
+
+/// Blocks threads until it is opened, also inside of polls.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    pub fn is_open(&self) -> bool {
+        *self.0.0.lock().unwrap()
+    }
+
+    /// Blocks this thread.
+    #[track_caller]
+    pub fn wait(&self) {
+        let open = self.0.0.lock().unwrap();
+        let waited = self.0.1.wait_timeout_while(open, DEADLINE, |open| !*open);
+        let (_open, timeout) = waited.unwrap();
+        assert!(!timeout.timed_out(), "the gate was never opened");
+    }
+}
+
+/// Counts how often something happened, and waits until it did.
+#[derive(Clone, Default)]
+pub struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn add(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    #[track_caller]
+    pub fn wait_for(&self, count: usize) {
+        wait_until("a count", || self.get() >= count);
+    }
+
+    /// Something that counts when it is dropped.
+    pub fn on_drop(&self) -> Dropped {
+        Dropped(self.clone())
+    }
+}
+
+pub struct Dropped(Counter);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.add();
+    }
+}
+
+/// Panics when it is dropped, unless it was disarmed.
+pub struct PanicOnDrop;
+
+impl Drop for PanicOnDrop {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic!("dropped {ON_PURPOSE}");
+        }
+    }
+}
+
+type Hook = Box<dyn Fn() + Send + Sync>;
+
+/// What a waker made by `waker_with` does.
+pub struct Hooks {
+    pub wake: Hook,
+    pub clone: Hook,
+    pub drop: Hook,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            wake: Box::new(|| {}),
+            clone: Box::new(|| {}),
+            drop: Box::new(|| {}),
+        }
+    }
+}
+
+/// A waker that calls the hooks.
+pub fn waker_with(hooks: Hooks) -> Waker {
+    fn raw(hooks: Arc<Hooks>) -> RawWaker {
+        RawWaker::new(Arc::into_raw(hooks).cast(), &VTABLE)
+    }
+    /// Takes over the reference.
+    fn take(data: *const ()) -> Arc<Hooks> {
+        // SAFETY: every RawWaker of VTABLE comes from `raw`, and owns one
+        // reference, which its `wake` or its `drop` takes, once.
+        unsafe { Arc::from_raw(data.cast::<Hooks>()) }
+    }
+    static VTABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            let hooks = std::mem::ManuallyDrop::new(take(data));
+            (hooks.clone)();
+            raw(Arc::clone(&hooks))
+        },
+        |data| (take(data).wake)(),
+        |data| (std::mem::ManuallyDrop::new(take(data)).wake)(),
+        |data| (take(data).drop)(),
+    );
+    // SAFETY: the functions of VTABLE keep the contract, on any thread, as
+    // Hooks is Send and Sync.
+    unsafe { Waker::from_raw(raw(Arc::new(hooks))) }
+}
+
+/// A waker that counts.
+pub fn counting_waker() -> (Waker, Counter) {
+    let counter = Counter::new();
+    let wakes = counter.clone();
+    let waker = waker_with(Hooks {
+        wake: Box::new(move || {
+            wakes.add();
+        }),
+        ..Hooks::default()
+    });
+    (waker, counter)
+}
+
+pub fn panicking_waker() -> Waker {
+    waker_with(Hooks {
+        wake: Box::new(|| panic!("a waker panics {ON_PURPOSE}")),
+        ..Hooks::default()
+    })
+}
+
+/// Polls once with this waker.
+pub fn poll_with<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// A thread that does something again and again until it is dropped.
+pub struct Background {
+    stop: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Background {
+    pub fn repeat(mut action: impl FnMut() + Send + 'static) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = thread::spawn(move || {
+            while !stopped.load(Ordering::SeqCst) {
+                action();
+            }
+        });
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let ended = self.thread.take().map(thread::JoinHandle::join);
+        if !thread::panicking() {
+            ended.map(Result::unwrap);
+        }
+    }
+}
+
+/// Runs the test `name` of this binary in a process of its own, so that what it
+/// counts or limits is its own. `name` is the test that calls this.
+#[track_caller]
+pub fn in_own_process(name: &str, test: impl FnOnce() + Send + 'static) {
+    const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
+    if std::env::var_os(MARK).is_some() {
+        return within_deadline(test);
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(MARK, "1")
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if start.elapsed() > DEADLINE + DEADLINE {
+            child.kill().unwrap();
+            panic!("the process of {name} hangs");
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.success(), "the process of {name} failed: {status}");
+}

@@ -1,2 +1,0 @@
-#[arc::main]
-async unsafe fn main() {}

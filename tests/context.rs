@@ -1,0 +1,328 @@
+//! The current runtime of a thread, and what a builder makes of a runtime: its
+//! threads, their names and hooks, and what cannot be built.
+
+mod common;
+
+use arc::runtime::{Builder, Handle, Runtime};
+use arc::task::spawn_blocking;
+use arc::time::sleep;
+use common::*;
+use std::collections::HashSet;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+/// Which runtime is current, told by its number of workers.
+fn current() -> Option<usize> {
+    Handle::try_current().ok().map(|handle| handle.workers())
+}
+
+#[test]
+fn outside_there_is_none() {
+    within_deadline(|| {
+        assert_eq!(current(), None);
+        let text = panic_of(Handle::current);
+        assert!(
+            text.contains("Handle::current was called outside"),
+            "{text}"
+        );
+        let error = Handle::try_current().unwrap_err();
+        assert!(
+            error.to_string().contains("not in an arc runtime"),
+            "{error}"
+        );
+        let mut timer = Box::pin(sleep(DEADLINE));
+        let text = panic_of(|| poll_with(timer.as_mut(), Waker::noop()));
+        assert!(text.contains("timer"), "{text}");
+        let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        let text = panic_of(|| arc::io::Async::new(socket));
+        assert!(text.contains("socket"), "{text}");
+    });
+}
+
+#[test]
+fn in_tasks_jobs_and_block_on_it_is_theirs() {
+    with_each_size(|runtime| {
+        let workers = runtime.handle().workers();
+        assert_eq!(runtime.block_on(async { current() }), Some(workers));
+        assert_eq!(
+            runtime
+                .block_on(runtime.spawn(async { current() }))
+                .unwrap(),
+            Some(workers)
+        );
+        assert_eq!(
+            runtime.block_on(runtime.spawn_blocking(current)).unwrap(),
+            Some(workers)
+        );
+        let nested = runtime.spawn(async { spawn_blocking(current).await.unwrap() });
+        assert_eq!(runtime.block_on(nested).unwrap(), Some(workers));
+        assert_eq!(current(), None);
+    });
+}
+
+#[test]
+fn enter_makes_it_current_until_the_guard_is_dropped() {
+    within_deadline(|| {
+        let (one, two) = (runtime(1), runtime(2));
+        {
+            let _one = one.enter();
+            assert_eq!(current(), Some(1));
+            {
+                let _two = two.handle().enter();
+                assert_eq!(current(), Some(2));
+                let task = arc::spawn(async { current() });
+                assert_eq!(two.block_on(task).unwrap(), Some(2));
+                // A `block_on` inside, on either one.
+                assert_eq!(one.block_on(async { current() }), Some(1));
+                assert_eq!(current(), Some(2));
+            }
+            assert_eq!(current(), Some(1));
+            let job = spawn_blocking(current);
+            assert_eq!(one.block_on(job).unwrap(), Some(1));
+        }
+        assert_eq!(current(), None);
+    });
+}
+
+#[test]
+fn a_panic_under_the_guard_restores_what_was_before() {
+    within_deadline(|| {
+        let (one, two) = (runtime(1), runtime(2));
+        let _one = one.enter();
+        let text = panic_of(|| {
+            let _two = two.enter();
+            panic!("under the guard {ON_PURPOSE}");
+        });
+        assert!(text.contains("under the guard"));
+        assert_eq!(current(), Some(1));
+    });
+}
+
+/// A task may spawn to, and wait for, another runtime.
+#[test]
+fn another_runtimes_guard_inside_a_task() {
+    with_each_size(|runtime| {
+        let workers = runtime.handle().workers();
+        let other = common::runtime(3);
+        let handle = other.handle().clone();
+        for _ in 0..50 {
+            let handle = handle.clone();
+            let task = runtime.spawn(async move {
+                let (spawned, mut timer) = {
+                    let _guard = handle.enter();
+                    assert_eq!(current(), Some(3));
+                    let mut timer = Box::pin(sleep(Duration::from_micros(100)));
+                    // Armed with the other runtime, and awaited on this one.
+                    let _ = poll_with(timer.as_mut(), Waker::noop());
+                    (arc::spawn(async { current() }), timer)
+                };
+                assert_eq!(current(), Some(workers));
+                timer.as_mut().await;
+                assert_eq!(spawned.await.unwrap(), Some(3));
+                current()
+            });
+            assert_eq!(runtime.block_on(task).unwrap(), Some(workers));
+        }
+        assert_eq!(runtime.handle().alive_tasks(), 0);
+        wait_until("none is left", || other.handle().alive_tasks() == 0);
+    });
+}
+
+/// While a task of another runtime is polled its worker is not this one's.
+#[test]
+fn a_wake_across_runtimes_goes_to_the_tasks_own() {
+    with_each_size(|runtime| {
+        let workers = runtime.handle().workers();
+        let other = common::runtime(3);
+        for _ in 0..200 {
+            let (sender, receiver) = async_channel::bounded(1);
+            let (reply, answer) = async_channel::bounded(1);
+            let there = other.spawn(async move {
+                let seen: Option<usize> = receiver.recv().await.unwrap();
+                reply.send((seen, current())).await.unwrap();
+            });
+            let here = runtime.spawn(async move {
+                sender.send(current()).await.unwrap();
+                let told = answer.recv().await.unwrap();
+                (told, current())
+            });
+            let (told, seen) = runtime.block_on(here).unwrap();
+            assert_eq!((told, seen), ((Some(workers), Some(3)), Some(workers)));
+            runtime.block_on(there).unwrap();
+        }
+    });
+}
+
+#[test]
+fn handles_clone_outlive_the_runtime_and_count_its_tasks() {
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        let again = handle.clone();
+        assert_eq!(again.alive_tasks(), 0);
+        let tasks: Vec<_> = (0..10)
+            .map(|_| again.spawn(std::future::pending::<()>()))
+            .collect();
+        assert_eq!(handle.alive_tasks(), 10);
+        drop(runtime);
+        assert_eq!(handle.alive_tasks(), 0);
+        assert!(tasks.iter().all(arc::task::JoinHandle::is_finished));
+        assert!(again.spawn(async {}).is_finished());
+        assert!(format!("{handle:?}").contains("Handle"));
+        let _guard = handle.enter();
+        assert!(arc::spawn(async {}).is_finished());
+    });
+}
+
+// The builder.
+
+fn threads_of(runtime: &Runtime) -> HashSet<String> {
+    let names = Arc::new(Mutex::new(HashSet::new()));
+    let workers = runtime.handle().workers();
+    // As many tasks at once as there are workers, none of which yields.
+    let inside = Counter::new();
+    let tasks: Vec<_> = (0..workers)
+        .map(|_| {
+            let (names, inside) = (names.clone(), inside.clone());
+            runtime.spawn(poll_fn(move |_| {
+                let name = thread::current().name().unwrap_or("").to_owned();
+                names.lock().unwrap().insert(name);
+                inside.add();
+                inside.wait_for(workers);
+                Poll::Ready(())
+            }))
+        })
+        .collect();
+    for task in tasks {
+        wait_until("all run at once", || task.is_finished());
+    }
+    Arc::try_unwrap(names).unwrap().into_inner().unwrap()
+}
+
+#[test]
+fn threads_have_the_name_of_the_runtime() {
+    within_deadline(|| {
+        for workers in SIZES {
+            let named = builder(workers).thread_name("granite").build().unwrap();
+            let names = threads_of(&named);
+            assert_eq!(names.len(), workers, "{names:?}");
+            assert!(
+                names.iter().all(|name| name.starts_with("granite")),
+                "{names:?}"
+            );
+        }
+        let names = threads_of(&runtime(2));
+        assert!(
+            names.iter().all(|name| name.starts_with("arc")),
+            "{names:?}"
+        );
+    });
+}
+
+#[test]
+fn as_many_tasks_run_at_once_as_there_are_workers() {
+    within_deadline(|| {
+        for workers in [1, 2, 3, 4, 8] {
+            let runtime = runtime(workers);
+            assert_eq!(runtime.handle().workers(), workers);
+            assert_eq!(threads_of(&runtime).len(), workers);
+        }
+        // As many as there may be.
+        let runtime = runtime(64);
+        assert_eq!(threads_of(&runtime).len(), 64);
+        let cores = thread::available_parallelism().unwrap().get();
+        assert_eq!(Runtime::new().unwrap().handle().workers(), cores);
+        assert_eq!(
+            Builder::new_current_thread()
+                .build()
+                .unwrap()
+                .handle()
+                .workers(),
+            1
+        );
+    });
+}
+
+#[test]
+fn each_thread_calls_the_hooks_once_on_itself() {
+    with_hooks(|runtime| {
+        runtime.block_on(async {
+            arc::spawn(sleep(Duration::from_micros(100))).await.unwrap();
+        });
+    });
+    with_hooks(|_| {});
+}
+
+fn with_hooks(usage: impl Fn(&Runtime) + Send + Sync + 'static) {
+    within_deadline(move || {
+        for workers in SIZES {
+            let started = Arc::new(Mutex::new(Vec::new()));
+            let stopped = Arc::new(Mutex::new(Vec::new()));
+            let (start, stop) = (started.clone(), stopped.clone());
+            let runtime = builder(workers)
+                .on_thread_start(move || start.lock().unwrap().push(thread::current().id()))
+                .on_thread_stop(move || stop.lock().unwrap().push(thread::current().id()))
+                .build()
+                .unwrap();
+            usage(&runtime);
+            drop(runtime);
+            let (started, stopped) = (started.lock().unwrap(), stopped.lock().unwrap());
+            let unique: HashSet<_> = started.iter().collect();
+            assert!(started.len() >= workers);
+            assert_eq!(unique.len(), started.len(), "a thread started twice");
+            assert_eq!(stopped.iter().collect::<HashSet<_>>(), unique);
+            assert_eq!(stopped.len(), started.len());
+            // The thread in `block_on` is not the runtime's.
+            assert!(!unique.contains(&thread::current().id()));
+        }
+    });
+}
+
+#[test]
+fn impossible_configurations_are_refused_and_say_why() {
+    within_deadline(|| {
+        let text = panic_of(|| Builder::new_multi_thread().workers(0));
+        assert!(text.contains("workers"), "{text}");
+        let text = panic_of(|| Builder::new_multi_thread().workers(usize::MAX));
+        assert!(text.contains("workers"), "{text}");
+        let text = panic_of(|| Builder::new_multi_thread().thread_stack_size(0));
+        assert!(text.contains("thread_stack_size"), "{text}");
+        let text = panic_of(|| Builder::new_multi_thread().event_interval(0));
+        assert!(text.contains("event_interval"), "{text}");
+        let text = panic_of(|| Builder::new_multi_thread().thread_name("nul\0").build());
+        assert!(text.contains("null"), "{text}");
+    });
+}
+
+/// No such stack can be mapped: the threads cannot be started.
+#[test]
+fn threads_that_cannot_be_started_are_an_error_that_says_so() {
+    within_deadline(|| {
+        let built = builder(2).thread_stack_size(1 << 60).build();
+        let text = built.unwrap_err().to_string();
+        assert!(text.contains("thread"), "{text}");
+    });
+}
+
+#[test]
+fn extreme_configurations_work() {
+    within_deadline(|| {
+        for interval in [1, 2, u32::MAX] {
+            let runtime = builder(2).event_interval(interval).build().unwrap();
+            runtime.block_on(async {
+                for _ in 0..50 {
+                    arc::spawn(sleep(Duration::from_micros(50))).await.unwrap();
+                }
+            });
+        }
+        // Smaller than what the system has as its minimum.
+        let runtime = builder(1).thread_stack_size(1).build().unwrap();
+        assert_eq!(runtime.block_on(runtime.spawn(async { 1 })).unwrap(), 1);
+        let unnamed = builder(1).thread_name("").build().unwrap();
+        assert_eq!(unnamed.block_on(unnamed.spawn(async { 2 })).unwrap(), 2);
+        let long = builder(1).thread_name("x".repeat(1000)).build().unwrap();
+        assert_eq!(long.block_on(long.spawn(async { 3 })).unwrap(), 3);
+    });
+}

@@ -1,0 +1,312 @@
+//! The budget: a task that is never kept waiting lets the others run.
+
+mod common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use arc::task::{consume_budget, cooperative, spawn_blocking, yield_now};
+use arc::time::{interval, sleep, timeout};
+use common::*;
+use std::future::{Future, pending, poll_fn, ready};
+use std::io::{Read, Write};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_millis(1);
+
+/// How often the future is polled until it is ready.
+async fn polls_of<F: Future>(future: F) -> usize {
+    let mut future = pin!(future);
+    let mut polls = 0;
+    poll_fn(|context| {
+        polls += 1;
+        future.as_mut().poll(context).map(|_| polls)
+    })
+    .await
+}
+
+/// Whether a task that runs on the only worker, and never has to wait, lets a
+/// timer and another task through.
+#[track_caller]
+fn lets_others_run<F>(greedy: impl FnOnce(Arc<AtomicBool>) -> F + Send + 'static)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    within_deadline(move || {
+        let runtime = runtime(1);
+        let stop = Arc::new(AtomicBool::new(false));
+        let task = runtime.spawn(greedy(stop.clone()));
+        let timer = runtime.spawn(sleep(TICK));
+        let sibling = runtime.spawn(async {
+            for _ in 0..10 {
+                yield_now().await;
+            }
+        });
+        wait_until("the timer", || timer.is_finished());
+        wait_until("the sibling", || sibling.is_finished());
+        assert!(!task.is_finished());
+        stop.store(true, Ordering::SeqCst);
+        wait_until("the greedy one", || task.is_finished());
+        runtime.block_on(task).unwrap();
+    });
+}
+
+/// A peer that sends until the connection is closed.
+fn endless_peer() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let bytes = vec![1; 1 << 16];
+        while stream.write_all(&bytes).is_ok() {}
+    });
+    address
+}
+
+#[test]
+fn a_socket_that_is_always_readable_does_not_starve_a_timer() {
+    lets_others_run(|stop| async move {
+        let address = endless_peer();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let mut byte = [0];
+        while !stop.load(Ordering::SeqCst) {
+            stream.read_exact(&mut byte).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_socket_that_is_always_writable_does_not_starve_a_timer() {
+    lets_others_run(|stop| async move {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut buffer = vec![0; 1 << 16];
+            while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
+        });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        while !stop.load(Ordering::SeqCst) {
+            stream.write_all(b"x").await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_listener_with_a_full_backlog_does_not_starve_a_timer() {
+    lets_others_run(|stop| async move {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stopped = stop.clone();
+        let clients: Vec<_> = (0..2)
+            .map(|_| {
+                let stop = stopped.clone();
+                thread::spawn(move || {
+                    while !stop.load(Ordering::SeqCst) {
+                        drop(std::net::TcpStream::connect(address));
+                    }
+                })
+            })
+            .collect();
+        while !stop.load(Ordering::SeqCst) {
+            // Without a limit it would wait for clients that have gone.
+            if let Ok(accepted) = timeout(TICK, listener.accept()).await {
+                drop(accepted);
+            }
+        }
+        drop(listener);
+        drop(clients);
+    });
+}
+
+/// The same inside `block_on`, whose thread is the only worker.
+#[test]
+fn the_future_in_block_on_does_not_starve_a_timer() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        runtime.block_on(async {
+            drop(arc::spawn(async move {
+                sleep(TICK).await;
+                stop.store(true, Ordering::SeqCst);
+            }));
+            let start = Instant::now();
+            while !stopped.load(Ordering::SeqCst) {
+                assert!(start.elapsed() < DEADLINE, "the timer never fired");
+                cooperative(ready(())).await;
+            }
+        });
+    });
+}
+
+#[test]
+fn cooperative_around_a_channel_that_is_always_full_lets_others_run() {
+    lets_others_run(|stop| async move {
+        let (sender, receiver) = async_channel::bounded(1);
+        while !stop.load(Ordering::SeqCst) {
+            sender.try_send(()).unwrap();
+            cooperative(receiver.recv()).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn consume_budget_in_a_loop_lets_others_run() {
+    lets_others_run(|stop| async move {
+        while !stop.load(Ordering::SeqCst) {
+            consume_budget().await;
+        }
+    });
+}
+
+#[test]
+fn timers_that_are_over_at_once_let_others_run() {
+    lets_others_run(|stop| async move {
+        while !stop.load(Ordering::SeqCst) {
+            sleep(Duration::ZERO).await;
+        }
+    });
+}
+
+#[test]
+fn an_interval_that_catches_up_lets_others_run() {
+    lets_others_run(|stop| async move {
+        let mut interval = interval(Duration::from_nanos(1));
+        while !stop.load(Ordering::SeqCst) {
+            interval.tick().await;
+        }
+    });
+}
+
+#[test]
+fn joining_tasks_that_have_ended_lets_others_run() {
+    lets_others_run(|stop| async move {
+        while !stop.load(Ordering::SeqCst) {
+            let tasks: Vec<_> = (0..1000).map(|_| arc::spawn(async {})).collect();
+            while !tasks.iter().all(arc::task::JoinHandle::is_finished) {
+                yield_now().await;
+            }
+            for task in tasks {
+                task.await.unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn the_budget_is_used_up_by_progress_and_fresh_in_each_poll() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(async {
+            // Many operations take more than one poll, few take one.
+            let many = polls_of(async {
+                for _ in 0..10_000 {
+                    consume_budget().await;
+                }
+            })
+            .await;
+            assert!((10..1000).contains(&many), "{many} polls");
+            yield_now().await;
+            let few = polls_of(async {
+                for _ in 0..10 {
+                    consume_budget().await;
+                }
+            })
+            .await;
+            assert_eq!(few, 1);
+            // What does not make progress costs nothing.
+            yield_now().await;
+            let mut waits = pin!(cooperative(pending::<()>()));
+            poll_fn(|context| {
+                for _ in 0..10_000 {
+                    assert!(waits.as_mut().poll(context).is_pending());
+                }
+                Poll::Ready(())
+            })
+            .await;
+            assert_eq!(polls_of(consume_budget()).await, 1);
+        });
+        runtime.block_on(task).unwrap();
+    });
+}
+
+#[test]
+fn a_task_that_is_polled_later_has_a_budget_of_its_own() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let spender = runtime.spawn(async {
+            for _ in 0..10_000 {
+                consume_budget().await;
+            }
+        });
+        let sibling = runtime.spawn(async {
+            polls_of(async {
+                for _ in 0..10 {
+                    consume_budget().await;
+                }
+            })
+            .await
+        });
+        assert_eq!(runtime.block_on(sibling).unwrap(), 1);
+        runtime.block_on(spender).unwrap();
+    });
+}
+
+#[test]
+fn outside_of_tasks_nothing_is_limited() {
+    with_each_size(|runtime| {
+        // Not polled by a worker: in a blocking job.
+        let job = runtime.spawn_blocking(|| {
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            (0..10_000).all(|_| pin!(consume_budget()).poll(&mut context).is_ready())
+        });
+        assert!(runtime.block_on(job).unwrap());
+        let job = runtime.block_on(async { spawn_blocking(|| 1).await.unwrap() });
+        assert_eq!(job, 1);
+    });
+}
+
+/// The future is ready whenever it is asked, and takes all of the budget.
+#[test]
+fn a_timeout_fires_although_its_future_used_up_the_budget() {
+    with_each_size(|runtime| {
+        let greedy = || async {
+            loop {
+                consume_budget().await;
+            }
+        };
+        let task = runtime.spawn(async move { timeout(TICK, greedy()).await.is_err() });
+        wait_until("the timeout", || task.is_finished());
+        assert!(runtime.block_on(task).unwrap());
+        assert!(runtime.block_on(async move { timeout(TICK, greedy()).await.is_err() }));
+        // One around the other.
+        let nested = async move { timeout(TICK, timeout(DEADLINE, greedy())).await.is_err() };
+        assert!(runtime.block_on(nested));
+    });
+}
+
+#[test]
+fn a_timeout_fires_although_a_sibling_used_up_the_budget() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(async {
+            let mut limit = pin!(timeout(TICK, pending::<()>()));
+            let mut spender = pin!(async {
+                loop {
+                    consume_budget().await;
+                }
+            });
+            poll_fn(|context| {
+                let _: Poll<()> = spender.as_mut().poll(context);
+                limit.as_mut().poll(context)
+            })
+            .await
+            .is_err()
+        });
+        wait_until("the timeout", || task.is_finished());
+        assert!(runtime.block_on(task).unwrap());
+    });
+}

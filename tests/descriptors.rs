@@ -1,0 +1,336 @@
+//! Descriptors: the same number again with events in flight, duplicates, what a
+//! failed registration leaves behind, close-on-exec, SIGPIPE, and sockets that
+//! outlive their runtime.
+
+#![cfg(target_os = "linux")]
+
+mod net_common;
+
+use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use net_common::*;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The descriptors of this process.
+fn descriptors() -> BTreeSet<u32> {
+    let entries = fs::read_dir("/proc/self/fd").unwrap();
+    let numbers: BTreeSet<u32> = entries
+        .map(|entry| {
+            entry
+                .unwrap()
+                .file_name()
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap()
+        })
+        .collect();
+    // But not the one that the directory was read by.
+    let open = |number: &u32| fs::exists(format!("/proc/self/fd/{number}")).unwrap();
+    numbers.into_iter().filter(open).collect()
+}
+
+#[test]
+fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
+    run_each(|| async {
+        // Every socket has data, an end, or a reset on its way when it is closed,
+        // and its number goes to the next one at once.
+        let tasks: Vec<_> = (0..4_u32)
+            .map(|task| {
+                arc::spawn(async move {
+                    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                    for round in 0..400_u32 {
+                        let (mut client, mut server) = connect_to(&listener).await;
+                        let id = (task * 1_000_000 + round).to_le_bytes();
+                        client.write_all(&id).await.unwrap();
+                        let mut received = [0; 4];
+                        server.read_exact(&mut received).await.unwrap();
+                        assert_eq!(received, id);
+                        match round % 4 {
+                            0 => client.write_all(b"never read").await.unwrap(),
+                            1 => client.shutdown(Shutdown::Both).unwrap(),
+                            2 => client.set_linger(Some(millis(0))).unwrap(),
+                            _ => {}
+                        }
+                        if round % 3 == 0 {
+                            drop(server);
+                            drop(client);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn wait_for_a_new_socket_is_not_ended_by_the_last_tenant() {
+    run_each(|| async {
+        let (first, second) = std_pair();
+        let mut number = None;
+        for _ in 0..300 {
+            let (client, mut peer) = pair().await;
+            peer.write_all(b"for the old one").await.unwrap();
+            let old = client.as_raw_fd_number();
+            drop(client);
+            // Most likely under the number that has just become free.
+            let new = TcpStream::from_std(first.try_clone().unwrap()).unwrap();
+            if new.as_raw_fd_number() == old {
+                number = Some(old);
+            }
+            let mut attempts = 0;
+            let read = new.try_read(&mut [0; 8]);
+            assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock);
+            let mut wait = Box::pin(async {
+                attempts += 1;
+                new.readable().await
+            });
+            let (wakes, waker) = Wakes::new();
+            assert!(poll_once(&mut wait, &waker).is_pending());
+            arc::task::yield_now().await;
+            drop(peer);
+            arc::task::yield_now().await;
+            // The only event it may get is its own, of being registered.
+            assert!(wakes.count() <= 1);
+        }
+        assert!(number.is_some(), "no number was ever used again");
+        drop(second);
+    });
+}
+
+trait Number {
+    fn as_raw_fd_number(&self) -> i32;
+}
+
+impl Number for TcpStream {
+    fn as_raw_fd_number(&self) -> i32 {
+        use std::os::fd::AsFd;
+        self.as_fd().as_raw_fd()
+    }
+}
+
+#[test]
+fn duplicates_are_sockets_of_their_own() {
+    run_each(|| async {
+        let (left, right) = std_pair();
+        let duplicate = right.try_clone().unwrap();
+        let mut left = TcpStream::from_std(left).unwrap();
+        let first = TcpStream::from_std(right).unwrap();
+        let second = TcpStream::from_std(duplicate).unwrap();
+        let mut text = [0; 4];
+        for round in 0..100 {
+            let reader = if round % 2 == 0 { &first } else { &second };
+            left.write_all(b"ping").await.unwrap();
+            (&mut &*reader).read_exact(&mut text).await.unwrap();
+        }
+        // Without the first, the second goes on.
+        drop(first);
+        let waiting = Counter::default();
+        let reader = arc::spawn(waiting.clone().polls_of(async move {
+            (&second).read_exact(&mut text).await.unwrap();
+            second
+        }));
+        waiting.reaches(1).await;
+        left.write_all(b"ping").await.unwrap();
+        drop(reader.await.unwrap());
+        assert_eq!(left.read(&mut [0]).await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn nothing_is_left_open() {
+    in_child("nothing_is_left_open", "", || {
+        let before = descriptors();
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let bare = runtime.block_on(async { descriptors() });
+            runtime.block_on(async {
+                for _ in 0..50 {
+                    let (client, server) = pair().await;
+                    let (reader, writer) = client.into_split();
+                    drop((server.into_std().unwrap(), writer, reader));
+                    let this = std::env::current_exe().unwrap();
+                    Async::new(File::open(this).unwrap()).unwrap_err();
+                    TcpStream::connect("127.0.0.1:1").await.unwrap_err();
+                }
+            });
+            assert_eq!(runtime.block_on(async { descriptors() }), bare);
+            drop(runtime);
+            assert_eq!(descriptors(), before);
+        }
+    });
+}
+
+#[test]
+fn failed_registration_leaves_nothing_behind() {
+    // The kernel has no more room for descriptors to watch, is how it may fail
+    // half-way; a file is what it always refuses. Afterwards everything works.
+    in_child("failed_registration_leaves_nothing_behind", "", || {
+        runtime(1).block_on(async {
+            let before = descriptors();
+            for _ in 0..1_000 {
+                Async::new(File::open("/proc/self/exe").unwrap()).unwrap_err();
+            }
+            assert_eq!(descriptors(), before);
+            let (mut left, mut right) = pair().await;
+            left.write_all(b"x").await.unwrap();
+            right.read_exact(&mut [0]).await.unwrap();
+        });
+    });
+}
+
+#[test]
+fn descriptors_are_closed_on_exec() {
+    in_child("descriptors_are_closed_on_exec", "", || {
+        let before = descriptors();
+        let runtime = runtime(2);
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (client, server) = connect_to(&listener).await;
+            let mine: Vec<u32> = descriptors().difference(&before).copied().collect();
+            // The reactor's, the listener, and both ends of the connection.
+            assert!(mine.len() >= 5, "{mine:?}");
+            for number in mine {
+                let info = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap();
+                let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+                let flags = u32::from_str_radix(flags.unwrap().trim(), 8).unwrap();
+                let what = fs::read_link(format!("/proc/self/fd/{number}")).unwrap();
+                assert!(flags & 0o2_000_000 != 0, "{number} is {what:?}");
+            }
+            drop((client, server));
+        });
+    });
+}
+
+#[test]
+fn write_to_a_closed_peer_is_an_error_and_no_signal() {
+    const SIGPIPE: i32 = 13;
+    let signalled = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGPIPE, signalled.clone()).unwrap();
+    run_each(|| async {
+        let (mut left, right) = pair().await;
+        right.set_linger(Some(millis(0))).unwrap();
+        drop(right);
+        // The first may still be taken, before the reset has come.
+        let error = loop {
+            if let Err(error) = left.write_all(b"hello").await {
+                break error;
+            }
+        };
+        let kinds = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+        assert!(kinds.contains(&error.kind()), "{error:?}");
+        // Also when the end is known.
+        let error = left.write(b"hello").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        assert!(left.try_write(b"hello").is_err());
+    });
+    assert!(!signalled.load(Ordering::SeqCst), "SIGPIPE was raised");
+}
+
+#[test]
+fn sockets_that_outlive_their_runtime_fail() {
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let (listener, mut left, right) = runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let (mut left, right) = connect_to(&listener).await;
+                left.write_all(b"hello").await.unwrap();
+                (listener, left, right)
+            });
+            drop(runtime);
+            // There is something to read, and room to write: it fails all the same.
+            let ended = |error: io::Error| {
+                assert!(error.to_string().contains("runtime"), "{error}");
+            };
+            ended(foreign_block_on((&right).read(&mut [0])).unwrap_err());
+            ended(foreign_block_on(left.write(b"x")).unwrap_err());
+            ended(right.try_read(&mut [0]).unwrap_err());
+            ended(left.try_write(b"x").unwrap_err());
+            ended(foreign_block_on(right.readable()).unwrap_err());
+            ended(foreign_block_on(right.writable()).unwrap_err());
+            ended(foreign_block_on(right.peek(&mut [0])).unwrap_err());
+            // Std's socket can still be had.
+            let mut text = [0; 5];
+            let mut std = right.into_std().unwrap();
+            io::Read::read_exact(&mut std, &mut text).unwrap();
+            assert_eq!(&text, b"hello");
+            std.write_all(b"x").unwrap();
+            drop((listener, left, std));
+        }
+    });
+}
+
+#[test]
+fn waits_end_when_the_runtime_does() {
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let (left, right) = runtime.block_on(pair());
+            // Read by a thread of its own, which no task of the runtime is.
+            let (wakes, waker) = Wakes::new();
+            let mut buffer = [0; 8];
+            let mut wait = Box::pin(async { (&right).read(&mut buffer).await });
+            assert!(poll_once(&mut wait, &waker).is_pending());
+            drop(runtime);
+            wakes.wait_for(1);
+            match poll_once(&mut wait, &waker) {
+                std::task::Poll::Ready(outcome) => drop(outcome.unwrap_err()),
+                std::task::Poll::Pending => panic!("it still waits"),
+            }
+            drop(left);
+        }
+    });
+}
+
+#[test]
+fn registering_with_a_runtime_that_has_ended_is_an_error() {
+    within_limit(|| {
+        let runtime = runtime(1);
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let _guard = handle.enter();
+        for _ in 0..100 {
+            let (left, _right) = std_pair();
+            let error = TcpStream::from_std(left).unwrap_err();
+            assert!(error.to_string().contains("has ended"), "{error}");
+            assert!(foreign_block_on(TcpListener::bind("127.0.0.1:0")).is_err());
+            assert!(foreign_block_on(TcpStream::connect("127.0.0.1:1")).is_err());
+        }
+    });
+}
+
+#[test]
+fn sockets_are_dropped_while_the_runtime_ends() {
+    within_limit(|| {
+        for round in 0..100 {
+            let runtime = runtime(1 + round % 3);
+            for _ in 0..10 {
+                drop(runtime.spawn(async {
+                    let (left, right) = pair().await;
+                    let _ = (&left).write_all(b"x").await;
+                    let _ = (&right).read(&mut [0; 2]).await;
+                    let _ = (&right).read(&mut [0; 2]).await;
+                    drop(left);
+                }));
+            }
+            let outside = {
+                let _guard = runtime.enter();
+                let (left, _right) = std_pair();
+                TcpStream::from_std(left)
+            };
+            let thread = std::thread::spawn(move || drop(outside));
+            drop(runtime);
+            thread.join().unwrap();
+        }
+    });
+}

@@ -1,0 +1,680 @@
+//! The examples as a user meets them: each is started as a process, spoken to, and
+//! ended by ctrl-c. What they print is what their headers promise.
+
+#![cfg(unix)]
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Nothing takes this long, even on a slow machine: what does has gone wrong.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// What ctrl-c promises.
+const END_MAX: Duration = Duration::from_secs(1);
+
+/// Where cargo puts the examples: beside the folder of the tests.
+fn binary(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let folder = test.parent().and_then(|deps| deps.parent());
+    let path = folder
+        .expect("target/profile/deps")
+        .join("examples")
+        .join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo build --examples` first",
+        path.display()
+    );
+    path
+}
+
+/// An example that runs. Its drop kills it.
+struct Example {
+    child: Child,
+    output: Receiver<String>,
+    errors: Receiver<String>,
+    address: SocketAddr,
+}
+
+/// The lines of a pipe, so that they can be waited for with a deadline.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    receiver
+}
+
+impl Example {
+    fn start(name: &str) -> Self {
+        Self::run(Command::new(binary(name)))
+    }
+
+    /// With a limit of open files, as `ulimit -n` sets it.
+    fn start_limited(name: &str, files: usize) -> Self {
+        let mut shell = Command::new("sh");
+        shell
+            .arg("-c")
+            .arg(format!("ulimit -n {files}; exec \"$0\" \"$@\""));
+        shell.arg(binary(name));
+        Self::run(shell)
+    }
+
+    fn run(mut command: Command) -> Self {
+        command.args(["--addr", "127.0.0.1:0", "--workers=2", "--verbose"]);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the example starts");
+        let output = lines(child.stdout.take().expect("piped"));
+        let errors = lines(child.stderr.take().expect("piped"));
+        let line = output
+            .recv_timeout(DEADLINE)
+            .expect("a line with the address");
+        let words: Vec<_> = line.split(' ').collect();
+        let ["listening", "on", url, "with", "2", "workers"] = words[..] else {
+            panic!("not the line that was promised: {line}");
+        };
+        let (_, address) = url.split_once("://").expect("a URL");
+        let address = address.parse().expect("an address");
+        let hint = output.recv_timeout(DEADLINE).expect("a hint");
+        assert!(hint.starts_with("try: "), "{hint}");
+        Self {
+            child,
+            output,
+            errors,
+            address,
+        }
+    }
+
+    fn connect(&self) -> Client {
+        let stream = TcpStream::connect(self.address).expect("the example listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
+        stream.set_write_timeout(Some(DEADLINE)).expect("a timeout");
+        Client {
+            reader: BufReader::new(stream),
+        }
+    }
+
+    /// Ctrl-c; returns when the example has taken notice.
+    fn interrupt(&self) -> Instant {
+        let start = Instant::now();
+        let kill = format!("kill -INT {}", self.child.id());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &kill])
+                .status()
+                .expect("sh")
+                .success()
+        );
+        assert_eq!(
+            self.output.recv_timeout(DEADLINE).as_deref(),
+            Ok("stopping")
+        );
+        start
+    }
+
+    /// It must end by itself, in time, and without an error.
+    fn has_ended(mut self, interrupted: Instant) {
+        assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok("stopped"));
+        // The pipe is closed by the end of the process.
+        assert!(self.output.recv_timeout(DEADLINE).is_err(), "more output");
+        let status = self.child.wait().expect("a child");
+        let took = interrupted.elapsed();
+        assert!(status.success(), "{status}");
+        assert!(took < END_MAX, "ctrl-c took {took:?}");
+    }
+
+    fn end(self) {
+        let interrupted = self.interrupt();
+        self.has_ended(interrupted);
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection to an example, with a deadline for whatever it waits for.
+struct Client {
+    reader: BufReader<TcpStream>,
+}
+
+impl Client {
+    fn send(&mut self, bytes: &[u8]) {
+        self.reader
+            .get_mut()
+            .write_all(bytes)
+            .expect("the example reads");
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).expect("a line in time");
+        line
+    }
+
+    /// All there is, to the end. What is cut off counts as an end, too.
+    fn rest(&mut self) -> String {
+        let mut bytes = Vec::new();
+        match self.reader.read_to_end(&mut bytes) {
+            Err(error) if error.kind() != ErrorKind::ConnectionReset => panic!("{error}"),
+            _ => String::from_utf8(bytes).expect("UTF-8"),
+        }
+    }
+
+    /// Whether the example has closed the connection.
+    fn is_closed(&mut self) -> bool {
+        self.rest().is_empty()
+    }
+
+    fn finish_sending(&mut self) {
+        self.reader
+            .get_ref()
+            .shutdown(Shutdown::Write)
+            .expect("connected");
+    }
+
+    /// One HTTP response: its head in lower case, its body.
+    fn response(&mut self) -> (String, String) {
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let line = self.line().to_ascii_lowercase();
+            assert!(
+                !line.is_empty(),
+                "the connection ended within a head: {head:?}"
+            );
+            if line == "\r\n" {
+                break;
+            }
+            if let Some(value) = line.strip_prefix("content-length: ") {
+                length = value.trim().parse().expect("a length");
+            }
+            head.push_str(&line);
+        }
+        let mut body = vec![0; length];
+        self.reader.read_exact(&mut body).expect("a body in time");
+        (head, String::from_utf8(body).expect("UTF-8"))
+    }
+
+    fn expect(&mut self, status: u16, body: &str) -> String {
+        let (head, found) = self.response();
+        assert!(head.starts_with(&format!("http/1.1 {status} ")), "{head}");
+        assert_eq!(found, body);
+        head
+    }
+}
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const HELLO: &str = "Hello, World!";
+const JSON: &str = "{\"message\":\"Hello, World!\"}";
+const NOT_FOUND: &str = "there are /plaintext and /json\n";
+
+/// Runs an example that is to end by itself.
+fn output(name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(binary(name))
+        .args(arguments)
+        .output()
+        .expect("the example starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// What the header of an example says after `$ `, line by line.
+fn promised(source: &str) -> String {
+    let mut lines = source
+        .lines()
+        .skip_while(|line| !line.starts_with("//! $ "));
+    lines.next().expect("a command");
+    let shown = lines.take_while(|line| *line != "//! ```");
+    shown.fold(String::new(), |mut text, line| {
+        writeln!(text, "{}", line.trim_start_matches("//! ")).expect("a string");
+        text
+    })
+}
+
+#[test]
+fn hello_prints_what_its_header_says() {
+    let (code, output, errors) = output("hello", &[]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert_eq!(output, promised(include_str!("../examples/hello.rs")));
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_one_line_and_code_2() {
+    for (arguments, mistake) in [
+        (&["--what"][..], "unknown option \"--what\""),
+        (&["what"], "unknown option \"what\""),
+        (&["--verbose=yes"], "unknown option \"--verbose=yes\""),
+        (&["--workers"], "--workers needs a value"),
+        (
+            &["--workers", "0"],
+            "--workers takes a number from 1 to 64, not \"0\"",
+        ),
+        (
+            &["--workers=-1"],
+            "--workers takes a number from 1 to 64, not \"-1\"",
+        ),
+        (
+            &["--workers", "many"],
+            "--workers takes a number from 1 to 64, not \"many\"",
+        ),
+        (
+            &["--addr", "localhost"],
+            "--addr takes HOST:PORT, not \"localhost\"",
+        ),
+        (&["--addr=:80"], "--addr takes HOST:PORT, not \":80\""),
+        (
+            &["--addr", "localhost:65536"],
+            "--addr takes HOST:PORT, not \"localhost:65536\"",
+        ),
+    ] {
+        for name in ["echo", "http", "tinyhttp", "chat"] {
+            let (code, output, errors) = output(name, arguments);
+            assert_eq!(
+                (code, output.as_str()),
+                (Some(2), ""),
+                "{name} {arguments:?}"
+            );
+            assert_eq!(
+                errors,
+                format!("Error: {mistake}; --help lists the options\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn help_is_given() {
+    for name in ["echo", "http", "tinyhttp", "chat"] {
+        let (code, output, errors) = output(name, &["--help"]);
+        assert_eq!((code, errors.as_str()), (Some(0), ""));
+        for option in ["--workers N", "--addr HOST:PORT", "--verbose", "--help"] {
+            assert!(output.contains(option), "{output}");
+        }
+    }
+}
+
+#[test]
+fn a_port_in_use_is_one_line_and_code_1() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    for name in ["echo", "http", "tinyhttp", "chat"] {
+        let (code, output, errors) = output(name, &["--addr", &address]);
+        assert_eq!((code, output.as_str()), (Some(1), ""));
+        let start = format!("Error: listening on {address}: ");
+        assert!(
+            errors.starts_with(&start) && errors.contains("in use"),
+            "{errors}"
+        );
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+#[test]
+fn echo_sends_back_what_it_gets() {
+    let echo = Example::start("echo");
+    let (mut one, mut other) = (echo.connect(), echo.connect());
+    one.send(b"one\n");
+    other.send(b"other\n");
+    assert_eq!(
+        (one.line(), other.line()),
+        ("one\n".to_owned(), "other\n".to_owned())
+    );
+    let long = "0123456789abcdef".repeat(1 << 16);
+    let (mut writer, sent) = (
+        one.reader.get_ref().try_clone().expect("a copy"),
+        long.clone(),
+    );
+    let writing = thread::spawn(move || {
+        writer.write_all(sent.as_bytes()).expect("echo reads");
+        writer.shutdown(Shutdown::Write).expect("connected");
+    });
+    assert!(one.rest() == long, "what came back is not what was sent");
+    writing.join().expect("it writes");
+    echo.end();
+    assert!(other.is_closed());
+}
+
+#[test]
+fn http_keeps_connections_alive() {
+    let http = Example::start("http");
+    let mut client = http.connect();
+    for _ in 0..100 {
+        client.send(GET);
+        let head = client.expect(200, HELLO);
+        assert!(head.contains("content-type: text/plain\r\n"), "{head}");
+        assert!(head.contains("\ndate: "), "{head}");
+    }
+    client.send(&GET.repeat(50));
+    for _ in 0..50 {
+        client.expect(200, HELLO);
+    }
+    http.end();
+    assert!(client.is_closed());
+}
+
+#[test]
+fn http_survives_bad_clients() {
+    let http = Example::start("http");
+    let mut garbage = http.connect();
+    garbage.send(b"\x16\x03\x01 this is not HTTP\r\n\r\n");
+    assert!(garbage.rest().starts_with("HTTP/1.1 400 "));
+    let mut partial = http.connect();
+    partial.send(b"GET / HTTP/1.1\r\nHo");
+    // Dropped with an answer unread, a socket resets its connection.
+    for _ in 0..20 {
+        let mut reset = http.connect();
+        reset.send(&GET.repeat(100));
+        reset.line();
+    }
+    drop(partial);
+    let mut client = http.connect();
+    client.send(GET);
+    client.expect(200, HELLO);
+    assert!(
+        http.errors
+            .recv_timeout(DEADLINE)
+            .expect("--verbose")
+            .starts_with("connection: ")
+    );
+    http.end();
+}
+
+#[test]
+fn http_answers_what_has_begun_before_it_ends() {
+    let http = Example::start("http");
+    let (mut idle, mut begun) = (http.connect(), http.connect());
+    idle.send(GET);
+    idle.expect(200, HELLO);
+    begun.send(&GET[..20]);
+    // The server knows this connection: it was accepted before the answered one.
+    let mut later = http.connect();
+    later.send(GET);
+    later.expect(200, HELLO);
+    let interrupted = http.interrupt();
+    assert!(idle.is_closed());
+    begun.send(&GET[20..]);
+    let head = begun.expect(200, HELLO);
+    assert!(head.contains("connection: close\r\n"), "{head}");
+    assert!(begun.is_closed());
+    http.has_ended(interrupted);
+}
+
+#[test]
+fn a_request_that_never_ends_does_not_keep_servers_from_ending() {
+    for name in ["http", "tinyhttp"] {
+        let server = Example::start(name);
+        let (mut begun, mut answered) = (server.connect(), server.connect());
+        begun.send(&GET[..20]);
+        answered.send(GET);
+        answered.response();
+        server.end();
+        assert!(begun.is_closed());
+    }
+}
+
+#[test]
+fn http_without_free_descriptors_says_so_and_goes_on() {
+    let http = Example::start_limited("http", 64);
+    let mut clients: Vec<_> = (0..100).map(|_| http.connect()).collect();
+    let complaint = http.errors.recv_timeout(DEADLINE).expect("a complaint");
+    assert!(
+        complaint.starts_with("cannot accept connections for now: "),
+        "{complaint}"
+    );
+    assert!(
+        complaint.to_lowercase().contains("too many open files"),
+        "{complaint}"
+    );
+    // Those that were accepted are served.
+    clients[0].send(GET);
+    clients[0].expect(200, HELLO);
+    // Those that were not, as soon as others leave.
+    let mut waiting = clients.split_off(60);
+    drop(clients);
+    for client in &mut waiting {
+        client.send(GET);
+        client.expect(200, HELLO);
+    }
+    http.end();
+}
+
+#[test]
+fn tinyhttp_answers_as_its_header_says() {
+    let tinyhttp = Example::start("tinyhttp");
+    let mut client = tinyhttp.connect();
+    client.send(b"GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(
+        client
+            .expect(200, HELLO)
+            .contains("content-type: text/plain\r\n")
+    );
+    client.send(b"GET /json?query HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(
+        client
+            .expect(200, JSON)
+            .contains("content-type: application/json\r\n")
+    );
+    client.send(GET);
+    client.expect(404, NOT_FOUND);
+    client.send(b"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n\r\n");
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        head.push_str(&client.line());
+    }
+    assert!(head.contains("Content-Length: 27\r\n"), "{head}");
+    client.expect(200, JSON);
+    tinyhttp.end();
+    assert!(client.is_closed());
+}
+
+#[test]
+fn tinyhttp_answers_pipelined_requests_in_order() {
+    let tinyhttp = Example::start("tinyhttp");
+    let mut client = tinyhttp.connect();
+    let pages = [
+        ("/plaintext", 200, HELLO),
+        ("/json", 200, JSON),
+        ("/", 404, NOT_FOUND),
+    ];
+    let requests = (0..1000).fold(String::new(), |mut text, index| {
+        let path = pages[index % 3].0;
+        // Some with a body, which is no request.
+        let length = if index % 5 == 0 { 40 } else { 0 };
+        let body = &"GET /json HTTP/1.1\r\n\r\nGET /json HTTP/1.1\r\n\r\n"[..length];
+        write!(
+            text,
+            "POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .expect("a string");
+        text
+    });
+    // Torn apart at odd places.
+    let mut writer = client.reader.get_ref().try_clone().expect("a copy");
+    let writing = thread::spawn(move || {
+        for piece in requests.as_bytes().chunks(997) {
+            writer.write_all(piece).expect("tinyhttp reads");
+        }
+    });
+    for index in 0..1000 {
+        let (_, status, body) = pages[index % 3];
+        client.expect(status, body);
+    }
+    writing.join().expect("it writes");
+    tinyhttp.end();
+}
+
+#[test]
+fn tinyhttp_closes_when_it_is_told_to() {
+    let tinyhttp = Example::start("tinyhttp");
+    for (request, keeps) in [
+        ("GET /json HTTP/1.1\r\nConnection: close\r\n\r\n", false),
+        ("GET /json HTTP/1.1\r\nconnection: x , CLOSE\r\n\r\n", false),
+        ("GET /json HTTP/1.0\r\n\r\n", false),
+        ("GET /json HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
+        ("GET /json HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", true),
+    ] {
+        let mut client = tinyhttp.connect();
+        client.send(request.as_bytes());
+        let head = client.expect(200, JSON);
+        assert_eq!(
+            head.contains("connection: close\r\n"),
+            !keeps,
+            "{request} {head}"
+        );
+        if keeps {
+            client.send(b"GET /plaintext HTTP/1.1\r\n\r\n");
+            client.expect(200, HELLO);
+        } else {
+            assert!(client.is_closed());
+        }
+    }
+    tinyhttp.end();
+}
+
+#[test]
+fn tinyhttp_refuses_what_it_does_not_understand() {
+    let tinyhttp = Example::start("tinyhttp");
+    let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(100_000));
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: x\r\n".repeat(100));
+    for (request, status) in [
+        ("this is not HTTP\r\n\r\n", 400),
+        ("GET / HTTP/3.0\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\n", 400),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            501,
+        ),
+        (&*long, 431),
+        (&*many, 431),
+    ] {
+        let mut client = tinyhttp.connect();
+        // What came before is answered.
+        client.send(b"GET /json HTTP/1.1\r\n\r\n");
+        client.send(request.as_bytes());
+        client.expect(200, JSON);
+        let (head, _) = client.response();
+        assert!(
+            head.starts_with(&format!("http/1.1 {status} ")),
+            "{request} {head}"
+        );
+        assert!(head.contains("connection: close\r\n"), "{head}");
+        client.finish_sending();
+        assert!(client.is_closed());
+    }
+    tinyhttp.end();
+}
+
+#[test]
+fn tinyhttp_answers_what_has_begun_before_it_ends() {
+    let tinyhttp = Example::start("tinyhttp");
+    let (mut idle, mut begun) = (tinyhttp.connect(), tinyhttp.connect());
+    begun.send(b"GET /json HTTP/1.1\r\n\r\nGET /plaintext HT");
+    begun.expect(200, JSON);
+    idle.send(b"GET /json HTTP/1.1\r\n\r\n");
+    idle.expect(200, JSON);
+    let interrupted = tinyhttp.interrupt();
+    assert!(idle.is_closed());
+    begun.send(b"TP/1.1\r\n\r\n");
+    begun.expect(200, HELLO);
+    assert!(begun.is_closed());
+    tinyhttp.has_ended(interrupted);
+}
+
+/// A client that has given its name.
+fn join(chat: &Example, name: &str, others: usize) -> Client {
+    let mut client = chat.connect();
+    assert_eq!(client.line(), "* what is your name?\n");
+    client.send(format!("{name}\n").as_bytes());
+    assert_eq!(
+        client.line(),
+        format!("* welcome, {name}; there are {others} others\n")
+    );
+    client
+}
+
+#[test]
+fn chat_passes_on_what_clients_say() {
+    let chat = Example::start("chat");
+    let mut ann = join(&chat, "ann", 0);
+    let mut bob = join(&chat, "bob", 1);
+    assert_eq!(ann.line(), "* bob joined\n");
+    ann.send(b"hello, bob\n\nare you there?\r\n");
+    assert_eq!(bob.line(), "ann: hello, bob\n");
+    assert_eq!(bob.line(), "ann: are you there?\n");
+    bob.send("\x1b[2Jgr\u{fc}ezi\n".as_bytes());
+    assert_eq!(ann.line(), "bob: [2Jgr\u{fc}ezi\n");
+
+    let mut late = chat.connect();
+    late.line();
+    late.send(b"ann\nan n\n\nbob\n");
+    assert_eq!(late.line(), "* this name is taken, choose another\n");
+    assert_eq!(late.line(), "* a name has 1 to 20 letters and digits\n");
+    assert_eq!(late.line(), "* a name has 1 to 20 letters and digits\n");
+    assert_eq!(late.line(), "* this name is taken, choose another\n");
+
+    drop(bob);
+    assert_eq!(ann.line(), "* bob left\n");
+    late.send(b"bob\n");
+    assert_eq!(late.line(), "* welcome, bob; there are 1 others\n");
+    assert_eq!(ann.line(), "* bob joined\n");
+    let interrupted = chat.interrupt();
+    assert_eq!(ann.rest(), "* the server is shutting down\n");
+    assert_eq!(late.rest(), "* the server is shutting down\n");
+    chat.has_ended(interrupted);
+}
+
+#[test]
+fn chat_expels_who_does_not_read_or_sends_too_much() {
+    let chat = Example::start("chat");
+    let mut ann = join(&chat, "ann", 0);
+    let slow = join(&chat, "slow", 1);
+    assert_eq!(ann.line(), "* slow joined\n");
+    // ann has to be told in the end, however much the kernel holds for the other.
+    let mut writer = ann.reader.get_ref().try_clone().expect("a copy");
+    let (told, is_told) = channel();
+    let writing = thread::spawn(move || {
+        let line = format!("{}\n", "x".repeat(4000));
+        while is_told.try_recv().is_err() {
+            writer.write_all(line.as_bytes()).expect("chat reads");
+        }
+    });
+    assert_eq!(ann.line(), "* slow did not keep up and had to leave\n");
+    told.send(()).expect("it waits");
+    writing.join().expect("it writes");
+    drop(slow);
+
+    let mut loud = join(&chat, "loud", 1);
+    assert_eq!(ann.line(), "* loud joined\n");
+    loud.send(&[b'x'; 5000]);
+    assert_eq!(ann.line(), "* loud left\n");
+    // To its end, after what was left of the flood.
+    loud.rest();
+    chat.end();
+}

@@ -1,0 +1,256 @@
+//! What the tests of sockets and timers share: runtimes with a limit, executors
+//! that are not arc's, connected sockets, and processes of their own.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use arc::net::{TcpListener, TcpStream};
+use arc::runtime::{Builder, Runtime};
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::pin::pin;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// Far beyond what any test takes on a loaded machine.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// As good as never, as seen from a test.
+pub const HOUR: Duration = Duration::from_secs(3600);
+
+pub const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub const fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+pub fn runtime(workers: usize) -> Runtime {
+    let builder = Builder::new_multi_thread().workers(workers);
+    builder.build().expect("the runtime is built")
+}
+
+/// Runs a test on a thread of its own; one that hangs fails.
+#[track_caller]
+pub fn within_limit<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
+    let (sender, receiver) = channel();
+    let thread = thread::spawn(move || {
+        // Nobody hears it when the limit is over.
+        let _ = sender.send(test());
+    });
+    match receiver.recv_timeout(LIMIT) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => panic!("still running after {LIMIT:?}: it hangs"),
+        Err(RecvTimeoutError::Disconnected) => match thread.join() {
+            Ok(()) => unreachable!("it sends before it ends"),
+            Err(payload) => resume_unwind(payload),
+        },
+    }
+}
+
+/// Runs a future on a runtime with so many workers, within the limit.
+#[track_caller]
+pub fn run<F: Future>(workers: usize, test: impl FnOnce() -> F + Send + 'static) -> F::Output
+where
+    F::Output: Send + 'static,
+{
+    within_limit(move || runtime(workers).block_on(test()))
+}
+
+/// Runs a future on runtimes with 1, 2 and 4 workers, one after the other.
+#[track_caller]
+pub fn run_each<F: Future<Output = ()>>(test: impl Fn() -> F + Clone + Send + 'static) {
+    for workers in [1, 2, 4] {
+        run(workers, test.clone());
+    }
+}
+
+/// An executor that knows nothing of arc.
+pub fn foreign_block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        thread::park();
+    }
+}
+
+/// Counts how often it is woken, and waits for it.
+#[derive(Default)]
+pub struct Wakes {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Wakes {
+    pub fn new() -> (Arc<Self>, Waker) {
+        let wakes = Arc::new(Self::default());
+        (wakes.clone(), Waker::from(wakes))
+    }
+
+    pub fn count(&self) -> usize {
+        *self.count.lock().unwrap()
+    }
+
+    /// Blocks the thread until it was woken so often.
+    #[track_caller]
+    pub fn wait_for(&self, times: usize) {
+        let count = self.count.lock().unwrap();
+        let waited = self
+            .changed
+            .wait_timeout_while(count, LIMIT, |count| *count < times);
+        let (count, timeout) = waited.unwrap();
+        assert!(!timeout.timed_out(), "woken {} times, not {times}", *count);
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        *self.count.lock().unwrap() += 1;
+        self.changed.notify_all();
+    }
+}
+
+/// Polls once.
+pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    std::pin::Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
+/// How often something happened.
+#[derive(Clone, Default)]
+pub struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    pub fn add(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Counts how often the future is polled.
+    pub async fn polls_of<F: Future>(self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        std::future::poll_fn(|context| {
+            self.add();
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Lets other tasks run until it has grown to `count`.
+    pub async fn reaches(&self, count: usize) {
+        let start = Instant::now();
+        while self.get() < count {
+            assert!(start.elapsed() < LIMIT, "{} of {count}", self.get());
+            arc::time::sleep(micros(100)).await;
+        }
+    }
+}
+
+/// The two ends of a connection over the loopback interface.
+pub async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    connect_to(&listener).await
+}
+
+pub async fn connect_to(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let address = listener.local_addr().expect("local address");
+    let client = TcpStream::connect(address).await.expect("connect");
+    let (server, from) = listener.accept().await.expect("accept");
+    assert_eq!(from, client.local_addr().expect("local address"));
+    (client, server)
+}
+
+/// The same, of std's, blocking.
+pub fn std_pair() -> (std::net::TcpStream, std::net::TcpStream) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bind");
+    let address = listener.local_addr().expect("local address");
+    let client = std::net::TcpStream::connect(address).expect("connect");
+    (client, listener.accept().expect("accept").0)
+}
+
+/// Waits until the kernel takes no more, and gives how many bytes it took.
+pub async fn fill(stream: &TcpStream) -> usize {
+    let (mut sent, chunk) = (0, vec![7; 1 << 16]);
+    let mut refusals = 0;
+    // The receiving end of a loopback connection makes room for a while.
+    while refusals < 5 {
+        match stream.try_write(&chunk) {
+            Ok(bytes) => (sent, refusals) = (sent + bytes, 0),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                refusals += 1;
+                arc::time::sleep(millis(2)).await;
+            }
+            Err(error) => panic!("filling the send buffer: {error}"),
+        }
+    }
+    sent
+}
+
+/// Bytes that look random and are the same for the same seed.
+pub struct Pattern(fastrand::Rng);
+
+impl Pattern {
+    pub fn new(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
+    }
+
+    pub fn next(&mut self, bytes: usize) -> Vec<u8> {
+        // Byte by byte, so that it does not matter how it is cut up.
+        std::iter::repeat_with(|| self.0.u8(..))
+            .take(bytes)
+            .collect()
+    }
+}
+
+/// Set for the process that `in_child` starts.
+const CHILD: &str = "ARC_TEST_CHILD";
+
+/// Runs a test in a process of its own, behind a line of shell such as `ulimit
+/// -n 64`. `test` is its name.
+#[track_caller]
+pub fn in_child(test: &str, shell: &str, body: impl FnOnce() + Send + 'static) {
+    if std::env::var_os(CHILD).is_some() {
+        within_limit(body);
+        return;
+    }
+    let this = std::env::current_exe().expect("the test's own file");
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{shell}\nexec \"$0\" \"$@\""))
+        .arg(this)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("start the child");
+    let id = child.id();
+    let output: Output = within_limit(move || {
+        child.stdin.take();
+        child.wait_with_output().expect("wait for the child")
+    });
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let ran = out.contains("1 passed");
+    assert!(
+        output.status.success() && ran,
+        "process {id} for {test}: {}\n{out}\n{err}",
+        output.status
+    );
+}

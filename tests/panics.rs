@@ -1,0 +1,393 @@
+//! Panics in foreign code: the workers live, the other tasks go on, and the
+//! joiner hears of it.
+
+mod common;
+
+use arc::task::{spawn_blocking, yield_now};
+use arc::time::sleep;
+use common::*;
+use std::future::{Future, pending, poll_fn, ready};
+use std::panic::panic_any;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_micros(50);
+
+/// All workers run tasks and fire timers, and no task is left over.
+#[track_caller]
+fn assert_healthy(runtime: &arc::runtime::Runtime) {
+    let workers = runtime.handle().workers();
+    let tasks: Vec<_> = (0..workers * 20)
+        .map(|index| {
+            runtime.spawn(async move {
+                sleep(TICK).await;
+                yield_now().await;
+                index
+            })
+        })
+        .collect();
+    for (index, task) in tasks.into_iter().enumerate() {
+        assert_eq!(runtime.block_on(task).unwrap(), index);
+    }
+    wait_until("no task is left over", || {
+        runtime.handle().alive_tasks() == 0
+    });
+}
+
+/// A future that panics when it is dropped, whatever became of it.
+struct Grenade<F>(F, #[allow(dead_code, reason = "dropped")] PanicOnDrop);
+
+impl<F: Future + Unpin> Future for Grenade<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+fn grenade<F: Future + Unpin>(future: F) -> Grenade<F> {
+    Grenade(future, PanicOnDrop)
+}
+
+#[test]
+fn in_a_poll_is_told_to_the_joiner_with_its_payload() {
+    with_each_size(|runtime| {
+        for _ in 0..100 {
+            let task = runtime.spawn(async {
+                yield_now().await;
+                panic!("number {} {ON_PURPOSE}", 7);
+            });
+            let id = task.id();
+            let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+            assert!(error.is_panic() && !error.is_cancelled());
+            assert_eq!(error.id(), id);
+            let text = error.to_string();
+            assert!(
+                text.contains("number 7") && text.contains(&id.to_string()),
+                "{text}"
+            );
+            assert!(format!("{error:?}").contains("number 7"));
+            assert_eq!(
+                message(error.into_panic()),
+                format!("number 7 {ON_PURPOSE}")
+            );
+        }
+        assert_healthy(&runtime);
+    });
+}
+
+#[test]
+fn with_a_payload_of_any_type_reaches_the_joiner() {
+    // Printed by the hook, as it is no text.
+    within_deadline(|| {
+        let runtime = runtime(1);
+        std::panic::set_hook(Box::new(|_| {}));
+        let task = runtime.spawn(async { panic_any(42_u8) });
+        let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+        let payload = error.try_into_panic().unwrap();
+        assert_eq!(*payload.downcast::<u8>().unwrap(), 42);
+        let task = runtime.spawn(pending::<()>());
+        task.abort();
+        let error = runtime.block_on(task).unwrap_err();
+        let error = error.try_into_panic().unwrap_err();
+        assert!(error.is_cancelled());
+        let text = panic_of(|| error.into_panic());
+        assert!(text.contains("cancelled"), "{text}");
+    });
+}
+
+#[test]
+fn in_a_detached_task_leaves_the_others_alone() {
+    with_each_size(|runtime| {
+        let others = Counter::new();
+        for _ in 0..200 {
+            drop(runtime.spawn(async { panic!("detached {ON_PURPOSE}") }));
+            let others = others.clone();
+            drop(runtime.spawn(async move {
+                yield_now().await;
+                others.add();
+            }));
+        }
+        others.wait_for(200);
+        assert_healthy(&runtime);
+    });
+}
+
+/// The tasks behind it in the worker's own queue and in its last-in slot run.
+#[test]
+fn in_a_task_does_not_take_those_behind_it_along() {
+    with_each_size(|runtime| {
+        let ran = Counter::new();
+        let task = runtime.spawn({
+            let ran = ran.clone();
+            async move {
+                for _ in 0..20 {
+                    let ran = ran.clone();
+                    drop(arc::spawn(async move {
+                        ran.add();
+                    }));
+                }
+                panic!("with tasks behind {ON_PURPOSE}");
+            }
+        });
+        let _: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+        ran.wait_for(20);
+        assert_healthy(&runtime);
+    });
+}
+
+#[test]
+fn in_the_drop_of_a_future_that_was_ready_is_told_to_the_joiner() {
+    with_each_size(|runtime| {
+        for _ in 0..50 {
+            let task = runtime.spawn(grenade(ready(1)));
+            let error = runtime.block_on(task).unwrap_err();
+            assert!(error.is_panic());
+            assert!(message(error.into_panic()).contains("dropped"));
+        }
+        assert_healthy(&runtime);
+    });
+}
+
+/// One while the other unwinds aborts a process, so they must come apart.
+#[test]
+fn in_the_poll_and_then_in_the_drop_is_told_once() {
+    with_each_size(|runtime| {
+        for _ in 0..50 {
+            let poll = poll_fn(|_| -> Poll<()> { panic!("in the poll {ON_PURPOSE}") });
+            let task = runtime.spawn(grenade(poll));
+            let error = runtime.block_on(task).unwrap_err();
+            assert!(error.is_panic());
+        }
+        assert_healthy(&runtime);
+    });
+}
+
+#[test]
+fn in_the_drop_of_an_aborted_future_is_contained() {
+    with_each_size(|runtime| {
+        for round in 0..100 {
+            let task = runtime.spawn(grenade(pending::<()>()));
+            if round % 2 == 0 {
+                // It waits already, or is still queued.
+                runtime.block_on(yield_now());
+            }
+            task.abort();
+            if round % 3 == 0 {
+                drop(task);
+            } else {
+                let error = runtime.block_on(task).unwrap_err();
+                assert!(error.is_panic() || error.is_cancelled());
+            }
+        }
+        assert_healthy(&runtime);
+    });
+}
+
+#[test]
+fn in_the_drop_of_futures_at_shutdown_leaves_none_undropped() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let drops = Counter::new();
+            let runtime = runtime(workers);
+            let tasks: Vec<_> = (0..50)
+                .map(|index| {
+                    let held = drops.on_drop();
+                    runtime.spawn(grenade(Box::pin(async move {
+                        let _held = held;
+                        if index % 2 == 0 {
+                            pending::<()>().await;
+                        }
+                        sleep(DEADLINE).await;
+                    })))
+                })
+                .collect();
+            runtime.block_on(yield_now());
+            drop(runtime);
+            assert_eq!(drops.get(), 50);
+            assert!(tasks.iter().all(arc::task::JoinHandle::is_finished));
+        });
+    }
+}
+
+#[test]
+fn in_the_drop_of_an_output_that_nobody_reads_is_contained() {
+    with_each_size(|runtime| {
+        for _ in 0..100 {
+            // Detached before the task finishes.
+            let gate = Gate::new();
+            let wait = gate.clone();
+            let task = runtime.spawn(async move {
+                wait.wait();
+                PanicOnDrop
+            });
+            drop(task);
+            gate.open();
+            // Finished before the handle is dropped, on this thread.
+            let task = runtime.spawn(async { PanicOnDrop });
+            wait_until("it is finished", || task.is_finished());
+            drop(task);
+            // The handle is dropped by a task, which must not be hit.
+            let task = runtime.spawn(async { PanicOnDrop });
+            let owner = runtime.spawn(async move {
+                while !task.is_finished() {
+                    yield_now().await;
+                }
+                drop(task);
+                5
+            });
+            assert_eq!(runtime.block_on(owner).unwrap(), 5);
+            // Never asked for, and then the task is aborted.
+            let task = runtime.spawn(async { PanicOnDrop });
+            task.abort();
+            drop(task);
+        }
+        assert_healthy(&runtime);
+    });
+}
+
+/// Who reads the output has to live with its drop.
+#[test]
+fn in_the_drop_of_an_output_that_was_read_is_the_readers() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(async { PanicOnDrop });
+        let output = runtime.block_on(task).unwrap();
+        assert!(panic_of(|| drop(output)).contains("dropped"));
+        assert_healthy(&runtime);
+    });
+}
+
+/// What a panic carried panics in turn when nobody reads it.
+#[test]
+fn in_the_drop_of_the_payload_of_a_panic_is_contained() {
+    within_deadline(|| {
+        std::panic::set_hook(Box::new(|_| {}));
+        for workers in SIZES {
+            let runtime = runtime(workers);
+            for _ in 0..50 {
+                drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
+                let task = runtime.spawn(async { panic_any(PanicOnDrop) });
+                let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+                std::mem::forget(error.into_panic());
+            }
+            assert_healthy(&runtime);
+        }
+    });
+}
+
+#[test]
+fn in_a_blocking_job_is_told_to_the_joiner() {
+    with_each_size(|runtime| {
+        for _ in 0..50 {
+            let job = runtime.spawn_blocking(|| panic!("a job {ON_PURPOSE}"));
+            let error: arc::task::JoinError = runtime.block_on(job).unwrap_err();
+            assert!(error.to_string().contains("a job"));
+            // The drop of what the job captured, and of its output.
+            let captured = PanicOnDrop;
+            let job = runtime.spawn_blocking(move || {
+                let _captured = captured;
+            });
+            assert!(runtime.block_on(job).unwrap_err().is_panic());
+            drop(runtime.spawn_blocking(|| PanicOnDrop));
+        }
+        let job = runtime.spawn_blocking(|| 4);
+        assert_eq!(runtime.block_on(job).unwrap(), 4);
+        assert_healthy(&runtime);
+    });
+}
+
+#[test]
+fn in_block_on_is_the_callers_and_the_tasks_go_on() {
+    with_each_size(|runtime| {
+        for _ in 0..50 {
+            let text = panic_of(|| {
+                runtime.block_on(async {
+                    drop(arc::spawn(yield_now()));
+                    drop(spawn_blocking(|| {}));
+                    yield_now().await;
+                    panic!("the main one {ON_PURPOSE}")
+                })
+            });
+            assert!(text.contains("the main one"));
+            let text = panic_of(|| runtime.block_on(grenade(ready(()))));
+            assert!(text.contains("dropped"));
+        }
+        assert_healthy(&runtime);
+    });
+}
+
+#[test]
+fn in_thread_hooks_leaves_the_threads_to_their_work() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (started, stopped) = (Counter::new(), Counter::new());
+            let (start, stop) = (started.clone(), stopped.clone());
+            let runtime = builder(workers)
+                .on_thread_start(move || {
+                    start.add();
+                    panic!("at the start {ON_PURPOSE}");
+                })
+                .on_thread_stop(move || {
+                    stop.add();
+                    panic!("at the end {ON_PURPOSE}");
+                })
+                .build()
+                .unwrap();
+            started.wait_for(workers);
+            let job = runtime.spawn_blocking(|| 1);
+            assert_eq!(runtime.block_on(job).unwrap(), 1);
+            assert_healthy(&runtime);
+            drop(runtime);
+            assert!(stopped.get() >= workers);
+        });
+    }
+}
+
+/// Wakers of arc's own go on to work while a thread unwinds.
+#[test]
+fn a_task_woken_by_a_thread_that_unwinds_runs() {
+    with_each_size(|runtime| {
+        for _ in 0..100 {
+            let (sender, receiver) = async_channel::bounded::<()>(1);
+            let task = runtime.spawn(async move { receiver.recv().await.is_err() });
+            let thread = std::thread::spawn(move || {
+                let _sender = sender;
+                panic!("with a sender {ON_PURPOSE}");
+            });
+            assert!(thread.join().is_err());
+            assert!(runtime.block_on(task).unwrap());
+        }
+    });
+}
+
+#[test]
+fn many_at_once_are_each_told_to_their_joiner() {
+    with_each_size(|runtime| {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..2000)
+            .map(|index| {
+                let polls = polls.clone();
+                runtime.spawn(async move {
+                    if index % 3 == 0 {
+                        yield_now().await;
+                    }
+                    polls.fetch_add(1, Ordering::SeqCst);
+                    assert!(index % 2 != 0, "{index} {ON_PURPOSE}");
+                    index
+                })
+            })
+            .collect();
+        for (index, task) in tasks.into_iter().enumerate() {
+            match runtime.block_on(task) {
+                Ok(output) => assert_eq!((output, index % 2), (index, 1)),
+                Err(error) => assert!(error.to_string().contains(&format!("{index} "))),
+            }
+        }
+        assert_eq!(polls.load(Ordering::SeqCst), 2000);
+        assert_healthy(&runtime);
+    });
+}

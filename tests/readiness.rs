@@ -1,0 +1,580 @@
+//! Readiness: no event is lost, whoever waits is woken, and nothing spins. Each
+//! test moves bytes over real sockets; one that loses an event hangs, and fails
+//! at its limit.
+
+mod net_common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use arc::time::{sleep, timeout};
+use net_common::*;
+use socket2::SockRef;
+use std::future::poll_fn;
+use std::io::ErrorKind;
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::task::Poll;
+
+#[test]
+fn event_that_comes_during_a_read_is_not_wiped_out() {
+    run_each(|| async {
+        let mut tasks = vec![];
+        for _ in 0..4 {
+            let (left, right) = pair().await;
+            for (stream, serves) in [(left, true), (right, false)] {
+                tasks.push(arc::spawn(async move {
+                    for round in 0..2_000_u32 {
+                        let mut ball = [0; 4];
+                        if serves {
+                            (&stream).write_all(&round.to_le_bytes()).await.unwrap();
+                        }
+                        // Asks at every opportunity, so that attempts which find
+                        // nothing meet events on their way.
+                        loop {
+                            match stream.try_read(&mut ball) {
+                                Ok(4) => break,
+                                Ok(other) => panic!("{other} bytes"),
+                                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+                            }
+                            stream.readable().await.unwrap();
+                        }
+                        assert_eq!(ball, round.to_le_bytes());
+                        if !serves {
+                            (&stream).write_all(&round.to_le_bytes()).await.unwrap();
+                        }
+                    }
+                }));
+            }
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn bytes_that_come_between_a_short_read_and_the_wait_are_seen() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        left.set_nodelay(true).unwrap();
+        // Bytes without an answer: the reader empties the socket again and again
+        // while they come, and a short read is worth nothing if one came since.
+        let writer = arc::spawn(async move {
+            for number in 0..20_000_u32 {
+                (&left).write_all(&[number as u8]).await.unwrap();
+                if number % 64 == 0 {
+                    arc::task::yield_now().await;
+                }
+            }
+            left
+        });
+        let (mut count, mut buffer) = (0_u32, [0; 100]);
+        while count < 20_000 {
+            let read = (&right).read(&mut buffer).await.unwrap();
+            assert!(read > 0);
+            for byte in &buffer[..read] {
+                assert_eq!(*byte, count as u8);
+                count += 1;
+            }
+        }
+        drop(writer.await.unwrap());
+    });
+}
+
+#[test]
+fn end_of_stream_behind_a_short_read_is_seen() {
+    // Data and the end in one go, then nothing ever again: an end that came with
+    // the event of the data has no event of its own.
+    run_each(|| async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let peers = arc::task::spawn_blocking(move || {
+            for _ in 0..1_500 {
+                let mut peer = std::net::TcpStream::connect(address).unwrap();
+                std::io::Write::write_all(&mut peer, b"short").unwrap();
+            }
+        });
+        for _ in 0..1_500 {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut text = Vec::new();
+            stream.read_to_end(&mut text).await.unwrap();
+            assert_eq!(text, b"short");
+        }
+        peers.await.unwrap();
+    });
+}
+
+#[test]
+fn end_of_stream_right_after_the_data_is_seen() {
+    run_each(|| async {
+        for round in 0..1_500_u32 {
+            let (mut left, mut right) = pair().await;
+            let writer = arc::spawn(async move {
+                left.write_all(b"short").await.unwrap();
+                for _ in 0..round % 50 {
+                    std::hint::spin_loop();
+                }
+                left.shutdown(Shutdown::Write).unwrap();
+                left
+            });
+            let mut buffer = [0; 64];
+            let mut length = 0;
+            loop {
+                match right.read(&mut buffer[length..]).await.unwrap() {
+                    0 => break,
+                    read => length += read,
+                }
+            }
+            assert_eq!(&buffer[..length], b"short");
+            writer.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn bytes_behind_urgent_ones_are_read() {
+    // A read stops short at an urgent byte though there is more behind it.
+    run_each(|| async {
+        for _ in 0..10 {
+            let (left, right) = pair().await;
+            assert!(right.try_read(&mut [0; 8]).is_err());
+            let mut peer = left.into_std().unwrap();
+            std::io::Write::write_all(&mut peer, b"before").unwrap();
+            SockRef::from(&peer).send_out_of_band(b"!").unwrap();
+            std::io::Write::write_all(&mut peer, b"behind").unwrap();
+            // All of it has come, and every event of it been told.
+            sleep(millis(5)).await;
+            let (mut text, mut buffer) = (Vec::new(), [0; 64]);
+            while text.len() < 12 {
+                let read = (&right).read(&mut buffer).await.unwrap();
+                text.extend_from_slice(&buffer[..read]);
+            }
+            assert_eq!(text, b"beforebehind");
+        }
+    });
+}
+
+const SMALL: usize = 1 << 16;
+
+#[test]
+fn one_direction_waits_while_the_other_is_busy() {
+    // One socket, one task per direction, each blocked most of the time; events
+    // of one direction must not cost the other its wake-up.
+    run_each(|| async {
+        let (left, right) = pair().await;
+        for stream in [&left, &right] {
+            stream.set_nodelay(true).unwrap();
+            stream.set_send_buffer_size(SMALL).unwrap();
+            stream.set_recv_buffer_size(SMALL).unwrap();
+        }
+        let (left, right) = (Arc::new(left), Arc::new(right));
+        let mut tasks = vec![];
+        for (stream, seed) in [(&left, 1), (&right, 2)] {
+            let (reader, writer) = (stream.clone(), stream.clone());
+            tasks.push(arc::spawn(async move {
+                let mut pattern = Pattern::new(seed);
+                for _ in 0..500 {
+                    (&*writer).write_all(&pattern.next(3_000)).await.unwrap();
+                }
+            }));
+            tasks.push(arc::spawn(async move {
+                let mut pattern = Pattern::new(3 - seed);
+                let mut buffer = vec![0; 1_000];
+                for _ in 0..1_500 {
+                    (&*reader).read_exact(&mut buffer).await.unwrap();
+                    assert_eq!(buffer, pattern.next(1_000));
+                }
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn reader_still_waits_after_the_writer_of_the_same_socket_was_woken() {
+    run_each(|| async {
+        let (stream, peer) = pair().await;
+        let (stream, peer) = (Arc::new(stream), Arc::new(peer));
+        for round in 0..20 {
+            let polls = Counter::default();
+            let reader = arc::spawn({
+                let (stream, polls) = (stream.clone(), polls.clone());
+                polls.polls_of(async move {
+                    let mut byte = [0];
+                    (&*stream).read_exact(&mut byte).await.unwrap();
+                    byte[0]
+                })
+            });
+            polls.reaches(1).await;
+            // The writer waits, too, until the peer makes room.
+            let sent = fill(&stream).await;
+            let writer = arc::spawn({
+                let stream = stream.clone();
+                async move { (&*stream).write_all(&[7; 100_000]).await.unwrap() }
+            });
+            let mut rest = vec![0; sent + 100_000];
+            (&*peer).read_exact(&mut rest).await.unwrap();
+            writer.await.unwrap();
+            assert!(!reader.is_finished());
+            (&*peer).write_all(&[round]).await.unwrap();
+            assert_eq!(reader.await.unwrap(), round);
+        }
+    });
+}
+
+#[test]
+fn all_tasks_that_read_one_socket_are_woken() {
+    run_each(|| async {
+        for _ in 0..50 {
+            let (mut left, right) = pair().await;
+            let right = Arc::new(right);
+            let waiting = Counter::default();
+            let readers: Vec<_> = (0..10)
+                .map(|_| {
+                    let right = right.clone();
+                    arc::spawn(waiting.clone().polls_of(async move {
+                        let mut byte = [0];
+                        (&*right).read_exact(&mut byte).await.unwrap();
+                        byte[0]
+                    }))
+                })
+                .collect();
+            waiting.reaches(10).await;
+            let sent: Vec<u8> = (0..10).collect();
+            left.write_all(&sent).await.unwrap();
+            let mut received = vec![];
+            for reader in readers {
+                received.push(reader.await.unwrap());
+            }
+            received.sort_unstable();
+            assert_eq!(received, sent);
+        }
+    });
+}
+
+#[test]
+fn all_tasks_that_write_one_socket_are_woken() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        let left = Arc::new(left);
+        let sent = fill(&left).await;
+        let waiting = Counter::default();
+        let writers: Vec<_> = (0..10)
+            .map(|_| {
+                let left = left.clone();
+                arc::spawn(waiting.clone().polls_of(async move {
+                    (&*left).write_all(&[1]).await.unwrap();
+                }))
+            })
+            .collect();
+        waiting.reaches(10).await;
+        let mut everything = vec![0; sent + 10];
+        (&right).read_exact(&mut everything).await.unwrap();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn waits_that_were_given_up_do_not_keep_one_that_goes_on_from_being_woken() {
+    // 33 is where the list of a source's wakers is cleared out; any number of
+    // dropped waits before it, and the next one must be woken all the same.
+    run_each(|| async {
+        for given_up in [1, 2, 31, 32, 33, 34, 64, 65, 66, 100, 300] {
+            let (mut left, right) = pair().await;
+            let mut buffer = [0; 8];
+            assert!(right.try_read(&mut buffer).is_err());
+            for _ in 0..given_up {
+                let (_, waker) = Wakes::new();
+                let mut wait = Box::pin(right.readable());
+                assert!(poll_once(&mut wait, &waker).is_pending());
+            }
+            let (wakes, waker) = Wakes::new();
+            let mut wait = Box::pin(right.readable());
+            assert!(poll_once(&mut wait, &waker).is_pending());
+            left.write_all(b"now").await.unwrap();
+            let heard = arc::task::spawn_blocking({
+                let wakes = wakes.clone();
+                move || wakes.wait_for(1)
+            });
+            heard.await.unwrap();
+            assert!(poll_once(&mut wait, &waker).is_ready());
+        }
+    });
+}
+
+#[test]
+fn waker_that_panics_keeps_no_other_from_being_woken() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    run_each(|| async {
+        // With so many that the list is cleared out between them, too.
+        for others in [1, 40] {
+            let (mut left, right) = pair().await;
+            assert!(right.try_read(&mut [0; 8]).is_err());
+            let mut waits = vec![];
+            let mut counts = vec![];
+            for number in 0..others {
+                let (wakes, waker) = Wakes::new();
+                let panics = std::task::Waker::from(Arc::new(Panics));
+                for (waker, counted) in [(panics, false), (waker, true)] {
+                    let mut wait = Box::pin(right.readable());
+                    assert!(poll_once(&mut wait, &waker).is_pending(), "{number}");
+                    waits.push(wait);
+                    if counted {
+                        counts.push(wakes.clone());
+                    }
+                }
+            }
+            left.write_all(b"now").await.unwrap();
+            let heard = arc::task::spawn_blocking(move || {
+                counts.iter().for_each(|wakes| wakes.wait_for(1));
+            });
+            heard.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn waker_is_replaced_when_another_task_polls() {
+    run_each(|| async {
+        let (mut left, right) = pair().await;
+        let right = Arc::new(right);
+        assert!(right.try_read(&mut [0; 8]).is_err());
+        // One future, polled by one task first and then awaited by another.
+        let moved = right.clone();
+        let mut reading = Box::pin(async move {
+            let mut byte = [0];
+            (&*moved).read_exact(&mut byte).await.unwrap();
+            byte[0]
+        });
+        let mut reading = arc::spawn(async move {
+            poll_fn(|context| {
+                assert!(reading.as_mut().poll(context).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            reading
+        })
+        .await
+        .unwrap();
+        let second = arc::spawn(async move { reading.as_mut().await });
+        left.write_all(&[42]).await.unwrap();
+        assert_eq!(second.await.unwrap(), 42);
+    });
+}
+
+#[test]
+fn hang_up_wakes_a_reader() {
+    run_each(|| async {
+        for resets in [false, true] {
+            let (left, right) = pair().await;
+            let polls = Counter::default();
+            let reader = arc::spawn(polls.clone().polls_of(async move {
+                let mut buffer = [0; 16];
+                (&right).read(&mut buffer).await
+            }));
+            polls.reaches(1).await;
+            if resets {
+                left.set_linger(Some(millis(0))).unwrap();
+            }
+            drop(left);
+            match reader.await.unwrap() {
+                Ok(read) => assert_eq!((read, resets), (0, false)),
+                Err(error) => {
+                    assert_eq!((error.kind(), resets), (ErrorKind::ConnectionReset, true))
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn reset_wakes_both_directions() {
+    run_each(|| async {
+        for _ in 0..20 {
+            let (stream, peer) = pair().await;
+            let stream = Arc::new(stream);
+            fill(&stream).await;
+            let polls = Counter::default();
+            let reader = arc::spawn({
+                let stream = stream.clone();
+                polls
+                    .clone()
+                    .polls_of(async move { (&*stream).read(&mut [0; 16]).await })
+            });
+            let writer = arc::spawn({
+                let stream = stream.clone();
+                polls
+                    .clone()
+                    .polls_of(async move { (&*stream).write_all(&[7; 16]).await })
+            });
+            polls.reaches(2).await;
+            peer.set_linger(Some(millis(0))).unwrap();
+            drop(peer);
+            // One of the two gets the reset, the other whatever is said after it.
+            let outcomes = (reader.await.unwrap(), writer.await.unwrap());
+            assert!(outcomes.1.is_err(), "{outcomes:?}");
+            assert!(!matches!(outcomes.0, Ok(1..)), "{outcomes:?}");
+        }
+    });
+}
+
+#[test]
+fn own_shutdown_wakes_the_reader() {
+    run_each(|| async {
+        let (stream, _peer) = pair().await;
+        let stream = Arc::new(stream);
+        let polls = Counter::default();
+        let reader = arc::spawn({
+            let stream = stream.clone();
+            polls
+                .clone()
+                .polls_of(async move { (&*stream).read(&mut [0; 16]).await })
+        });
+        polls.reaches(1).await;
+        stream.shutdown(Shutdown::Both).unwrap();
+        assert_eq!(reader.await.unwrap().unwrap(), 0);
+    });
+}
+
+#[test]
+fn half_closed_socket_with_a_full_send_buffer_does_not_spin() {
+    run_each(|| async {
+        let (stream, peer) = pair().await;
+        fill(&stream).await;
+        // The peer sends no more, and reads no more.
+        peer.shutdown(Shutdown::Write).unwrap();
+        assert_eq!((&stream).read(&mut [0; 16]).await.unwrap(), 0);
+        let polls = Counter::default();
+        let writer = polls.clone().polls_of(async {
+            (&stream).write_all(&[7; 1 << 20]).await.unwrap();
+        });
+        assert!(timeout(millis(200), writer).await.is_err());
+        assert!(polls.get() <= 20, "{} polls", polls.get());
+    });
+}
+
+#[test]
+fn hung_up_sockets_cost_no_cpu() {
+    fn cpu_ticks() -> u64 {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    }
+    in_child("hung_up_sockets_cost_no_cpu", "", || {
+        for workers in [1, 2] {
+            runtime(workers).block_on(async {
+                // Half-closed, closed and reset ones, which somebody waits to
+                // write to, or nobody waits for.
+                let mut sockets = vec![];
+                for kind in 0..6 {
+                    let (stream, peer) = pair().await;
+                    let stream = Arc::new(stream);
+                    if kind % 2 == 0 {
+                        fill(&stream).await;
+                        let stream = stream.clone();
+                        drop(arc::spawn(async move {
+                            let _ = (&*stream).write_all(&[7; 1 << 20]).await;
+                        }));
+                    }
+                    match kind / 2 {
+                        0 => peer.shutdown(Shutdown::Write).unwrap(),
+                        1 => peer.set_linger(Some(millis(0))).unwrap(),
+                        _ => {}
+                    }
+                    sockets.push((stream, (kind / 2 == 0).then_some(peer)));
+                }
+                let before = cpu_ticks();
+                sleep(millis(500)).await;
+                // A tick is 10 ms: a thread that spins would have 50.
+                let ticks = cpu_ticks() - before;
+                assert!(ticks < 20, "{ticks} ticks of CPU time in half a second");
+            });
+        }
+    });
+}
+
+#[test]
+fn readable_is_said_again_until_a_read_finds_nothing() {
+    run_each(|| async {
+        let (mut left, right) = pair().await;
+        left.write_all(b"ab").await.unwrap();
+        let mut byte = [0];
+        for expected in [b'a', b'b'] {
+            loop {
+                right.readable().await.unwrap();
+                match right.try_read(&mut byte) {
+                    Ok(read) => break assert_eq!((read, byte[0]), (1, expected)),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+                }
+            }
+        }
+        let nothing = right.try_read(&mut byte).unwrap_err();
+        assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+        assert!(timeout(millis(5), right.readable()).await.is_err());
+    });
+}
+
+#[test]
+fn socket_that_is_always_ready_starves_neither_timers_nor_tasks() {
+    run(1, || async {
+        let (left, right) = pair().await;
+        let writer = arc::spawn(async move {
+            loop {
+                if (&left).write(&[7; 1 << 16]).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let reader = arc::spawn(async move {
+            let mut buffer = vec![0; 1 << 16];
+            while (&right).read(&mut buffer).await.unwrap() > 0 {}
+        });
+        for _ in 0..20 {
+            sleep(millis(1)).await;
+            arc::spawn(async {}).await.unwrap();
+        }
+        reader.abort();
+        assert!(reader.await.unwrap_err().is_cancelled());
+        writer.await.unwrap();
+    });
+}
+
+#[test]
+fn many_sockets_become_ready_at_once() {
+    // More than one wait can fetch.
+    run_each(|| async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let ready = Counter::default();
+        let (mut clients, mut tasks) = (vec![], vec![]);
+        for _ in 0..1_200 {
+            let (client, mut server): (TcpStream, TcpStream) = connect_to(&listener).await;
+            clients.push(client);
+            tasks.push(arc::spawn(ready.clone().polls_of(async move {
+                let mut byte = [0];
+                server.read_exact(&mut byte).await.unwrap();
+                byte[0]
+            })));
+        }
+        ready.reaches(1_200).await;
+        for (number, client) in clients.iter().enumerate() {
+            assert_eq!(client.try_write(&[number as u8]).unwrap(), 1);
+        }
+        for (number, task) in tasks.into_iter().enumerate() {
+            assert_eq!(task.await.unwrap(), number as u8);
+        }
+    });
+}

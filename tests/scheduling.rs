@@ -1,0 +1,604 @@
+//! Which task runs, where and when: nothing is stuck behind a long poll, nothing
+//! starves, and nothing is lost as the workers go to sleep.
+
+mod common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use arc::runtime::Runtime;
+use arc::task::yield_now;
+use arc::time::{sleep, timeout};
+use common::*;
+use std::future::{pending, poll_fn};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_micros(100);
+
+/// How long each race runs.
+const RACE: Duration = Duration::from_millis(1200);
+
+// Long polls.
+
+/// Long enough that every thread of the runtime sleeps, the monitor included.
+/// Nothing is asserted that needs it to be long enough.
+fn let_everything_sleep() {
+    thread::sleep(Duration::from_millis(40));
+}
+
+/// The poll ends only when the tasks have run that wait behind it.
+fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
+    let ran = Counter::new();
+    let done = ran.clone();
+    let task = runtime.spawn(async move {
+        for _ in 0..count {
+            let ran = ran.clone();
+            drop(arc::spawn(async move {
+                ran.add();
+            }));
+        }
+        // A long poll, which nobody but the tasks themselves ends.
+        done.wait_for(count);
+    });
+    wait_until("the poll is over", || task.is_finished());
+    runtime.block_on(task).unwrap();
+}
+
+#[test]
+fn tasks_queued_behind_a_long_poll_are_run_by_others() {
+    within_deadline(|| {
+        for workers in [2, 4] {
+            let runtime = runtime(workers);
+            for _ in 0..50 {
+                tasks_behind_a_long_poll_run(&runtime, 10);
+            }
+            // More than a worker's own queue holds.
+            for _ in 0..10 {
+                tasks_behind_a_long_poll_run(&runtime, 1000);
+            }
+        }
+    });
+}
+
+/// The last that was woken is kept aside for the worker itself.
+#[test]
+fn the_task_in_the_last_in_slot_behind_a_long_poll_is_run_by_others() {
+    within_deadline(|| {
+        for workers in [2, 4] {
+            let runtime = runtime(workers);
+            for _ in 0..100 {
+                tasks_behind_a_long_poll_run(&runtime, 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_first_task_of_a_runtime_that_slept_may_be_a_long_poll() {
+    for workers in [2, 4] {
+        for count in [1, 5] {
+            within_deadline(move || {
+                let runtime = runtime(workers);
+                for _ in 0..5 {
+                    let_everything_sleep();
+                    tasks_behind_a_long_poll_run(&runtime, count);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
+    within_deadline(|| {
+        for workers in [2, 4] {
+            let runtime = runtime(workers);
+            for round in 0..30 {
+                if round % 10 == 0 {
+                    let_everything_sleep();
+                }
+                runtime.block_on(async {
+                    for count in [1, 10] {
+                        let ran = Counter::new();
+                        for _ in 0..count {
+                            let ran = ran.clone();
+                            drop(arc::spawn(async move {
+                                ran.add();
+                            }));
+                        }
+                        ran.wait_for(count);
+                    }
+                });
+            }
+        }
+    });
+}
+
+/// All workers but one are stuck, and what each has queued is run.
+#[test]
+fn one_free_worker_serves_those_behind_all_the_stuck_ones() {
+    within_deadline(|| {
+        let runtime = runtime(4);
+        for _ in 0..20 {
+            let (ran, gate) = (Counter::new(), Gate::new());
+            let all = Arc::new(Barrier::new(3));
+            let stuck: Vec<_> = (0..3)
+                .map(|_| {
+                    let (ran, gate, all) = (ran.clone(), gate.clone(), all.clone());
+                    runtime.spawn(async move {
+                        all.wait();
+                        for _ in 0..4 {
+                            let ran = ran.clone();
+                            drop(arc::spawn(async move {
+                                ran.add();
+                            }));
+                        }
+                        gate.wait();
+                    })
+                })
+                .collect();
+            ran.wait_for(12);
+            gate.open();
+            for task in stuck {
+                runtime.block_on(task).unwrap();
+            }
+        }
+    });
+}
+
+/// An echo over a socket, and a timer, by tasks.
+async fn echo_and_sleep(rounds: usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = arc::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut byte = [0];
+        while stream.read_exact(&mut byte).await.is_ok() {
+            stream.write_all(&byte).await.unwrap();
+        }
+    });
+    let mut client = TcpStream::connect(address).await.unwrap();
+    for round in 0..rounds {
+        sleep(TICK).await;
+        client.write_all(&[round as u8]).await.unwrap();
+        let mut byte = [0];
+        client.read_exact(&mut byte).await.unwrap();
+        assert_eq!(byte[0], round as u8);
+    }
+    drop(client);
+    server.await.unwrap();
+}
+
+/// Whoever waited in the kernel may be the one that begins the long poll: then
+/// another has to wait in its place.
+#[test]
+fn sockets_and_timers_go_on_while_a_worker_is_in_a_long_poll() {
+    within_deadline(|| {
+        for workers in [2, 4] {
+            let runtime = runtime(workers);
+            for round in 0..30 {
+                if round % 10 == 0 {
+                    let_everything_sleep();
+                }
+                let (gate, inside) = (Gate::new(), Gate::new());
+                let (wait, tell) = (gate.clone(), inside.clone());
+                // Woken by the driver, so polled by the one that waited.
+                let long = runtime.spawn(async move {
+                    sleep(TICK).await;
+                    tell.open();
+                    wait.wait();
+                });
+                let traffic = runtime.spawn(echo_and_sleep(10));
+                inside.wait();
+                // This thread does not help: it only looks on.
+                wait_until("the traffic", || traffic.is_finished());
+                gate.open();
+                runtime.block_on(long).unwrap();
+                runtime.block_on(traffic).unwrap();
+            }
+        }
+    });
+}
+
+/// What is no task, but waits for a timer, is served even so.
+#[test]
+fn timers_fire_while_all_workers_are_in_long_polls() {
+    with_each_size(|runtime| {
+        let _guard = runtime.enter();
+        let workers = runtime.handle().workers();
+        for round in 0..10 {
+            if round % 5 == 0 {
+                let_everything_sleep();
+            }
+            let (gate, inside) = (Gate::new(), Counter::new());
+            let stuck: Vec<_> = (0..workers)
+                .map(|_| {
+                    let (gate, inside) = (gate.clone(), inside.clone());
+                    runtime.spawn(async move {
+                        inside.add();
+                        gate.wait();
+                    })
+                })
+                .collect();
+            inside.wait_for(workers);
+            let mut timer = Box::pin(sleep(Duration::from_millis(1)));
+            let (waker, wakes) = counting_waker();
+            assert!(poll_with(timer.as_mut(), &waker).is_pending());
+            wakes.wait_for(1);
+            assert!(poll_with(timer.as_mut(), &waker).is_ready());
+            gate.open();
+            for task in stuck {
+                runtime.block_on(task).unwrap();
+            }
+        }
+    });
+}
+
+// Tasks that leave no room for others.
+
+/// Two tasks that wake each other for ever; true makes them end.
+fn ping_pong(runtime: &Runtime) -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ping, pong) = (
+        async_channel::bounded::<()>(1),
+        async_channel::bounded::<()>(1),
+    );
+    let player = |mine: async_channel::Receiver<()>, other: async_channel::Sender<()>| {
+        let stop = stop.clone();
+        async move {
+            while !stop.load(Ordering::SeqCst) && mine.recv().await.is_ok() {
+                if other.send(()).await.is_err() {
+                    break;
+                }
+            }
+        }
+    };
+    ping.0.try_send(()).unwrap();
+    drop(runtime.spawn(player(ping.1, pong.0.clone())));
+    drop(runtime.spawn(player(pong.1, ping.0)));
+    stop
+}
+
+#[test]
+fn two_tasks_that_wake_each_other_for_ever_let_a_third_run() {
+    with_each_size(|runtime| {
+        let stop = ping_pong(&runtime);
+        // Queued by a worker, from outside, and woken again and again.
+        let third = runtime.spawn(async {
+            for _ in 0..100 {
+                arc::spawn(async {}).await.unwrap();
+                yield_now().await;
+            }
+        });
+        wait_until("the third", || third.is_finished());
+        for _ in 0..100 {
+            let outside = runtime.spawn(async {});
+            wait_until("the one from outside", || outside.is_finished());
+        }
+        stop.store(true, Ordering::SeqCst);
+    });
+}
+
+#[test]
+fn two_tasks_that_wake_each_other_for_ever_let_sockets_and_timers_on() {
+    with_each_size(|runtime| {
+        let stop = ping_pong(&runtime);
+        let traffic = runtime.spawn(echo_and_sleep(50));
+        wait_until("the traffic", || traffic.is_finished());
+        // The same from within `block_on`.
+        runtime.block_on(echo_and_sleep(50));
+        stop.store(true, Ordering::SeqCst);
+        runtime.block_on(traffic).unwrap();
+    });
+}
+
+#[test]
+fn tasks_that_only_yield_let_sockets_timers_and_new_tasks_on() {
+    with_each_size(|runtime| {
+        let stop = Arc::new(AtomicBool::new(false));
+        for _ in 0..20 {
+            let stop = stop.clone();
+            drop(runtime.spawn(async move {
+                while !stop.load(Ordering::SeqCst) {
+                    yield_now().await;
+                }
+            }));
+        }
+        let traffic = runtime.spawn(echo_and_sleep(50));
+        wait_until("the traffic", || traffic.is_finished());
+        let outside = runtime.spawn(async {});
+        wait_until("the one from outside", || outside.is_finished());
+        runtime.block_on(echo_and_sleep(10));
+        stop.store(true, Ordering::SeqCst);
+        runtime.block_on(traffic).unwrap();
+    });
+}
+
+/// Each task spawns its successor: the queue is never empty.
+#[test]
+fn tasks_that_spawn_for_ever_let_sockets_and_timers_on() {
+    fn successor(stop: Arc<AtomicBool>) {
+        drop(arc::spawn(async move {
+            if !stop.load(Ordering::SeqCst) {
+                successor(stop);
+            }
+        }));
+    }
+    with_each_size(|runtime| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let begin = stop.clone();
+        runtime.block_on(async { (0..8).for_each(|_| successor(begin.clone())) });
+        let traffic = runtime.spawn(echo_and_sleep(50));
+        wait_until("the traffic", || traffic.is_finished());
+        stop.store(true, Ordering::SeqCst);
+        runtime.block_on(traffic).unwrap();
+    });
+}
+
+// Going to sleep.
+
+/// Submits to a runtime just as it goes to sleep, again and again.
+fn submit_as_the_workers_park(runtime: &Runtime, threads: usize) {
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                let start = Instant::now();
+                let done = Arc::new(AtomicUsize::new(0));
+                let mut round = 0;
+                while start.elapsed() < RACE {
+                    for _ in 0..64 {
+                        round += 1;
+                        let store = done.clone();
+                        drop(runtime.spawn(async move {
+                            store.store(round, Ordering::SeqCst);
+                        }));
+                        let answered = || done.load(Ordering::SeqCst) == round;
+                        spin_until("the task that was submitted", answered);
+                        // The worker is on its way to sleep now.
+                        for _ in 0..(round * 7 + thread) % 257 {
+                            std::hint::spin_loop();
+                        }
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_task_submitted_just_as_the_last_worker_parks_is_run() {
+    with_each_size(|runtime| submit_as_the_workers_park(&runtime, 1));
+}
+
+#[test]
+fn tasks_submitted_by_several_threads_as_the_workers_park_are_run() {
+    with_each_size(|runtime| submit_as_the_workers_park(&runtime, 3));
+}
+
+/// A task is woken, not spawned, as the last worker parks or gives up searching.
+#[test]
+fn a_task_woken_just_as_the_last_worker_parks_is_run() {
+    with_each_size(|runtime| {
+        let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let polls = Arc::new(AtomicUsize::new(0));
+        let (leave, count) = (slot.clone(), polls.clone());
+        drop(runtime.spawn(poll_fn(move |context| {
+            *leave.lock().unwrap() = Some(context.waker().clone());
+            count.fetch_add(1, Ordering::SeqCst);
+            Poll::<()>::Pending
+        })));
+        spin_until("the first poll", || polls.load(Ordering::SeqCst) == 1);
+        let waker = slot.lock().unwrap().clone().unwrap();
+        let start = Instant::now();
+        let mut round = 1;
+        while start.elapsed() < RACE {
+            for _ in 0..64 {
+                round += 1;
+                waker.wake_by_ref();
+                spin_until("the poll", || polls.load(Ordering::SeqCst) >= round);
+                for _ in 0..round * 11 % 509 {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+        assert_eq!(polls.load(Ordering::SeqCst), round);
+    });
+}
+
+/// The same while a thread enters and leaves `block_on`: workers change hands.
+#[test]
+fn a_task_submitted_as_a_worker_changes_hands_is_run() {
+    with_each_size(|runtime| {
+        let runtime = Arc::new(runtime);
+        let used = runtime.clone();
+        let mut round = 0_u64;
+        let guest = Background::repeat(move || {
+            round += 1;
+            match round % 4 {
+                0 => used.block_on(sleep(Duration::from_micros(20))),
+                1 => used.block_on(async {}),
+                2 => used.block_on(yield_now()),
+                _ => used.block_on(async { arc::spawn(async {}).await.unwrap() }),
+            }
+        });
+        submit_as_the_workers_park(&runtime, 2);
+        drop(guest);
+    });
+}
+
+/// Several threads enter and leave, each waits for what the others submit.
+#[test]
+fn threads_that_enter_and_leave_block_on_lose_no_wake_up() {
+    with_each_size(|runtime| {
+        let runtime = Arc::new(runtime);
+        let start = Instant::now();
+        let threads: Vec<_> = (0..3)
+            .map(|index| {
+                let runtime = runtime.clone();
+                thread::spawn(move || {
+                    let mut round = 0;
+                    while start.elapsed() < RACE {
+                        round += 1;
+                        let task = runtime.spawn(async move {
+                            if round % 3 == index {
+                                yield_now().await;
+                            }
+                            round
+                        });
+                        assert_eq!(runtime.block_on(task).unwrap(), round);
+                        if round % 16 == 0 {
+                            runtime.block_on(sleep(Duration::from_micros(30)));
+                        }
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+/// Timers armed by threads outside just as whoever waits goes to sleep.
+#[test]
+fn a_timer_armed_from_outside_as_the_workers_park_fires() {
+    with_each_size(|runtime| {
+        let _guard = runtime.enter();
+        let (waker, wakes) = counting_waker();
+        let start = Instant::now();
+        let mut round = 0;
+        while start.elapsed() < RACE {
+            let mut timer = Box::pin(sleep(Duration::from_micros(round as u64 % 90)));
+            if poll_with(timer.as_mut(), &waker).is_pending() {
+                round += 1;
+                spin_until("the timer", || wakes.get() == round);
+            } else {
+                // Over at once: no wake will come.
+                round += 1;
+                waker.wake_by_ref();
+            }
+        }
+    });
+}
+
+/// Bursts wake all, and all go back to sleep.
+#[test]
+fn bursts_of_work_between_pauses_are_done_each_time() {
+    with_each_size(|runtime| {
+        for burst in 0..300 {
+            let count = 1 + burst % 50;
+            let done = Counter::new();
+            for _ in 0..count {
+                let done = done.clone();
+                drop(runtime.spawn(async move {
+                    yield_now().await;
+                    done.add();
+                }));
+            }
+            done.wait_for(count);
+            if burst % 30 == 0 {
+                let_everything_sleep();
+            }
+        }
+    });
+}
+
+/// More than a worker's own queue holds, from inside and from outside.
+#[test]
+fn a_flood_of_tasks_overflows_no_queue() {
+    with_each_size(|runtime| {
+        let done = Counter::new();
+        let counted = done.clone();
+        runtime
+            .block_on(runtime.spawn(async move {
+                for _ in 0..5000 {
+                    let done = counted.clone();
+                    drop(arc::spawn(async move {
+                        done.add();
+                    }));
+                }
+            }))
+            .unwrap();
+        for _ in 0..5000 {
+            let done = done.clone();
+            drop(runtime.spawn(async move {
+                done.add();
+            }));
+        }
+        done.wait_for(10_000);
+        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        assert_eq!(done.get(), 10_000);
+    });
+}
+
+#[test]
+fn work_that_one_worker_has_is_shared_by_all() {
+    within_deadline(|| {
+        for workers in [2, 4] {
+            let runtime = runtime(workers);
+            // Each of them blocks until all run at once: they must be spread.
+            for _ in 0..20 {
+                let task = runtime.spawn(async move {
+                    let all = Counter::new();
+                    let tasks: Vec<_> = (0..workers)
+                        .map(|_| {
+                            let all = all.clone();
+                            arc::spawn(async move {
+                                all.add();
+                                all.wait_for(workers);
+                            })
+                        })
+                        .collect();
+                    for task in tasks {
+                        task.await.unwrap();
+                    }
+                });
+                wait_until("they run at once", || task.is_finished());
+                runtime.block_on(task).unwrap();
+            }
+        }
+    });
+}
+
+/// A wake from a thread outside while the only thing to wait for is that wake.
+#[test]
+fn an_idle_runtime_answers_after_a_long_pause() {
+    with_each_size(|runtime| {
+        let (sender, receiver) = async_channel::bounded::<mpsc::Sender<()>>(1);
+        drop(runtime.spawn(async move {
+            while let Ok(reply) = receiver.recv().await {
+                reply.send(()).unwrap();
+            }
+        }));
+        for _ in 0..5 {
+            let_everything_sleep();
+            let (reply, answer) = mpsc::channel();
+            sender.send_blocking(reply).unwrap();
+            answer.recv_timeout(DEADLINE).unwrap();
+        }
+        // And one that is in `block_on` with nothing to do.
+        let (sender, receiver) = async_channel::bounded::<()>(1);
+        let thread = thread::spawn(move || {
+            let_everything_sleep();
+            sender.send_blocking(()).unwrap();
+        });
+        runtime.block_on(receiver.recv()).unwrap();
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_timeout_around_something_that_never_comes_ends_it() {
+    with_each_size(|runtime| {
+        runtime.block_on(async {
+            for _ in 0..20 {
+                assert!(timeout(TICK, pending::<()>()).await.is_err());
+                let task = arc::spawn(timeout(TICK, pending::<()>()));
+                assert!(task.await.unwrap().is_err());
+            }
+        });
+    });
+}

@@ -1,0 +1,503 @@
+//! What users expect of `TcpListener` and `TcpStream`: big transfers byte for
+//! byte, the directions apart, attempts without waiting, options, and the way
+//! to std and back.
+
+mod net_common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use arc::time::timeout;
+use net_common::*;
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::sync::Arc;
+
+/// From one byte to 64 KiB, each order of magnitude as often.
+fn random_size(random: &mut fastrand::Rng) -> usize {
+    let magnitude = random.u32(0..17);
+    1 + random.usize(..1 << magnitude)
+}
+
+/// Reads in pieces of random sizes, to the end of the stream.
+async fn expect_pattern(stream: &TcpStream, seed: u64, bytes: usize) {
+    let (mut pattern, mut sizes) = (Pattern::new(seed), fastrand::Rng::with_seed(seed + 100));
+    let mut buffer = vec![0; 1 << 16];
+    let mut total = 0;
+    loop {
+        let wanted = random_size(&mut sizes).min(buffer.len());
+        let read = (&mut &*stream).read(&mut buffer[..wanted]).await.unwrap();
+        if read == 0 {
+            break;
+        }
+        assert!(
+            buffer[..read] == pattern.next(read),
+            "wrong bytes at {total}"
+        );
+        total += read;
+    }
+    assert_eq!(total, bytes);
+}
+
+async fn send_pattern(stream: &TcpStream, seed: u64, bytes: usize) {
+    let (mut pattern, mut sizes) = (Pattern::new(seed), fastrand::Rng::with_seed(seed + 200));
+    let mut left = bytes;
+    while left > 0 {
+        let size = random_size(&mut sizes).min(left);
+        (&mut &*stream)
+            .write_all(&pattern.next(size))
+            .await
+            .unwrap();
+        left -= size;
+    }
+    stream.shutdown(Shutdown::Write).unwrap();
+}
+
+#[test]
+fn big_transfers_in_both_directions_at_once_are_whole() {
+    const BYTES: usize = 6 << 20;
+    run_each(|| async {
+        let mut tasks = vec![];
+        for buffers in [None, Some(1 << 15)] {
+            let (left, right) = pair().await;
+            if let Some(bytes) = buffers {
+                for stream in [&left, &right] {
+                    stream.set_nodelay(true).unwrap();
+                    stream.set_send_buffer_size(bytes).unwrap();
+                }
+            }
+            let (left, right) = (Arc::new(left), Arc::new(right));
+            for (stream, seed) in [(&left, 1), (&right, 2)] {
+                let sender = stream.clone();
+                tasks.push(arc::spawn(async move {
+                    send_pattern(&sender, seed, BYTES).await
+                }));
+                let receiver = stream.clone();
+                tasks.push(arc::spawn(async move {
+                    expect_pattern(&receiver, 3 - seed, BYTES).await;
+                }));
+            }
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn directions_that_were_split_work_at_once_in_one_task() {
+    run_each(|| async {
+        let (mut left, right) = pair().await;
+        let echo = arc::spawn(async move {
+            let (mut reader, mut writer) = (&right, &right);
+            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+            writer.close().await.unwrap();
+        });
+        let (mut reader, mut writer) = left.split();
+        let sending = async {
+            for number in 0..10_000_u32 {
+                writer.write_all(&number.to_le_bytes()).await.unwrap();
+            }
+            writer.close().await.unwrap();
+        };
+        let receiving = async {
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).await.unwrap();
+            all
+        };
+        let ((), all) = futures_util::future::join(sending, receiving).await;
+        let expected: Vec<u8> = (0..10_000_u32).flat_map(u32::to_le_bytes).collect();
+        assert!(all == expected);
+        echo.await.unwrap();
+    });
+}
+
+#[test]
+fn dropped_write_half_ends_the_stream_and_the_read_half_goes_on() {
+    run_each(|| async {
+        let (left, mut right) = pair().await;
+        let (mut reader, mut writer) = left.into_split();
+        writer.write_all(b"last words").await.unwrap();
+        drop(writer);
+        let mut text = String::new();
+        right.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "last words");
+        right.write_all(b"answer").await.unwrap();
+        drop(right);
+        let mut answer = String::new();
+        reader.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(answer, "answer");
+    });
+}
+
+#[test]
+fn forgotten_write_half_leaves_the_stream_open() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        let (reader, writer) = left.into_split();
+        writer.forget();
+        let mut byte = [0];
+        let waited = timeout(millis(20), (&right).read(&mut byte)).await;
+        assert!(waited.is_err(), "{waited:?}");
+        drop(reader);
+        assert_eq!((&right).read(&mut byte).await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn halves_come_together_again_if_they_are_of_one_stream() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        let ((left_read, left_write), (right_read, right_write)) =
+            (left.into_split(), right.into_split());
+        let error = left_read.reunite(right_write).unwrap_err();
+        assert!(error.to_string().contains("not of one stream"));
+        let (left_read, right_write) = (error.0, error.1);
+        let mut left = left_read.reunite(left_write).unwrap();
+        let mut right = right_read.reunite(right_write).unwrap();
+        // Nothing was shut down on the way.
+        left.write_all(b"to the right").await.unwrap();
+        right.write_all(b"to the left").await.unwrap();
+        let mut text = [0; 12];
+        right.read_exact(&mut text).await.unwrap();
+        assert_eq!(&text, b"to the right");
+        left.read_exact(&mut text[..11]).await.unwrap();
+        assert_eq!(&text[..11], b"to the left");
+    });
+}
+
+#[test]
+fn halves_work_in_tasks_of_their_own() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        let (mut left_read, mut left_write) = left.into_split();
+        let (mut right_read, mut right_write) = right.into_split();
+        let echo = arc::spawn(async move {
+            let copied = arc::io::copy(&mut right_read, &mut right_write).await;
+            copied.unwrap()
+        });
+        let sender = arc::spawn(async move {
+            let mut pattern = Pattern::new(1);
+            for _ in 0..1_000 {
+                left_write.write_all(&pattern.next(1_000)).await.unwrap();
+            }
+        });
+        let mut all = Vec::new();
+        left_read.read_to_end(&mut all).await.unwrap();
+        assert!(all == Pattern::new(1).next(1_000_000));
+        assert_eq!(echo.await.unwrap(), 1_000_000);
+        sender.await.unwrap();
+    });
+}
+
+#[test]
+fn peeked_bytes_are_read_again() {
+    run_each(|| async {
+        let (mut left, mut right) = pair().await;
+        let peeking = Counter::default();
+        let peeked = arc::spawn(peeking.clone().polls_of(async move {
+            let mut buffer = [0; 16];
+            let first = right.peek(&mut buffer).await.unwrap();
+            let second = right.peek(&mut buffer).await.unwrap();
+            assert_eq!((first, second), (5, 5));
+            let read = right.read(&mut buffer).await.unwrap();
+            buffer[..read].to_vec()
+        }));
+        peeking.reaches(1).await;
+        left.write_all(b"hello").await.unwrap();
+        assert_eq!(peeked.await.unwrap(), b"hello");
+    });
+}
+
+#[test]
+fn attempts_without_waiting_say_would_block() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        let mut buffer = [0; 16];
+        let error = right.try_read(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert_eq!(left.try_write(b"hello").unwrap(), 5);
+        right.readable().await.unwrap();
+        assert_eq!(right.try_read(&mut buffer[..2]).unwrap(), 2);
+        let (mut one, mut two) = ([0; 2], [0; 2]);
+        let mut slices = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+        assert_eq!(right.try_read_vectored(&mut slices).unwrap(), 3);
+        assert_eq!((&buffer[..2], &one, &two), (&b"he"[..], b"ll", &[b'o', 0]));
+
+        let slices = [IoSlice::new(b"two "), IoSlice::new(b"parts")];
+        assert_eq!(left.try_write_vectored(&slices).unwrap(), 9);
+        right.readable().await.unwrap();
+        assert_eq!(right.try_read(&mut buffer).unwrap(), 9);
+        assert_eq!(&buffer[..9], b"two parts");
+
+        let sent = fill(&left).await;
+        let error = left.try_write(b"x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        (&right).read_exact(&mut vec![0; sent]).await.unwrap();
+        left.writable().await.unwrap();
+        assert_eq!(left.try_write(b"x").unwrap(), 1);
+        drop(left);
+        (&right).read_exact(&mut [0]).await.unwrap();
+        assert_eq!((&right).read(&mut buffer).await.unwrap(), 0);
+        assert_eq!(right.try_read(&mut buffer).unwrap(), 0);
+    });
+}
+
+#[test]
+fn vectored_reads_and_writes_keep_the_order() {
+    run_each(|| async {
+        let (mut left, mut right) = pair().await;
+        let sender = arc::spawn(async move {
+            let mut pattern = Pattern::new(5);
+            for round in 0..500 {
+                let parts = [
+                    pattern.next(round),
+                    pattern.next(1),
+                    pattern.next(2 * round),
+                ];
+                let all = parts.concat();
+                let slices = parts.each_ref().map(|part| IoSlice::new(part));
+                let written = left.write_vectored(&slices).await.unwrap();
+                left.write_all(&all[written..]).await.unwrap();
+            }
+            left.close().await.unwrap();
+            left
+        });
+        let (mut pattern, mut total) = (Pattern::new(5), 0);
+        loop {
+            let (mut one, mut two) = ([0; 7], vec![0; 1_000]);
+            let mut slices = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+            let read = right.read_vectored(&mut slices).await.unwrap();
+            if read == 0 {
+                break;
+            }
+            let all = [&one[..], &two].concat();
+            assert_eq!(all[..read], pattern.next(read));
+            total += read;
+        }
+        assert_eq!(total, (0..500).map(|round| 3 * round + 1).sum::<usize>());
+        sender.await.unwrap();
+    });
+}
+
+#[test]
+fn uninitialized_memory_can_be_read_into() {
+    run_each(|| async {
+        let (mut left, right) = pair().await;
+        left.write_all(b"hello").await.unwrap();
+        drop(left);
+        let mut buffer = [MaybeUninit::new(b'-'); 8];
+        let mut read = async || {
+            std::future::poll_fn(|context| right.poll_read_uninit(context, &mut buffer)).await
+        };
+        assert_eq!(read().await.unwrap(), 5);
+        assert_eq!(read().await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn shutdown_ends_one_direction_only() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        (&left).write_all(b"question").await.unwrap();
+        left.shutdown(Shutdown::Write).unwrap();
+        let error = (&left).write(b"more").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        let mut question = String::new();
+        (&right).read_to_string(&mut question).await.unwrap();
+        (&right).write_all(b"answer").await.unwrap();
+        drop(right);
+        let mut answer = String::new();
+        (&left).read_to_string(&mut answer).await.unwrap();
+        assert_eq!((&question[..], &answer[..]), ("question", "answer"));
+    });
+}
+
+#[test]
+fn closing_twice_or_after_the_peer_is_no_error() {
+    run_each(|| async {
+        let (mut left, mut right) = pair().await;
+        left.close().await.unwrap();
+        left.close().await.unwrap();
+        right.close().await.unwrap();
+        drop(left);
+        assert_eq!(right.read(&mut [0]).await.unwrap(), 0);
+        right.close().await.unwrap();
+    });
+}
+
+#[test]
+fn options_are_those_that_were_set() {
+    run_each(|| async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.set_ttl(77).unwrap();
+        assert_eq!(listener.ttl().unwrap(), 77);
+        let (client, server) = connect_to(&listener).await;
+        assert_eq!(client.peer_addr().unwrap(), listener.local_addr().unwrap());
+        assert_eq!(server.peer_addr().unwrap(), client.local_addr().unwrap());
+        for nodelay in [true, false] {
+            client.set_nodelay(nodelay).unwrap();
+            assert_eq!(client.nodelay().unwrap(), nodelay);
+        }
+        client.set_ttl(42).unwrap();
+        assert_eq!(client.ttl().unwrap(), 42);
+        for linger in [Some(millis(3_000)), None] {
+            client.set_linger(linger).unwrap();
+            assert_eq!(client.linger().unwrap(), linger);
+        }
+        assert!(!client.keepalive().unwrap());
+        // The kernel doubles it for its own needs.
+        client.set_send_buffer_size(20_000).unwrap();
+        client.set_recv_buffer_size(30_000).unwrap();
+        assert!((20_000..=40_000).contains(&client.send_buffer_size().unwrap()));
+        assert!((30_000..=60_000).contains(&client.recv_buffer_size().unwrap()));
+        assert!(client.take_error().unwrap().is_none());
+        assert!(format!("{client:?}{listener:?}").contains("127.0.0.1"));
+    });
+}
+
+#[test]
+fn linger_of_zero_resets_the_connection() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        left.set_linger(Some(millis(0))).unwrap();
+        drop(left);
+        let error = (&right).read(&mut [0]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    });
+}
+
+#[test]
+fn stream_goes_to_std_and_back() {
+    run_each(|| async {
+        let (left, mut right) = pair().await;
+        let std = left.into_std().unwrap();
+        // It stays non-blocking.
+        let error = std::io::Read::read(&mut &std, &mut [0]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        std.set_nonblocking(false).unwrap();
+        // A blocking one is made non-blocking.
+        let left = TcpStream::from_std(std).unwrap();
+        let reading = Counter::default();
+        let reader = arc::spawn(reading.clone().polls_of(async move {
+            let mut text = [0; 5];
+            (&left).read_exact(&mut text).await.unwrap();
+            text
+        }));
+        reading.reaches(1).await;
+        right.write_all(b"hello").await.unwrap();
+        assert_eq!(&reader.await.unwrap(), b"hello");
+    });
+}
+
+#[test]
+fn listener_goes_to_std_and_back() {
+    run_each(|| async {
+        let std = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::from_std(std).unwrap();
+        connect_to(&listener).await;
+        let std = listener.into_std().unwrap();
+        assert_eq!(std.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        connect_to(&TcpListener::from_std(std).unwrap()).await;
+    });
+}
+
+#[test]
+fn stream_of_another_runtime_is_used_by_this_one() {
+    within_limit(|| {
+        let (first, second) = (runtime(1), runtime(2));
+        let (mut left, mut right) = first.block_on(pair());
+        second.block_on(async {
+            arc::spawn(async move {
+                left.write_all(b"hello").await.unwrap();
+            })
+            .await
+            .unwrap();
+            let mut text = String::new();
+            right.read_to_string(&mut text).await.unwrap();
+            assert_eq!(text, "hello");
+        });
+    });
+}
+
+#[test]
+fn executors_that_are_no_workers_use_sockets() {
+    // On threads of their own, one of them blocked while nobody is in block_on.
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let listener = {
+                let _guard = runtime.enter();
+                foreign_block_on(TcpListener::bind("127.0.0.1:0")).unwrap()
+            };
+            let address = listener.local_addr().unwrap();
+            for round in 0..50_u8 {
+                let handle = runtime.handle().clone();
+                let client = std::thread::spawn(move || {
+                    let _guard = handle.enter();
+                    foreign_block_on(async {
+                        let mut stream = TcpStream::connect(address).await.unwrap();
+                        let mut byte = [0];
+                        stream.read_exact(&mut byte).await.unwrap();
+                        stream.write_all(&[byte[0] + 1]).await.unwrap();
+                    });
+                });
+                let _guard = runtime.enter();
+                foreign_block_on(async {
+                    let (mut stream, _) = listener.accept().await.unwrap();
+                    stream.write_all(&[round]).await.unwrap();
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).await.unwrap();
+                    assert_eq!(byte[0], round + 1);
+                });
+                client.join().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn sockets_outside_a_runtime_panic_with_a_reason() {
+    within_limit(|| {
+        let (left, _right) = std_pair();
+        let outcome = std::panic::catch_unwind(move || drop(TcpStream::from_std(left)));
+        let payload = outcome.unwrap_err();
+        let text = payload.downcast_ref::<String>().unwrap();
+        assert!(text.contains("outside an arc runtime"), "{text}");
+    });
+}
+
+#[test]
+fn connections_by_the_hundred_are_served_at_once() {
+    run_each(|| async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = arc::spawn(async move {
+            for _ in 0..500 {
+                let (stream, _) = listener.accept().await.unwrap();
+                drop(arc::spawn(async move {
+                    let (mut reader, mut writer) = (&stream, &stream);
+                    arc::io::copy(&mut reader, &mut writer).await.unwrap();
+                }));
+            }
+        });
+        let clients: Vec<_> = (0..500_u32)
+            .map(|number| {
+                arc::spawn(async move {
+                    let mut stream = TcpStream::connect(address).await.unwrap();
+                    for round in 0..5 {
+                        let sent = (number * 5 + round).to_le_bytes();
+                        stream.write_all(&sent).await.unwrap();
+                        let mut received = [0; 4];
+                        stream.read_exact(&mut received).await.unwrap();
+                        assert_eq!(received, sent);
+                    }
+                })
+            })
+            .collect();
+        for client in clients {
+            client.await.unwrap();
+        }
+        server.await.unwrap();
+    });
+}

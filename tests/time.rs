@@ -1,0 +1,552 @@
+//! Timers: never early, none lost, wherever they are armed from and whatever
+//! happens to them meanwhile.
+
+mod net_common;
+
+use arc::time::{Duration, Elapsed, Instant, sleep, sleep_until, timeout, timeout_at};
+use net_common::*;
+use std::future::{pending, ready};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+async fn sleep_exactly(duration: Duration) {
+    let start = Instant::now();
+    sleep(duration).await;
+    let elapsed = start.elapsed();
+    assert!(elapsed >= duration, "{elapsed:?} instead of {duration:?}");
+}
+
+#[test]
+fn sleeps_of_all_lengths_are_never_early() {
+    run_each(|| async {
+        let sleeps: Vec<_> = (0..2_000)
+            .map(|_| {
+                let magnitude = fastrand::u32(0..25);
+                let nanos = fastrand::u64(0..1 << magnitude);
+                arc::spawn(sleep_exactly(Duration::from_nanos(nanos)))
+            })
+            .collect();
+        for sleep in sleeps {
+            sleep.await.unwrap();
+        }
+        for nanos in [
+            0, 1, 999, 1_000, 65_535, 65_536, 65_537, 999_999, 1_000_001, 4_194_304,
+        ] {
+            sleep_exactly(Duration::from_nanos(nanos)).await;
+        }
+    });
+}
+
+#[test]
+fn hundred_thousand_sleeps_all_end() {
+    run(2, || async {
+        let start = Instant::now();
+        let sleeps: Vec<_> = (0..100_000_u64)
+            .map(|number| {
+                let deadline = start + micros(number * 7_919 % 300_000);
+                arc::spawn(async move {
+                    sleep_until(deadline).await;
+                    assert!(Instant::now() >= deadline);
+                })
+            })
+            .collect();
+        for sleep in sleeps {
+            sleep.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn hundred_thousand_sleeps_with_one_deadline_all_end() {
+    run(2, || async {
+        let deadline = Instant::now() + millis(300);
+        let sleeps: Vec<_> = (0..100_000)
+            .map(|_| {
+                arc::spawn(async move {
+                    sleep_until(deadline).await;
+                    assert!(Instant::now() >= deadline);
+                })
+            })
+            .collect();
+        for sleep in sleeps {
+            sleep.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn hundred_thousand_timers_are_armed_and_dropped() {
+    run_each(|| async {
+        for round in 0..100_000_u64 {
+            let mut timer = sleep(HOUR + micros(round));
+            assert!(poll_once(&mut timer, Waker::noop()).is_pending());
+        }
+        // At once, and in another order than they were armed in.
+        let mut timers: Vec<_> = (0..100_000_u64)
+            .map(|number| {
+                let mut timer = sleep(HOUR + micros(number * 7_919));
+                assert!(poll_once(&mut timer, Waker::noop()).is_pending());
+                timer
+            })
+            .collect();
+        fastrand::shuffle(&mut timers);
+        drop(timers);
+        sleep_exactly(millis(2)).await;
+    });
+}
+
+#[test]
+fn shorter_timer_ends_the_sleep_of_the_thread_in_the_seat() {
+    // A thread outside arms timers shorter and shorter; the worker has nothing to
+    // do but to fall asleep until the last one. Missed once, it sleeps an hour.
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let _guard = runtime.enter();
+            let mut long = sleep(HOUR);
+            assert!(poll_once(&mut long, Waker::noop()).is_pending());
+            for round in 0..2_000_u64 {
+                foreign_block_on(sleep_exactly(micros(round % 97)));
+                for _ in 0..fastrand::u32(0..2_000) {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn shorter_timer_is_armed_by_a_task_while_another_worker_falls_asleep() {
+    run(2, || async {
+        let long = arc::spawn(sleep(HOUR));
+        let tasks: Vec<_> = (0..2)
+            .map(|task| {
+                arc::spawn(async move {
+                    for round in 0..1_000_u64 {
+                        sleep_exactly(micros(20 * (task + round % 7))).await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        long.abort();
+        assert!(long.await.unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn timers_of_threads_that_are_no_workers_fire() {
+    // Nobody is in block_on, and no worker has ever run.
+    within_limit(|| {
+        for workers in [1, 2, 4] {
+            let runtime = Arc::new(runtime(workers));
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    let runtime = runtime.clone();
+                    thread::spawn(move || {
+                        let _guard = runtime.enter();
+                        for round in 0..200 {
+                            foreign_block_on(sleep_exactly(micros(round)));
+                            let never = timeout(micros(round), pending::<()>());
+                            assert!(foreign_block_on(never).is_err());
+                        }
+                    })
+                })
+                .collect();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn runtime_whose_threads_all_sleep_awakes_for_a_timer_from_outside() {
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            for _ in 0..20 {
+                // The workers have run, and gone to sleep again.
+                runtime.block_on(async { arc::spawn(async {}).await.unwrap() });
+                thread::sleep(millis(1));
+                let _guard = runtime.enter();
+                foreign_block_on(sleep_exactly(millis(1)));
+            }
+        }
+    });
+}
+
+#[test]
+fn timer_goes_on_when_the_thread_that_watched_it_leaves() {
+    // The thread in block_on sits in the seat, and leaves it with its future.
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            for round in 0..100 {
+                let task = runtime.spawn(sleep_exactly(millis(2)));
+                runtime.block_on(sleep_exactly(micros(10 * round)));
+                foreign_block_on(task).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn last_waker_is_the_one_that_is_woken() {
+    run_each(|| async {
+        let mut timer = sleep(millis(20));
+        let ((_, first), (last_wakes, last)) = (Wakes::new(), Wakes::new());
+        for waker in [&first, &last, &first, &last, &last] {
+            assert!(poll_once(&mut timer, waker).is_pending());
+        }
+        let heard = arc::task::spawn_blocking(move || last_wakes.wait_for(1));
+        heard.await.unwrap();
+        assert!(poll_once(&mut timer, &last).is_ready());
+    });
+}
+
+#[test]
+fn timer_moves_to_another_task() {
+    run_each(|| async {
+        for _ in 0..20 {
+            let start = Instant::now();
+            let mut timer = Box::pin(sleep(millis(5)));
+            // Polled by several tasks, and awaited by the last.
+            for _ in 0..3 {
+                timer = arc::spawn(async move {
+                    std::future::poll_fn(|context| {
+                        let _ = timer.as_mut().poll(context);
+                        Poll::Ready(())
+                    })
+                    .await;
+                    timer
+                })
+                .await
+                .unwrap();
+            }
+            arc::spawn(timer).await.unwrap();
+            assert!(start.elapsed() >= millis(5));
+        }
+    });
+}
+
+#[test]
+fn timer_moves_to_a_thread_of_another_executor() {
+    within_limit(|| {
+        let runtime = runtime(1);
+        let mut timer = Box::pin(sleep(millis(10)));
+        let deadline = timer.deadline();
+        let (_, waker) = Wakes::new();
+        runtime.block_on(async { assert!(poll_once(&mut timer, &waker).is_pending()) });
+        // Armed already, it needs no runtime around it any more.
+        thread::spawn(move || foreign_block_on(timer))
+            .join()
+            .unwrap();
+        assert!(Instant::now() >= deadline);
+    });
+}
+
+#[test]
+fn timers_are_dropped_while_they_fire() {
+    run_each(|| async {
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                arc::spawn(async {
+                    for _ in 0..500 {
+                        // Two that are due together: one is dropped by the other.
+                        let duration = micros(fastrand::u64(0..150));
+                        let (one, two) = (sleep(duration), sleep(duration));
+                        futures_util::future::select(one, two).await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn timers_are_dropped_by_another_thread_while_they_fire() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let (sender, receiver) = std::sync::mpsc::channel::<arc::time::Sleep>();
+        let dropper = thread::spawn(move || {
+            for timer in receiver {
+                while !timer.is_elapsed() {
+                    std::hint::spin_loop();
+                }
+                drop(timer);
+            }
+        });
+        let _guard = runtime.enter();
+        for _ in 0..5_000 {
+            let (_, waker) = Wakes::new();
+            let mut timer = sleep(micros(fastrand::u64(20..60)));
+            if poll_once(&mut timer, &waker).is_pending() {
+                sender.send(timer).unwrap();
+            }
+        }
+        drop(sender);
+        dropper.join().unwrap();
+    });
+}
+
+#[test]
+fn reset_timer_ends_at_its_new_deadline() {
+    run_each(|| async {
+        let start = Instant::now();
+        let mut timer = pin!(sleep(HOUR));
+        assert_eq!(poll_pinned(timer.as_mut()), Poll::Pending);
+        // Earlier, later, much earlier.
+        for deadline in [start + 2 * HOUR, start + HOUR / 2, start + millis(10)] {
+            timer.as_mut().reset(deadline);
+            assert_eq!(timer.deadline(), deadline);
+            assert!(!timer.is_elapsed() || Instant::now() >= deadline);
+            let _ = poll_pinned(timer.as_mut());
+        }
+        timer.as_mut().await;
+        assert!(start.elapsed() >= millis(10));
+        assert!(timer.is_elapsed());
+        // Again, after it was over; and later, when it was about to be.
+        for _ in 0..20 {
+            let deadline = Instant::now() + micros(200);
+            timer.as_mut().reset(deadline);
+            let _ = poll_pinned(timer.as_mut());
+            let later = deadline + micros(300);
+            timer.as_mut().reset(later);
+            timer.as_mut().await;
+            assert!(Instant::now() >= later);
+        }
+        timer.as_mut().reset(start);
+        assert_eq!(poll_pinned(timer.as_mut()), Poll::Ready(()));
+    });
+}
+
+fn poll_pinned<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn reset_to_earlier_is_told_to_the_thread_in_the_seat() {
+    within_limit(|| {
+        let runtime = runtime(1);
+        let _guard = runtime.enter();
+        for round in 0..500 {
+            foreign_block_on(async {
+                let mut timer = pin!(sleep(HOUR));
+                let _ = poll_pinned(timer.as_mut());
+                for _ in 0..round * 10 {
+                    std::hint::spin_loop();
+                }
+                let deadline = Instant::now() + micros(50);
+                timer.as_mut().reset(deadline);
+                timer.await;
+                assert!(Instant::now() >= deadline);
+            });
+        }
+    });
+}
+
+#[test]
+fn durations_beyond_the_clock_are_for_ever() {
+    run_each(|| async {
+        for duration in [
+            Duration::MAX,
+            Duration::from_secs(u64::MAX / 2),
+            Duration::from_secs(i64::MAX as u64),
+            Duration::from_secs(u64::MAX / 1_000_000_000),
+        ] {
+            assert_eq!(timeout(duration, ready(7)).await, Ok(7));
+            assert!(timeout(millis(2), sleep(duration)).await.is_err());
+            let mut timer = Box::pin(timeout(duration, pending::<()>()));
+            assert!(poll_pinned(timer.as_mut()).is_pending());
+        }
+        let far = Instant::now() + Duration::from_secs(200 * 365 * 86_400);
+        assert!(timeout(millis(2), sleep_until(far)).await.is_err());
+        assert!(
+            timeout(millis(2), timeout_at(far, pending::<()>()))
+                .await
+                .is_err()
+        );
+        // Something as far away keeps nothing near from firing.
+        let mut timer = sleep_until(far);
+        assert!(poll_once(&mut timer, Waker::noop()).is_pending());
+        sleep_exactly(millis(2)).await;
+    });
+}
+
+#[test]
+fn deadline_in_the_past_is_over_at_once() {
+    run_each(|| async {
+        let now = Instant::now();
+        assert_eq!(
+            poll_once(&mut sleep_until(now), Waker::noop()),
+            Poll::Ready(())
+        );
+        assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_ready());
+        if let Some(past) = now.checked_sub(millis(1)) {
+            assert!(poll_once(&mut sleep_until(past), Waker::noop()).is_ready());
+            assert!(timeout_at(past, pending::<()>()).await.is_err());
+        }
+        assert!(timeout(Duration::ZERO, pending::<()>()).await.is_err());
+        // What is ready wins, however late.
+        assert_eq!(timeout(Duration::ZERO, ready(7)).await, Ok(7));
+    });
+}
+
+#[test]
+fn timeout_drops_what_took_too_long_and_says_so() {
+    struct OnDrop(Counter);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.add();
+        }
+    }
+    run_each(|| async {
+        let drops = Counter::default();
+        let on_drop = OnDrop(drops.clone());
+        let start = Instant::now();
+        let outcome: Result<(), Elapsed> = timeout(millis(5), async move {
+            pending::<()>().await;
+            drop(on_drop);
+        })
+        .await;
+        assert!(start.elapsed() >= millis(5));
+        let error = outcome.unwrap_err();
+        assert_eq!(drops.get(), 1);
+        assert!(error.to_string().contains("deadline"));
+        let error = std::io::Error::from(error);
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        // Nested, the shorter one ends it.
+        let inner = timeout(HOUR, timeout(millis(1), pending::<()>()));
+        assert!(inner.await.unwrap().is_err());
+        let outer = timeout(millis(1), timeout(HOUR, pending::<()>()));
+        assert!(outer.await.is_err());
+    });
+}
+
+#[test]
+fn timeout_fires_though_the_future_uses_up_the_budget() {
+    run_each(|| async {
+        let busy = async {
+            loop {
+                arc::task::consume_budget().await;
+            }
+        };
+        let outcome: Result<(), Elapsed> = timeout(millis(5), busy).await;
+        assert!(outcome.is_err());
+    });
+}
+
+#[test]
+fn timer_that_is_not_polled_costs_nothing_and_needs_no_runtime() {
+    let timer = sleep(HOUR);
+    assert!(!timer.is_elapsed());
+    assert!(timer.deadline() > Instant::now());
+    drop(timer);
+    // One that is over needs none either.
+    assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_ready());
+}
+
+#[test]
+fn timer_outside_a_runtime_panics_with_a_reason() {
+    let outcome = std::panic::catch_unwind(|| poll_once(&mut sleep(HOUR), Waker::noop()));
+    let payload = outcome.unwrap_err();
+    let text = payload.downcast_ref::<String>().unwrap();
+    assert!(text.contains("outside an arc runtime"), "{text}");
+}
+
+#[test]
+fn timer_of_a_runtime_that_ends_panics_with_a_reason() {
+    within_limit(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let handle = runtime.handle().clone();
+            let (wakes, waker) = Wakes::new();
+            let mut timer = sleep(HOUR);
+            {
+                let _guard = runtime.enter();
+                assert!(poll_once(&mut timer, &waker).is_pending());
+            }
+            drop(runtime);
+            // It was woken, and has nobody to arm it again.
+            wakes.wait_for(1);
+            let _guard = handle.enter();
+            let poll = std::panic::AssertUnwindSafe(|| poll_once(&mut timer, &waker));
+            let payload = std::panic::catch_unwind(poll).unwrap_err();
+            let text = payload.downcast_ref::<&str>().unwrap();
+            assert!(text.contains("has ended"), "{text}");
+        }
+    });
+}
+
+#[test]
+fn timers_are_armed_and_dropped_while_the_runtime_ends() {
+    within_limit(|| {
+        for round in 0..200 {
+            let runtime = runtime(1 + round % 3);
+            for number in 0..20 {
+                drop(runtime.spawn(async move {
+                    sleep(micros(50 * number)).await;
+                    let _ = timeout(micros(50), sleep(HOUR)).await;
+                    sleep(HOUR).await;
+                }));
+            }
+            let mut outside = sleep(HOUR);
+            {
+                let _guard = runtime.enter();
+                assert!(poll_once(&mut outside, Waker::noop()).is_pending());
+            }
+            let thread = thread::spawn(move || drop(outside));
+            drop(runtime);
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn busy_worker_still_fires_timers() {
+    // Its queue is never empty.
+    run(1, || async {
+        let stop = Arc::new(AtomicUsize::new(0));
+        for _ in 0..4 {
+            let stop = stop.clone();
+            drop(arc::spawn(async move {
+                while stop.load(Ordering::Relaxed) == 0 {
+                    arc::task::yield_now().await;
+                }
+            }));
+        }
+        for _ in 0..50 {
+            sleep_exactly(micros(500)).await;
+        }
+        stop.store(1, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn timer_fires_while_the_only_worker_is_in_a_long_poll() {
+    // The monitor looks at the clock when no worker does; the timer's task is
+    // another executor's, which is free to go on.
+    within_limit(|| {
+        let runtime = runtime(1);
+        let (started, starting) = std::sync::mpsc::channel();
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let stuck = runtime.spawn(async move {
+            started.send(()).unwrap();
+            let _ = released.recv();
+        });
+        starting.recv().unwrap();
+        let _guard = runtime.enter();
+        foreign_block_on(sleep_exactly(millis(5)));
+        drop(release);
+        foreign_block_on(stuck).unwrap();
+    });
+}

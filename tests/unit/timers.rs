@@ -1,0 +1,306 @@
+//! The armed timers against a model. Deadlines are hours away or have passed, so
+//! that no test depends on how fast it runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::Wake;
+use std::thread;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Tells which waker it was.
+struct Numbered {
+    number: usize,
+    woken: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Wake for Numbered {
+    fn wake(self: Arc<Self>) {
+        lock(&self.woken).push(self.number);
+    }
+}
+
+fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
+    timers.arm(Some(shard % timers.shards.len()), deadline, waker)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// In a shard, so many hours from the beginning; 0 has passed.
+    Arm(usize, u32),
+    Disarm(usize),
+    Rewake(usize),
+    Sleep,
+    Expire,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (any::<usize>(), 0_u32..100).prop_map(|(shard, hours)| Step::Arm(shard, hours)),
+        1 => any::<usize>().prop_map(|shard| Step::Arm(shard, u32::MAX)),
+        3 => any::<usize>().prop_map(Step::Disarm),
+        2 => any::<usize>().prop_map(Step::Rewake),
+        3 => Just(Step::Sleep),
+        3 => Just(Step::Expire),
+    ]
+}
+
+/// A timer that is armed: its deadline, and the number of its waker.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    deadline: u64,
+    waker: usize,
+}
+
+struct Model {
+    timers: Timers,
+    woken: Arc<Mutex<Vec<usize>>>,
+    keys: Vec<Key>,
+    /// By place in `keys`.
+    armed: BTreeMap<usize, Timer>,
+    wakers: usize,
+    sleeping_until: u64,
+}
+
+impl Model {
+    fn new(shards: usize) -> Self {
+        Self {
+            timers: Timers::new(shards),
+            woken: Arc::default(),
+            keys: Vec::new(),
+            armed: BTreeMap::new(),
+            wakers: 0,
+            sleeping_until: 0,
+        }
+    }
+
+    fn waker(&mut self) -> (usize, Waker) {
+        self.wakers += 1;
+        let (number, woken) = (self.wakers, self.woken.clone());
+        (number, Waker::from(Arc::new(Numbered { number, woken })))
+    }
+
+    fn least(&self) -> Option<u64> {
+        let finite = self.armed.values().map(|timer| timer.deadline);
+        finite.filter(|&deadline| deadline != NEVER).min()
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Arm(shard, hours) => {
+                let deadline = match hours {
+                    // 600 years, which is beyond what a deadline can be.
+                    u32::MAX => self.timers.epoch + 600 * 365 * 24 * HOUR,
+                    hours => self.timers.epoch + hours * HOUR,
+                };
+                let (waker, handle) = self.waker();
+                let (key, too_late) = arm(&self.timers, shard, deadline, handle);
+                let deadline = match hours {
+                    u32::MAX => NEVER,
+                    hours => u64::from(hours) * HOUR.as_nanos() as u64,
+                };
+                assert_eq!(too_late, deadline < self.sleeping_until);
+                self.armed
+                    .insert(self.keys.len(), Timer { deadline, waker });
+                self.keys.push(key);
+            }
+            Step::Disarm(random) => {
+                let Some(place) = random.checked_rem(self.keys.len()) else {
+                    return;
+                };
+                let expected = self.armed.remove(&place);
+                let waker = self.timers.disarm(&self.keys[place]);
+                assert_eq!(waker.is_some(), expected.is_some());
+                self.expect_wakes(waker, expected);
+            }
+            Step::Rewake(random) => {
+                let Some(place) = random.checked_rem(self.keys.len()) else {
+                    return;
+                };
+                let (number, waker) = self.waker();
+                let armed = self.timers.rewake(&self.keys[place], &waker);
+                assert_eq!(armed, self.armed.contains_key(&place));
+                // A second time nothing is to be done.
+                assert_eq!(self.timers.rewake(&self.keys[place], &waker), armed);
+                if let Some(timer) = self.armed.get_mut(&place) {
+                    timer.waker = number;
+                }
+            }
+            Step::Sleep => {
+                let before = self.timers.nanos(Instant::now());
+                let timeout = self.timers.sleep_until_next();
+                let after = self.timers.nanos(Instant::now());
+                self.sleeping_until = self.timers.sleeping_until.load(Ordering::Relaxed);
+                if let Some(least) = self.least() {
+                    // Never beyond the earliest; before it if one was disarmed.
+                    assert!(self.sleeping_until <= least);
+                    let timeout = timeout.expect("a timer is armed").as_nanos() as u64;
+                    assert!(timeout <= self.sleeping_until.saturating_sub(before));
+                    assert!(timeout >= self.sleeping_until.saturating_sub(after));
+                }
+                if timeout.is_none() {
+                    assert_eq!(self.sleeping_until, NEVER);
+                }
+            }
+            Step::Expire => {
+                let mut wakers = Vec::new();
+                self.timers.expire(&mut wakers);
+                self.sleeping_until = 0;
+                let due = |timer: &Timer| timer.deadline == 0;
+                let expected: Vec<Timer> = self.armed.values().copied().filter(due).collect();
+                self.armed.retain(|_, timer| !due(timer));
+                self.expect_wakes(wakers, expected);
+            }
+        }
+    }
+
+    fn expect_wakes(
+        &self,
+        wakers: impl IntoIterator<Item = Waker>,
+        expected: impl IntoIterator<Item = Timer>,
+    ) {
+        wakers.into_iter().for_each(Waker::wake);
+        let mut woken = std::mem::take(&mut *lock(&self.woken));
+        let mut expected: Vec<usize> = expected.into_iter().map(|timer| timer.waker).collect();
+        woken.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(woken, expected);
+    }
+
+    fn check(&self) {
+        let (earliest, least) = (self.timers.earliest(), self.least());
+        assert!(least.is_none_or(|least| earliest.is_some_and(|earliest| earliest <= least)));
+        let until = self.timers.sleeping_until.load(Ordering::Relaxed);
+        assert_eq!(until, self.sleeping_until);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn timers_do_what_their_model_does(
+        shards in 1_usize..4,
+        steps in prop::collection::vec(step(), 1..100),
+    ) {
+        let mut model = Model::new(shards);
+        for step in steps {
+            model.take(step);
+            model.check();
+        }
+        // The end of the runtime wakes every one that is left, for ever or not.
+        let mut wakers = Vec::new();
+        model.timers.close(&mut wakers);
+        let left: Vec<Timer> = model.armed.values().copied().collect();
+        model.expect_wakes(wakers, left);
+    }
+}
+
+#[test]
+fn deadline_is_kept_to_the_nanosecond() {
+    let timers = Timers::new(1);
+    for nanos in [0, 1, 65_535, 65_536, 1_000_000_007] {
+        let deadline = timers.epoch + Duration::from_nanos(nanos);
+        assert_eq!(timers.nanos(deadline), nanos);
+        let (key, _) = arm(&timers, 0, deadline, Waker::noop().clone());
+        assert_eq!(timers.earliest(), Some(nanos));
+        drop(timers.disarm(&key));
+        // What was disarmed counts until its time.
+        let mut wakers = Vec::new();
+        while timers.earliest().is_some() {
+            timers.expire(&mut wakers);
+        }
+        assert!(wakers.is_empty());
+    }
+    if let Some(before) = timers.epoch.checked_sub(HOUR) {
+        assert_eq!(timers.nanos(before), 0);
+    }
+}
+
+#[test]
+fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
+    // One thread is in the seat, the other arms: either the sleep is short enough,
+    // or the one who armed is told to end it.
+    const ROUNDS: usize = 20_000;
+    let timers = Timers::new(2);
+    let (ready, go) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (too_late, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1..=ROUNDS {
+                ready.fetch_add(1, Ordering::SeqCst);
+                while go.load(Ordering::SeqCst) < round {
+                    std::hint::spin_loop();
+                }
+                let deadline = timers.epoch + HOUR;
+                let (key, late) = arm(&timers, round, deadline, Waker::noop().clone());
+                too_late.store(late, Ordering::SeqCst);
+                done.store(round, Ordering::SeqCst);
+                while ready.load(Ordering::SeqCst) < 2 * round {
+                    std::hint::spin_loop();
+                }
+                drop(timers.disarm(&key));
+            }
+        });
+        for round in 1..=ROUNDS {
+            while ready.load(Ordering::SeqCst) < 2 * round - 1 {
+                std::hint::spin_loop();
+            }
+            // The wheels' hints as if nothing had ever been armed.
+            for shard in &timers.shards {
+                shard.earliest.store(NEVER, Ordering::SeqCst);
+            }
+            go.store(round, Ordering::SeqCst);
+            for _ in 0..round % 32 {
+                std::hint::spin_loop();
+            }
+            let timeout = timers.sleep_until_next();
+            while done.load(Ordering::SeqCst) < round {
+                std::hint::spin_loop();
+            }
+            assert!(
+                timeout.is_some() || too_late.load(Ordering::SeqCst),
+                "round {round}"
+            );
+            timers.expire(&mut Vec::new());
+            ready.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+}
+
+#[test]
+fn wakers_are_dropped_outside_the_locks() {
+    struct Reenters(Arc<Timers>);
+    impl Wake for Reenters {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Reenters {
+        fn drop(&mut self) {
+            // Locked already, this would never return.
+            for shard in &self.0.shards {
+                assert!(shard.wheel.try_lock().is_ok(), "dropped under the lock");
+            }
+        }
+    }
+    let timers = Arc::new(Timers::new(2));
+    let reenters = || Waker::from(Arc::new(Reenters(timers.clone())));
+    let arm = |deadline| arm(&timers, 0, deadline, reenters()).0;
+    drop(timers.disarm(&arm(timers.epoch + HOUR)));
+    assert!(timers.rewake(&arm(timers.epoch + HOUR), &reenters()));
+    let expired = arm(timers.epoch);
+    let mut wakers = Vec::new();
+    timers.expire(&mut wakers);
+    assert_eq!(wakers.len(), 1);
+    assert!(!timers.rewake(&expired, &reenters()));
+    timers.close(&mut wakers);
+    drop(wakers);
+}
