@@ -5,6 +5,14 @@ use crate::sync::Arc;
 use std::mem::{ManuallyDrop, swap};
 use std::{cell::RefCell, rc::Rc};
 
+/// What a thread may do: whoever polls must not block.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Role {
+    Outside,
+    Polls,
+    RunsJob,
+}
+
 /// What a thread is for the runtimes.
 struct Current(
     /// Where `spawn` spawns to, and what sockets and timers register with.
@@ -12,14 +20,14 @@ struct Current(
     /// The worker that this thread runs.
     Option<Rc<Worker>>,
     /// Inside a poll: to block here would block a worker.
-    bool,
+    Role,
 );
 
 thread_local! {
     /// Without a destructor, so that it is there for those of other thread-locals.
     /// The guards leave nothing in it.
     static CURRENT: RefCell<ManuallyDrop<Current>> =
-        const { RefCell::new(ManuallyDrop::new(Current(None, None, false))) };
+        const { RefCell::new(ManuallyDrop::new(Current(None, None, Role::Outside))) };
 }
 
 pub(crate) fn with_runtime<R>(function: impl FnOnce(Option<&Arc<Shared>>) -> R) -> R {
@@ -36,7 +44,7 @@ pub(crate) fn worker_of(runtime: &Arc<Shared>) -> Option<usize> {
     with_worker(|worker| worker.filter(serves).map(|worker| worker.index))
 }
 
-pub(crate) fn is_asynchronous() -> bool {
+pub(crate) fn role() -> Role {
     CURRENT.with_borrow(|current| current.2)
 }
 
@@ -71,16 +79,16 @@ fn change(current: Current) -> Guard {
 /// Makes `runtime` the current one of a thread that is no worker. (Whoever does
 /// so inside a task is still inside a task.)
 pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
-    let (worker, asynchronous) = CURRENT.with_borrow(|current| (current.1.clone(), current.2));
-    change(Current(Some(runtime), worker, asynchronous))
+    let (worker, role) = CURRENT.with_borrow(|current| (current.1.clone(), current.2));
+    change(Current(Some(runtime), worker, role))
 }
 
 /// This thread runs `worker`, or, with none, only a `block_on`.
 pub(crate) fn enter_worker(runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    change(Current(Some(runtime), worker, true))
+    change(Current(Some(runtime), worker, Role::Polls))
 }
 
 /// This thread runs a blocking job.
 pub(crate) fn enter_blocking(runtime: Arc<Shared>) -> Guard {
-    change(Current(Some(runtime), None, false))
+    change(Current(Some(runtime), None, Role::RunsJob))
 }

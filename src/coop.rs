@@ -6,29 +6,23 @@
 //! the task at once, which sends it to the end of the queue. (The idea is
 //! tokio's, as are the names.)
 
-use std::cell::Cell;
 use std::future::poll_fn;
-use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
 /// Operations per poll.
-const BUDGET: u32 = 128;
+const BUDGET: u64 = 128;
 
-/// Outside a worker nothing is limited.
-const UNLIMITED: u32 = u32::MAX;
+/// Outside a worker nothing is limited, not in centuries.
+const UNLIMITED: u64 = u64::MAX;
 
-thread_local!(static LEFT: Cell<u32> = const { Cell::new(UNLIMITED) });
+thread_local!(static LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(UNLIMITED) });
 
 /// Runs one poll with a fresh budget.
 pub(crate) fn budget<R>(poll: impl FnOnce() -> R) -> R {
-    struct Restore(u32);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            LEFT.set(self.0);
-        }
-    }
-    let _restore = Restore(LEFT.replace(BUDGET));
-    poll()
+    LEFT.set(BUDGET);
+    let result = crate::sync::contain(poll);
+    LEFT.set(UNLIMITED);
+    result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
 /// Permission for one operation. Given back unless it made progress.
@@ -37,10 +31,7 @@ pub(crate) struct Permit(());
 impl Permit {
     #[inline]
     pub(crate) fn made_progress(self) {
-        let left = LEFT.get();
-        if left != UNLIMITED {
-            LEFT.set(left.saturating_sub(1));
-        }
+        LEFT.set(LEFT.get().saturating_sub(1));
     }
 }
 
@@ -99,7 +90,7 @@ pub async fn consume_budget() {
 /// # }
 /// ```
 pub async fn cooperative<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
+    let mut future = std::pin::pin!(future);
     poll_fn(|context| {
         let permit = ready!(poll_proceed(context));
         let output = ready!(future.as_mut().poll(context));

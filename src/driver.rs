@@ -6,7 +6,7 @@
 //! nobody ever waits for. A busy worker takes a look, without waiting, every
 //! `event_interval` polls; when all are too busy for that, the monitor does.
 
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::{idle::Idle, kernel::Events, reactor::Reactor, timers::Timers};
 use std::{sync::TryLockError, task::Waker, time::Duration};
 
@@ -17,8 +17,8 @@ pub(crate) struct Driver {
     seat: Mutex<Events>,
     /// One more than the worker that sleeps in the seat; 0: nobody does.
     holder: AtomicUsize,
-    /// How often somebody looked, so that the monitor can tell when nobody does.
-    pub(crate) turns: AtomicUsize,
+    /// Somebody has looked since the monitor saw to it that somebody does.
+    pub(crate) looked: AtomicBool,
 }
 
 /// The right to wait.
@@ -31,7 +31,7 @@ impl Driver {
             timers: Timers::new(workers),
             seat: Mutex::default(),
             holder: AtomicUsize::new(0),
-            turns: AtomicUsize::new(0),
+            looked: AtomicBool::new(false),
         })
     }
 
@@ -90,7 +90,7 @@ impl Seat<'_> {
         let waited = driver.reactor.wait(&mut events, timeout, wakers);
         waited.expect("arc: waiting for the kernel failed");
         driver.timers.expire(wakers);
-        driver.turns.fetch_add(1, Ordering::Relaxed);
+        driver.looked.store(true, Ordering::Relaxed);
         driver.holder.store(0, Ordering::SeqCst);
     }
 }

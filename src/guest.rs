@@ -38,7 +38,7 @@ impl Wake for Main {
 #[track_caller]
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
     assert!(
-        !context::is_asynchronous(),
+        context::role() != context::Role::Polls,
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
@@ -69,9 +69,7 @@ fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
             guest = borrow_worker(&main);
         }
         let is_due = is_woken() && main.woken.swap(false, Ordering::SeqCst);
-        if is_due
-            && let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context))
-        {
+        if is_due && let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context)) {
             return output;
         }
         match &guest {

@@ -7,11 +7,9 @@ use crate::net::{OwnedReadHalf, OwnedWriteHalf};
 use crate::reactor::{Direction, Source, gone};
 use crate::{context, coop, scheduler::Shared};
 use socket2::SockRef;
-use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::{future::poll_fn, pin::Pin, sync::Arc};
 
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,

@@ -8,7 +8,7 @@
 
 use crate::scheduler::Shared;
 use crate::sync::{Arc, Ordering, fence, wake};
-use std::{mem, thread, time::Duration};
+use std::{thread, time::Duration};
 
 /// How long a worker may be in one step before what waits behind it is given
 /// to others. A look takes some microseconds.
@@ -22,9 +22,6 @@ const TICKS_PER_RETRY: usize = 128;
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: Arc<Shared>) {
     let driver = &shared.driver;
-    // What the counts of steps and of the driver's turns were a tick ago.
-    let mut steps_before = vec![0; shared.remotes.len()];
-    let mut turns_before = 0;
     let mut quiet_ticks = 0;
     for tick in 0_usize.. {
         if quiet_ticks == QUIET_TICKS_MAX {
@@ -37,18 +34,15 @@ pub(crate) fn main(shared: Arc<Shared>) {
         }
         let mut stranded = !shared.injector.is_empty();
         quiet_ticks += 1;
-        for (worker, before) in steps_before.iter_mut().enumerate() {
-            let remote = &shared.remotes[worker];
-            let steps = remote.steps.load(Ordering::Relaxed);
-            if steps != mem::replace(before, steps) {
+        for (worker, remote) in shared.remotes.iter().enumerate() {
+            if remote.stepped.swap(false, Ordering::Relaxed) {
                 quiet_ticks = 0;
             } else if !shared.idle.is_asleep(worker) {
                 stranded |= remote.local.spill_slot(&shared.injector) || remote.local.has_waiting();
             }
         }
-        let turns = driver.turns.load(Ordering::Relaxed);
-        let turned = turns != mem::replace(&mut turns_before, turns);
-        let unwatched = !turned && driver.holder().is_none() && driver.is_needed();
+        let looked = driver.looked.swap(false, Ordering::Relaxed);
+        let unwatched = !looked && driver.holder().is_none() && driver.is_needed();
         if stranded || unwatched {
             shared.wake_another();
         }

@@ -238,9 +238,15 @@ impl Runtime {
         if threads.is_empty() {
             return Ok(());
         }
+        let role = context::role();
         let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
         let own = context::with_runtime(|current| current.is_some_and(is_own));
-        if context::is_asynchronous() {
+        let limit = if own && role == context::Role::RunsJob {
+            Duration::ZERO
+        } else {
+            limit
+        };
+        if role == context::Role::Polls {
             assert!(
                 thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, where waiting for its threads \
@@ -250,7 +256,6 @@ impl Runtime {
             return Ok(());
         }
         threads.into_iter().for_each(|thread| drop(thread.join()));
-        let limit = if own { Duration::ZERO } else { limit };
         shared.jobs.join(limit).map_err(|jobs| {
             let what = format!("{jobs} blocking jobs still ran when the arc runtime was shut down");
             io::Error::new(io::ErrorKind::TimedOut, what)

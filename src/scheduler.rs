@@ -1,7 +1,7 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
 use crate::idle::{Doorbell, Idle};
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock, wake};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, fence, lock, wake};
 use crate::{blocking::Jobs, driver::Driver, queue, registry::Registry};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
@@ -44,8 +44,8 @@ pub(crate) struct Config {
 #[repr(align(128))]
 pub(crate) struct Remote {
     pub(crate) local: queue::Local<Runnable>,
-    /// How many steps it has begun, so that the monitor can tell when it is stuck.
-    pub(crate) steps: AtomicUsize,
+    /// It has begun a step since the monitor looked last: it is not stuck.
+    pub(crate) stepped: AtomicBool,
     /// A thread in `block_on` runs this worker; its own thread must not.
     pub(crate) lent: AtomicBool,
     /// The thread to unpark.
@@ -213,9 +213,8 @@ impl Shared {
     }
 
     fn drop_injected(&self) {
-        for remote in &self.remotes {
-            remote.local.spill(&self.injector);
-        }
+        let spill = |remote: &Remote| remote.local.spill(&self.injector);
+        self.remotes.iter().for_each(spill);
         self.injector.try_iter().for_each(drop);
     }
 }

@@ -223,7 +223,6 @@ impl<T> fmt::Debug for JoinHandle<T> {
 
 /// Why a task gave no output: it panicked, or it was cancelled (aborted, or its
 /// runtime ended).
-#[derive(Debug)]
 pub struct JoinError {
     /// None: cancelled. Locked, so that the error is Sync, as `dyn Error + Send +
     /// Sync` asks.
@@ -280,6 +279,12 @@ impl fmt::Display for JoinError {
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
         let (id, text) = (self.id, text.unwrap_or("(no text)"));
         write!(formatter, "task {id} panicked: {text}")
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "JoinError({self})")
     }
 }
 

@@ -110,12 +110,6 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// How many values have neither expired nor been removed.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Adds a value that expires at `deadline` nanoseconds, in constant time. If that
     /// has passed already, it expires at the next call of [`expire`](Self::expire).
     ///

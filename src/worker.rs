@@ -24,12 +24,9 @@ use std::{rc::Rc, thread, time::Duration};
 const STANDING_QUEUE_MAX: Duration = Duration::from_micros(200);
 
 impl Worker {
-    /// Polls one task, or sleeps until there is one or `stop` says so. (No other
-    /// thread writes the counts.)
+    /// Polls one task, or sleeps until there is one or `stop` says so.
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
-        let steps = self.remote().steps.load(Ordering::Relaxed);
-        let counted = steps.wrapping_add(1);
-        self.remote().steps.store(counted, Ordering::Relaxed);
+        self.remote().stepped.store(true, Ordering::Relaxed);
         self.until_look.set(self.until_look.get() - 1);
         let is_time = self.until_look.get() == 0;
         let first = if is_time { self.look() } else { None };
@@ -54,7 +51,7 @@ impl Worker {
 
     /// Its own, its share of what was injected, or half of another one's.
     fn next(&self) -> Option<Runnable> {
-        let Shared { remotes, injector, .. } = &*self.shared;
+        let (remotes, injector) = (&self.shared.remotes, &self.shared.injector);
         let local = &remotes[self.index].local;
         let mine = local.pop(&self.slot_streak).or_else(|| {
             self.standing.take();

@@ -180,7 +180,9 @@ fn a_task_that_aborts_itself_ends_at_its_next_await() {
             sender.send_blocking(task.clone()).unwrap();
             wait_until("it has ended", || task.is_finished());
             assert_eq!(reached.get(), 1);
-            wait_until("the task has let go of its handle", || Arc::strong_count(&task) == 1);
+            wait_until("the task has let go of its handle", || {
+                Arc::strong_count(&task) == 1
+            });
             let task = Arc::try_unwrap(task).expect("the last handle");
             assert!(joins_as_cancelled(task));
         }

@@ -317,7 +317,11 @@ mod when_no_thread_can_be_started {
         // An id that nobody else has.
         const NOBODY: u32 = 47_114_711;
         let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-        if is_root { command.uid(NOBODY).gid(NOBODY) } else { command }
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY)
+        } else {
+            command
+        }
     }
 
     fn with_limited_threads(name: &str, test: impl FnOnce() + Send + 'static) {
@@ -397,7 +401,9 @@ mod when_no_thread_can_be_started {
             });
             inside.wait();
             forbid_threads();
-            let jobs: Vec<_> = (0..20).map(|index| runtime.spawn_blocking(move || index)).collect();
+            let jobs: Vec<_> = (0..20)
+                .map(|index| runtime.spawn_blocking(move || index))
+                .collect();
             runtime.block_on(yield_now());
             gate.open();
             runtime.block_on(first).unwrap();

@@ -90,7 +90,9 @@ impl Injector {
 
     fn pop(&self) -> bool {
         let order = Ordering::Relaxed;
-        let taken = self.0.fetch_update(order, order, |tasks| tasks.checked_sub(1));
+        let taken = self
+            .0
+            .fetch_update(order, order, |tasks| tasks.checked_sub(1));
         taken.is_ok()
     }
 }
@@ -292,7 +294,11 @@ fn neither_of_two_timers_is_slept_through() {
         }
         // Whoever was told ends this sleep; the next one is short enough by itself.
         timers.expire(&mut Vec::new());
-        assert!(timers.sleep_until_next().is_some_and(|timeout| timeout <= HOUR));
+        assert!(
+            timers
+                .sleep_until_next()
+                .is_some_and(|timeout| timeout <= HOUR)
+        );
     });
 }
 

@@ -2,6 +2,10 @@
 //! use is in `compile_fail.rs`.
 
 #![deny(warnings, clippy::all, clippy::pedantic)]
+#![allow(
+    clippy::unused_async,
+    reason = "functions without an await are tested, too"
+)]
 
 use std::future::ready;
 
@@ -18,7 +22,6 @@ async fn plain() {
 }
 
 #[arc::test]
-#[allow(clippy::unused_async, reason = "it is what is tested")]
 async fn without_await() {}
 
 #[arc::test()]

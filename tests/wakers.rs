@@ -385,21 +385,26 @@ fn a_waker_may_use_the_timer_that_wakes_clones_or_drops_it() {
             let (waker, wakes) = reentrant(move || {
                 let _guard = handle.enter();
                 // Arms, rearms and drops timers of the same wheels.
-                let mut new = Box::pin(sleep(Duration::from_millis(1)));
+                let mut new = Box::pin(sleep(DEADLINE));
                 assert!(poll_with(new.as_mut(), Waker::noop()).is_pending());
                 if let Ok(mut other) = other.try_lock() {
                     other.as_mut().reset(Instant::now() + DEADLINE);
                     assert!(poll_with(other.as_mut(), Waker::noop()).is_pending());
                 }
             });
-            let mut timer = Box::pin(sleep(Duration::from_millis(2)));
+            let mut dropped = Box::pin(sleep(DEADLINE));
+            assert!(poll_with(dropped.as_mut(), &waker).is_pending());
+            drop(dropped);
+            let mut timer = Box::pin(sleep(DEADLINE));
             assert!(poll_with(timer.as_mut(), &waker).is_pending());
             assert!(poll_with(timer.as_mut(), Waker::noop()).is_pending());
             assert!(poll_with(timer.as_mut(), &waker).is_pending());
-            let mut dropped = Box::pin(sleep(Duration::from_millis(2)));
-            assert!(poll_with(dropped.as_mut(), &waker).is_pending());
-            drop(dropped);
-            wakes.wait_for(1);
+            timer
+                .as_mut()
+                .reset(Instant::now() + Duration::from_millis(1));
+            if poll_with(timer.as_mut(), &waker).is_pending() {
+                wakes.wait_for(1);
+            }
         }
     });
 }
@@ -413,7 +418,8 @@ fn a_waker_may_spawn_abort_and_drop_tasks_timers_and_sockets() {
             let deadline = Instant::now() + Duration::from_millis(2);
             // In the same batch as the waker: dropped just as it fires.
             let mut sibling = Box::pin(sleep_until(deadline));
-            assert!(poll_with(sibling.as_mut(), Waker::noop()).is_pending());
+            // Armed, unless this thread was held up for so long.
+            let _ = poll_with(sibling.as_mut(), Waker::noop());
             let (outside, inside) = pair();
             let task = runtime.spawn(pending::<()>());
             let prey = Mutex::new(Some((sibling, inside, task, outside)));
@@ -431,9 +437,8 @@ fn a_waker_may_spawn_abort_and_drop_tasks_timers_and_sockets() {
                 }
             });
             let mut timer = Box::pin(sleep_until(deadline));
-            if round % 2 == 0 {
-                // The first clone does it, else the wake does.
-                assert!(poll_with(timer.as_mut(), &waker).is_pending());
+            // The first clone does it, else the wake does.
+            if round % 2 == 0 && poll_with(timer.as_mut(), &waker).is_pending() {
                 wakes.wait_for(1);
             } else {
                 waker.wake();

@@ -141,7 +141,8 @@ pub fn wait_for_shutdown(handle: &Handle) {
         let _guard = handle.enter();
         let mut timer = Box::pin(arc::time::sleep(DEADLINE));
         EXPECTED.set(true);
-        let poll = panic::AssertUnwindSafe(|| poll_with(timer.as_mut(), Waker::noop()).is_pending());
+        let poll =
+            panic::AssertUnwindSafe(|| poll_with(timer.as_mut(), Waker::noop()).is_pending());
         let armed = panic::catch_unwind(poll);
         EXPECTED.set(false);
         armed.is_ok()

@@ -13,6 +13,12 @@ const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MILLISECOND;
 const YEAR: u64 = 365 * 24 * 3600 * SECOND;
 
+impl<T> Wheel<T> {
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
 fn expire<T>(wheel: &mut Wheel<T>, now: u64) -> Vec<T> {
     let mut expired = Vec::new();
     wheel.expire(now, &mut expired);
