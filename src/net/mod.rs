@@ -10,9 +10,7 @@ use crate::io::Async;
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
-use std::net::Shutdown;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{net::Shutdown, sync::Arc, time::Duration};
 
 /// How many connections wait in the kernel to be accepted.
 const BACKLOG: i32 = 1024;
