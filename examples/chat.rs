@@ -248,15 +248,20 @@ async fn introduce(
 /// Passes on what the client says, until it leaves.
 async fn receive(read: &mut BufReader<OwnedReadHalf>, seat: &Seat) -> io::Result<Reason> {
     loop {
-        match timeout(IDLE_MAX, line(read)).await {
+        let text = match timeout(IDLE_MAX, line(read)).await {
             Err(_) => return Ok(Reason::Idle),
-            Ok(Ok(None)) => return Ok(Reason::Own),
-            Ok(Ok(Some(text))) if text.is_empty() => {}
-            Ok(Ok(Some(text))) => seat
+            Ok(line) => line?,
+        };
+        match text.as_deref() {
+            None => return Ok(Reason::Own),
+            Some("") => {}
+            Some(text) => seat
                 .room
                 .tell(&seat.name, &format!("{}: {text}\n", seat.name)),
-            Ok(Err(error)) => return Err(error),
         }
+        // One line a turn, however fast they come: it is the turn of the others,
+        // and of what this client is to be sent.
+        arc::task::yield_now().await;
     }
 }
 

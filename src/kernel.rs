@@ -1,6 +1,6 @@
 //! The kernel's side of the reactor: registering and waiting.
 //!
-//! On Linux this is one epoll descriptor, in which a source is registered
+//! On Linux polling's epoll instance is used directly: a source is registered
 //! edge-triggered with `EPOLLRDHUP`, without which a short read cannot be
 //! trusted, and which polling cannot ask for. A wait is one `epoll_pwait2`
 //! (polling's own makes five system calls), and a notification is one write to
@@ -37,18 +37,19 @@ mod system {
     const NOTIFICATION: u64 = u64::MAX;
 
     pub(crate) struct Kernel {
-        epoll: OwnedFd,
+        /// Its descriptor is an epoll instance.
+        poller: polling::Poller,
         /// Registered edge-triggered: every write is an event of its own.
         notifier: OwnedFd,
     }
 
     impl Kernel {
         pub(crate) fn new() -> io::Result<Self> {
-            let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+            let poller = polling::Poller::new()?;
             let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
             let flags = EventFlags::IN | EventFlags::ET;
-            epoll::add(&epoll, &notifier, EventData::new_u64(NOTIFICATION), flags)?;
-            Ok(Self { epoll, notifier })
+            epoll::add(&poller, &notifier, EventData::new_u64(NOTIFICATION), flags)?;
+            Ok(Self { poller, notifier })
         }
 
         /// PRI is for urgent bytes: a read stops short at them.
@@ -56,7 +57,7 @@ mod system {
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
             let flags = flags | EventFlags::PRI | EventFlags::ET;
             let data = EventData::new_u64(key as u64);
-            Ok(epoll::add(&self.epoll, source.source(), data, flags)?)
+            Ok(epoll::add(&self.poller, source.source(), data, flags)?)
         }
 
         /// An edge is told without being asked for.
@@ -65,7 +66,7 @@ mod system {
         }
 
         pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
-            Ok(epoll::delete(&self.epoll, source.source())?)
+            self.poller.delete(source)
         }
 
         /// Waits until something happens or `timeout` is over (Linux 5.11). One
@@ -74,7 +75,7 @@ mod system {
             events.clear();
             let mut buffer = [const { std::mem::MaybeUninit::uninit() }; EVENTS_MAX];
             let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-            match epoll::wait(&self.epoll, &mut buffer[..], timeout.as_ref()) {
+            match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
                 Ok((told, _)) => events.extend(told.iter().map(tell)),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// For how long connections may finish what they have begun.
-const GRACE: Duration = Duration::from_millis(700);
+const GRACE: Duration = Duration::from_millis(500);
 
 /// How often the same complaint is printed at most.
 const COMPLAINT_EVERY: Duration = Duration::from_secs(1);
