@@ -15,11 +15,6 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Whether a job may be waiting for a thread: as long as one has not ended.
-    pub(crate) fn are_waiting(&self) -> bool {
-        *lock(&self.unfinished) > 0
-    }
-
     /// Waits for the jobs that run. Err: so many had not ended in time.
     pub(crate) fn join(&self, limit: Duration) -> Result<(), usize> {
         let (jobs, ended) = (lock(&self.unfinished), &self.finished_one);
@@ -42,14 +37,12 @@ impl Drop for Job {
 }
 
 /// Runs `function` on a thread of its own; its panic comes out of the future.
-/// When the future is dropped the job is given up, unless it has been begun. The
-/// monitor is told, for it looks after jobs for which no thread can be started.
+/// When the future is dropped the job is given up, unless it has been begun.
 pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: Arc<Shared>,
     function: F,
 ) -> R {
     *lock(&runtime.jobs.unfinished) += 1;
-    runtime.monitor.ring();
     let job = Job(runtime);
     let work = move || {
         let _context = context::enter_blocking(job.0.clone());

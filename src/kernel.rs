@@ -136,10 +136,16 @@ mod system {
         /// with interruptions. As an event ends the interest in both directions,
         /// whoever waits for the other one is woken as well, and asks again. Then
         /// it is told of a hang-up again, too, so nothing depends on knowing.
+        ///
+        /// polling's `poll` says `WouldBlock` when it sees a notification before
+        /// the byte that is written for it.
         pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
             let mut told = crate::sync::lock(&self.1);
             told.clear();
-            self.0.wait(&mut told, timeout)?;
+            match self.0.wait(&mut told, timeout) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => drop(result?),
+            }
             events.clear();
             events.extend(told.iter().map(|event| (event.key, [true; 2], false)));
             Ok(())

@@ -15,15 +15,12 @@ use std::{thread, time::Duration};
 const TICK: Duration = Duration::from_millis(1);
 /// After so many ticks in which nothing was polled the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 10;
-/// So often the `blocking` crate is asked to try and start a thread again, if
-/// jobs wait. It does so by itself only when a job comes.
-const TICKS_PER_RETRY: usize = 128;
 
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: Arc<Shared>) {
     let driver = &shared.driver;
     let mut quiet_ticks = 0;
-    for tick in 0_usize.. {
+    loop {
         if quiet_ticks == QUIET_TICKS_MAX {
             quiet_ticks = 0;
             sleep(&shared);
@@ -54,19 +51,15 @@ pub(crate) fn main(shared: Arc<Shared>) {
             // A worker that fell asleep meanwhile found the seat taken.
             shared.watch();
         }
-        if shared.jobs.are_waiting() && tick.is_multiple_of(TICKS_PER_RETRY) {
-            blocking::unblock(|| ()).detach();
-        }
     }
 }
 
-/// Sleeps while all workers do and no jobs wait for a thread. The fence pairs
-/// with that in `Doorbell::ring`.
+/// Sleeps while all workers do. The fence pairs with that in `Doorbell::ring`.
 fn sleep(shared: &Shared) {
     let asleep = &shared.monitor.asleep;
     asleep.store(true, Ordering::Relaxed);
     fence(Ordering::SeqCst);
-    let idle = shared.idle.all_asleep() && !shared.jobs.are_waiting();
+    let idle = shared.idle.all_asleep();
     while idle && asleep.load(Ordering::Relaxed) && !shared.is_shutdown() {
         thread::park();
     }
