@@ -87,7 +87,7 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
 #[test]
 fn directions_that_were_split_work_at_once_in_one_task() {
     run_each(|| async {
-        let (mut left, right) = pair().await;
+        let (left, right) = pair().await;
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = (&right, &right);
             arc::io::copy(&mut reader, &mut writer).await.unwrap();

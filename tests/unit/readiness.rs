@@ -40,7 +40,7 @@ fn check(seen: Seen, model: Model) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 1_000,
+        cases: 300,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
