@@ -174,14 +174,16 @@ fn tasks_go_on_when_no_thread_is_in_it() {
     with_each_size(|runtime| {
         let ticks = Counter::new();
         let count = ticks.clone();
-        let task = runtime.block_on(async move {
-            arc::spawn(async move {
+        let mut task = None;
+        runtime.block_on(async {
+            task = Some(arc::spawn(async move {
                 loop {
                     sleep(TICK).await;
                     count.add();
                 }
-            })
+            }));
         });
+        let task = task.unwrap();
         ticks.wait_for(20);
         runtime.block_on(arc::task::yield_now());
         ticks.wait_for(ticks.get() + 20);
@@ -430,8 +432,8 @@ fn after_the_runtime_has_ended_it_still_runs_what_needs_no_runtime() {
             assert_eq!(handle.block_on(receiver.recv()), Ok(round));
             thread.join().unwrap();
             handle.block_on(arc::task::yield_now());
-            let task = handle.block_on(async { arc::spawn(async {}) });
-            assert!(handle.block_on(task).unwrap_err().is_cancelled());
+            let result = handle.block_on(async { arc::spawn(async {}).await });
+            assert!(result.unwrap_err().is_cancelled());
         }
     });
 }

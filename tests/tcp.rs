@@ -87,13 +87,14 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
 #[test]
 fn directions_that_were_split_work_at_once_in_one_task() {
     run_each(|| async {
-        let (left, right) = pair().await;
+        let (mut left, right) = pair().await;
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = (&right, &right);
             arc::io::copy(&mut reader, &mut writer).await.unwrap();
             writer.close().await.unwrap();
         });
-        let (mut reader, mut writer) = left.split();
+        // `left.split()` is futures-util's, which takes it by value.
+        let (mut reader, mut writer) = TcpStream::split(&mut left);
         let sending = async {
             for number in 0..10_000_u32 {
                 writer.write_all(&number.to_le_bytes()).await.unwrap();
