@@ -1,6 +1,11 @@
 //! Wakers: none is lost, none wakes twice for nothing, and whatever foreign ones
 //! do (panic, re-enter, drop things), the others are woken.
 
+#![allow(
+    clippy::waker_clone_wake,
+    reason = "clones of wakers are what is tested"
+)]
+
 mod common;
 
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
