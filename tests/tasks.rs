@@ -142,7 +142,7 @@ fn is_finished_tells_when_the_output_is_there() {
         ));
         let panicked = runtime.spawn(async { panic!("{ON_PURPOSE}") });
         wait_until("it is finished", || panicked.is_finished());
-        let _: JoinHandle<()> = panicked;
+        drop::<JoinHandle<()>>(panicked);
         idle.abort();
         wait_until("it is finished", || idle.is_finished());
     });
