@@ -325,8 +325,8 @@ pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
 /// Runs a function that blocks (a file, a lookup, a long computation) on a
 /// thread of its own, away from the workers.
 ///
-/// At most [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads)
-/// run at once; more wait in line. A job that has begun cannot be stopped:
+/// At most 500 run at once in the process (`BLOCKING_MAX_THREADS` in the
+/// environment says otherwise); more wait in line. A job that has begun cannot be stopped:
 /// [`abort`](JoinHandle::abort) only takes out those that have not.
 ///
 /// # Panics

@@ -166,7 +166,8 @@ fn a_task_that_is_queued_is_polled_once_however_often_it_is_woken() {
         blocked.wait();
         for _ in 0..1000 {
             waker.wake_by_ref();
-            waker.clone().wake();
+            let another = waker.clone();
+            another.wake_by_ref();
         }
         gate.open();
         runtime.block_on(blocker).unwrap();
@@ -231,8 +232,9 @@ fn wakers_may_outlive_their_task_and_their_runtime() {
         drop(runtime);
         for waker in wakers {
             waker.wake_by_ref();
-            waker.clone().wake();
+            let another = waker.clone();
             drop(waker);
+            another.wake();
         }
         assert!(task.is_finished());
     });
