@@ -251,7 +251,9 @@ fn keys_are_different_for_a_long_time() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
+// poll(2) takes regular files, and tells of hang-ups that nobody asked for.
+#[cfg_attr(polling_test_poll_backend, allow(dead_code))]
+#[cfg_attr(not(polling_test_poll_backend), test)]
 fn failed_registration_leaves_nothing_behind() {
     let reactor = Reactor::new().unwrap();
     let (_left, right) = pair();
