@@ -39,7 +39,7 @@ impl Builder {
     }
 
     /// A runtime with one worker, which is run by the thread in
-    /// [`block_on`](Runtime::block_on) while there is one.
+    /// [`block_on`](Handle::block_on) while there is one.
     ///
     /// Unlike tokio's it goes on when no thread is in `block_on`: the worker
     /// has a thread of its own for that.

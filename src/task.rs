@@ -1,9 +1,9 @@
-//! Turn a future into a [`Runnable`], which a worker polls, and a
+//! Turn a future into a `Runnable`, which a worker polls, and a
 //! [`JoinHandle`], which waits for its output.
 //!
 //! The task itself is async-task's: one allocation that holds the future, its
 //! state and the waker of whoever joins. Around the future arc puts a
-//! [`Contained`], which keeps every panic inside the task, drops the future as
+//! `Contained`, which keeps every panic inside the task, drops the future as
 //! soon as it has finished or was aborted, and tells the registry.
 //!
 //! ```text

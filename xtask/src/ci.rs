@@ -192,6 +192,7 @@ fn steps(root: &Path) -> Vec<Step> {
 /// `APART`, which cargo can only be told by naming the others.
 fn reactor_tests(root: &Path) -> String {
     const APART: [&str; 2] = [
+        "examples",     // It needs the examples' programs, which only a full build makes.
         "compile_fail", // It tests the macros' messages, which know no reactor.
         "loom",         // It is empty without its own cfg, and a step of its own.
     ];
