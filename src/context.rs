@@ -1,9 +1,22 @@
-//! Find the current runtime, and the current worker, from a thread.
+//! Find the current runtime, and the current worker, from a thread; and any
+//! runtime by its number.
+//!
+//! Tasks and timers know their runtime by number alone. A reference would have to
+//! be counted for each of them, in a place that all workers write to; the number
+//! is looked up only by threads that run none of its workers.
 
 use crate::scheduler::{Shared, Worker};
 use crate::sync::Arc;
+use std::collections::BTreeMap;
 use std::mem::{ManuallyDrop, swap};
+use std::sync::{PoisonError, RwLock};
 use std::{cell::RefCell, rc::Rc};
+
+/// Tells a runtime from all others of the process, also from those that ended.
+pub(crate) type Number = u64;
+
+/// The runtimes that run.
+static RUNTIMES: RwLock<BTreeMap<Number, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
 /// What a thread may do: whoever polls must not block.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,25 +52,57 @@ pub(crate) fn with_worker<R>(function: impl FnOnce(Option<&Worker>) -> R) -> R {
 }
 
 /// The worker that this thread runs, if it is one of this runtime's.
-pub(crate) fn worker_of(runtime: &Arc<Shared>) -> Option<usize> {
-    let serves = |worker: &&Worker| worker.serves(runtime);
+pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
+    let serves = |worker: &&Worker| worker.serves(runtime.number);
     with_worker(|worker| worker.filter(serves).map(|worker| worker.index))
+}
+
+/// The runtime of that number, unless it has ended: then nothing that `act` does
+/// would be noticed any more. `act` must not run foreign code.
+pub(crate) fn with_number<R>(number: Number, act: impl FnOnce(Option<&Shared>) -> R) -> R {
+    CURRENT.with_borrow(|current| match &current.1 {
+        Some(worker) if worker.serves(number) => act(Some(&worker.shared)),
+        _ => {
+            let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
+            act(runtimes.get(&number).map(|runtime| &**runtime))
+        }
+    })
+}
+
+/// The runtime can be found by its number from now on.
+pub(crate) fn publish(runtime: &Arc<Shared>) {
+    let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
+    runtimes.insert(runtime.number, runtime.clone());
+}
+
+/// The runtime cannot be found any more, and nobody is about to use it.
+pub(crate) fn withdraw(runtime: &Shared) {
+    let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
+    let removed = runtimes.remove(&runtime.number);
+    drop(runtimes);
+    drop(removed);
 }
 
 pub(crate) fn role() -> Role {
     CURRENT.with_borrow(|current| current.2)
 }
 
-/// The current runtime; `what` is what was called.
+/// The current runtime; `what` is what was called. `act` must not run foreign code.
 #[track_caller]
-pub(crate) fn runtime(what: &str) -> Arc<Shared> {
-    let runtime = with_runtime(|runtime| runtime.cloned());
-    runtime.unwrap_or_else(|| {
-        panic!(
+pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
+    match with_runtime(|runtime| runtime.map(act)) {
+        Some(result) => result,
+        None => panic!(
             "{what} was called outside an arc runtime: call it from a task, inside \
              `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"
-        )
-    })
+        ),
+    }
+}
+
+/// As `with_current`, to be kept.
+#[track_caller]
+pub(crate) fn runtime(what: &str) -> Arc<Shared> {
+    with_current(what, Arc::clone)
 }
 
 /// Restores what the thread was before.

@@ -135,7 +135,7 @@ impl Drop for Guest<'_> {
             shared.unpark_thread(index);
         }
         if !shared.injector.is_empty() {
-            shared.work_was_injected();
+            shared.wake_if_all_asleep();
         }
         shared.watch();
     }

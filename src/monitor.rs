@@ -35,7 +35,7 @@ pub(crate) fn main(shared: Arc<Shared>) {
             if remote.stepped.swap(false, Ordering::Relaxed) {
                 quiet_ticks = 0;
             } else if !shared.idle.is_asleep(worker) {
-                stranded |= remote.local.spill_slot(&shared.injector) || remote.local.has_waiting();
+                stranded |= remote.local.len() > 0;
             }
         }
         let looked = driver.looked.swap(false, Ordering::Relaxed);

@@ -4,7 +4,8 @@
 //! Split into one shard per worker: tasks that are spawned and finish on one
 //! worker never contend with another's.
 
-use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use crate::context::Number;
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
 use std::task::Waker;
@@ -13,10 +14,17 @@ use std::task::Waker;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(u64);
 
+/// So many numbers are given to a shard at once: workers would contend for one.
+const IDS_PER_BLOCK: u64 = 1024;
+
 impl Id {
-    fn next() -> Self {
-        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    fn after(last: Self) -> Self {
+        static BLOCKS: AtomicU64 = AtomicU64::new(1);
+        let next = last.0 + 1;
+        if next % IDS_PER_BLOCK != 0 {
+            return Self(next);
+        }
+        Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK)
     }
 }
 
@@ -29,6 +37,7 @@ impl fmt::Display for Id {
 /// Where a task stands in the registry.
 #[derive(Clone, Copy)]
 pub(crate) struct Key {
+    pub(crate) runtime: Number,
     pub(crate) id: Id,
     /// The shard, and the index in it.
     place: (usize, usize),
@@ -37,15 +46,22 @@ pub(crate) struct Key {
 }
 
 pub(crate) struct Registry {
+    runtime: Number,
     shards: Box<[Shard]>,
     /// How many aborts were ever asked for. A task that polls compares it with
     /// what it saw last, and looks into its entry only when it has changed.
     aborts: AtomicUsize,
 }
 
-/// None: closed.
 #[repr(align(128))]
-struct Shard(Mutex<Option<Slab<Entry>>>);
+struct Shard(Mutex<Entries>);
+
+struct Entries {
+    /// The id that was given to a task of this shard last.
+    last: Id,
+    /// None: closed.
+    slab: Option<Slab<Entry>>,
+}
 
 struct Entry {
     id: Id,
@@ -54,32 +70,45 @@ struct Entry {
 }
 
 impl Registry {
-    pub(crate) fn new(shards: usize) -> Self {
-        let shard = |_| Shard(Mutex::new(Some(Slab::new())));
-        let (shards, aborts) = ((0..shards).map(shard).collect(), AtomicUsize::new(0));
-        Self { shards, aborts }
+    pub(crate) fn new(runtime: Number, shards: usize) -> Self {
+        let shard = |_| {
+            let (last, slab) = (Id(IDS_PER_BLOCK - 1), Some(Slab::new()));
+            Shard(Mutex::new(Entries { last, slab }))
+        };
+        Self {
+            runtime,
+            shards: (0..shards).map(shard).collect(),
+            aborts: AtomicUsize::new(0),
+        }
     }
 
     /// Enters the task that `make` makes for its key. False: the runtime has
     /// ended, and the task was not entered.
     pub(crate) fn enter<T>(&self, shard: usize, make: impl FnOnce(Key) -> (T, Waker)) -> (T, bool) {
-        let (shard, id, aborted) = (shard % self.shards.len(), Id::next(), false);
+        let shard = shard % self.shards.len();
         let mut entries = lock(&self.shards[shard].0);
-        let place = (shard, entries.as_ref().map_or(0, Slab::vacant_key));
-        let aborts = self.aborts.load(Ordering::Relaxed);
-        let (task, waker) = make(Key { id, place, aborts });
-        let entries = entries.as_mut();
-        let entered = entries.map(|entries| entries.insert(Entry { id, waker, aborted }));
+        let id = Id::after(entries.last);
+        entries.last = id;
+        let place = (shard, entries.slab.as_ref().map_or(0, Slab::vacant_key));
+        let (task, waker) = make(Key {
+            runtime: self.runtime,
+            id,
+            place,
+            aborts: self.aborts.load(Ordering::Relaxed),
+        });
+        let aborted = false;
+        let slab = entries.slab.as_mut();
+        let entered = slab.map(|slab| slab.insert(Entry { id, waker, aborted }));
         (task, entered.is_some())
     }
 
     /// Does something to the slab and to a task's entry, if it has not ended.
     fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
         let mut entries = lock(&self.shards[key.place.0].0);
-        let entries = entries.as_mut()?;
-        let entry = entries.get(key.place.1);
+        let slab = entries.slab.as_mut()?;
+        let entry = slab.get(key.place.1);
         let alive = entry.is_some_and(|entry| entry.id == key.id);
-        alive.then(|| act(entries))
+        alive.then(|| act(slab))
     }
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
@@ -115,13 +144,15 @@ impl Registry {
     /// removed, and its waker handed out.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let shards = self.shards.iter();
-        let entries = shards.flat_map(|shard| lock(&shard.0).take()).flatten();
+        let entries = shards
+            .flat_map(|shard| lock(&shard.0).slab.take())
+            .flatten();
         entries.map(|(_, entry)| entry.waker).collect()
     }
 
     /// How many tasks there are.
     pub(crate) fn len(&self) -> usize {
-        let tasks = |shard: &Shard| lock(&shard.0).as_ref().map_or(0, Slab::len);
+        let tasks = |shard: &Shard| lock(&shard.0).slab.as_ref().map_or(0, Slab::len);
         self.shards.iter().map(tasks).sum()
     }
 }

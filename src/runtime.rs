@@ -177,6 +177,7 @@ impl Runtime {
         }
         let thread = self.start_thread("monitor", |shared| monitor::main(shared.clone()))?;
         self.shared.monitor.thread.get_or_init(|| thread);
+        context::publish(&self.shared);
         Ok(())
     }
 
@@ -324,7 +325,7 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
-        spawn_on(&self.shared, future)
+        spawn_on(&self.shared, future).0
     }
 
     /// Runs a blocking function on a thread of its own, also from outside the
@@ -333,7 +334,7 @@ impl Handle {
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        spawn_on(&self.shared, blocking::run(self.shared.clone(), function))
+        spawn_on(&self.shared, blocking::run(self.shared.clone(), function)).0
     }
 
     /// Runs a future to its end on the calling thread.

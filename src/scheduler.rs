@@ -1,19 +1,21 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
+use crate::context::{self, Number};
 use crate::idle::{Doorbell, Idle};
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering, fence, lock, wake};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, wake};
 use crate::{blocking::Jobs, driver::Driver, queue, registry::Registry};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
 use std::{task::Waker, thread::Thread, time::Instant};
 
-/// A task that shall be polled; it carries its runtime.
-pub(crate) type Runnable = async_task::Runnable<Arc<Shared>>;
+/// A task that shall be polled; it carries the number of its runtime.
+pub(crate) type Runnable = async_task::Runnable<Number>;
 /// Called by each thread of the runtime.
 pub(crate) type Hook = Option<Box<dyn Fn() + Send + Sync>>;
 
 /// What the threads of a runtime share.
 pub(crate) struct Shared {
+    pub(crate) number: Number,
     pub(crate) config: Config,
     /// Runnables for whoever comes first.
     pub(crate) injector: ConcurrentQueue<Runnable>,
@@ -25,8 +27,6 @@ pub(crate) struct Shared {
     pub(crate) monitor: Doorbell,
     /// The runtime ends: no worker polls another task.
     shutdown: AtomicBool,
-    /// The last worker has left: what is scheduled now is dropped.
-    drained: AtomicBool,
 }
 
 /// What the Builder was told.
@@ -61,12 +61,8 @@ pub(crate) struct Worker {
     /// This thread owns the worker now. Otherwise what it schedules goes to the
     /// injector, as from any other thread.
     pub(crate) active: Cell<bool>,
-    /// What is woken now was woken by the kernel or the clock: first come,
-    /// first served.
-    pub(crate) dispatching: Cell<bool>,
     /// Steps until the next look at the kernel, the clock and the injector.
     pub(crate) until_look: Cell<u32>,
-    pub(crate) slot_streak: Cell<u32>,
     /// Polls since the queue was last empty, and since when it has not been, as
     /// far as somebody cares.
     pub(crate) standing: Cell<(u32, Option<Instant>)>,
@@ -82,8 +78,6 @@ impl Worker {
             index,
             is_guest,
             active: Cell::new(is_guest),
-            dispatching: Cell::default(),
-            slot_streak: Cell::default(),
             standing: Cell::default(),
             wakers: RefCell::default(),
         }
@@ -95,32 +89,29 @@ impl Worker {
 
     /// Whether what is scheduled on this thread for `runtime` may enter this
     /// worker's queue.
-    pub(crate) fn serves(&self, runtime: &Arc<Shared>) -> bool {
-        self.active.get() && Arc::ptr_eq(&self.shared, runtime)
+    pub(crate) fn serves(&self, runtime: Number) -> bool {
+        self.active.get() && self.shared.number == runtime
     }
 
-    pub(crate) fn push(&self, runnable: Runnable, yielded: bool) {
-        let (local, injector) = (&self.remote().local, &self.shared.injector);
-        if yielded || self.dispatching.get() {
-            local.push_back(runnable, injector);
-        } else {
-            local.push_slot(runnable, injector);
-        }
+    pub(crate) fn push(&self, runnable: Runnable) {
+        self.remote().local.push(runnable, &self.shared.injector);
     }
 }
 
 impl Shared {
     pub(crate) fn new(config: Config) -> std::io::Result<Self> {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
+            number,
             injector: ConcurrentQueue::unbounded(),
             remotes: (0..config.workers).map(|_| Remote::default()).collect(),
             idle: Idle::new(config.workers),
             driver: Driver::new(config.workers)?,
-            registry: Registry::new(config.workers),
+            registry: Registry::new(number, config.workers),
             jobs: Jobs::default(),
             monitor: Doorbell::default(),
             shutdown: AtomicBool::new(false),
-            drained: AtomicBool::new(false),
             config,
         })
     }
@@ -128,16 +119,7 @@ impl Shared {
     /// From a thread that runs no worker of this runtime.
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
-        self.work_was_injected();
-    }
-
-    /// Something was pushed into the injector: ordered before the load of
-    /// `drained` by the fence in `wake_if_all_asleep`.
-    pub(crate) fn work_was_injected(&self) {
         self.wake_if_all_asleep();
-        if self.drained.load(Ordering::Relaxed) {
-            self.drop_injected();
-        }
     }
 
     /// Wakes a worker if nobody else would come to it. A parked one rather than
@@ -198,21 +180,14 @@ impl Shared {
 
     /// The last worker has left: drops every task's future, and fails every
     /// socket and timer that lives on. Woken, a task enters the injector, unless
-    /// it is on its way there.
-    ///
-    /// The fence pairs with that in `wake_if_all_asleep`: either the one who pushed
-    /// sees `drained`, or this sees what was pushed.
+    /// it is on its way there; once the runtime is withdrawn nothing comes any
+    /// more.
     pub(crate) fn drain(&self) {
         let mut wakers = self.registry.close();
         self.driver.reactor.close(&mut wakers);
         self.driver.timers.close(&mut wakers);
         wakers.into_iter().for_each(wake);
-        self.drained.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        self.drop_injected();
-    }
-
-    fn drop_injected(&self) {
+        context::withdraw(self);
         let spill = |remote: &Remote| remote.local.spill(&self.injector);
         self.remotes.iter().for_each(spill);
         self.injector.try_iter().for_each(drop);

@@ -16,11 +16,12 @@
 //!                                        joiner is woken ◄────┴──► finished
 //! ```
 
+use crate::context::Number;
 use crate::registry::{Key, Registry};
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Arc, Mutex, Payload, PoisonError, contain, discard, lock};
+use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
 use crate::{blocking, context, coop};
-use async_task::{FallibleTask, ScheduleInfo, WithInfo};
+use async_task::FallibleTask;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -32,26 +33,34 @@ pub use crate::registry::Id;
 /// each function that it is moved through would need that much stack.
 pub(crate) const FUTURE_MAX_BYTES: usize = 2048;
 
-/// A task was woken (or has just been spawned): it shall be polled.
-fn schedule(runnable: Runnable, info: ScheduleInfo) {
+/// A task is new, or was woken: it shall be polled. When its runtime has ended, it
+/// is dropped.
+fn schedule(runnable: Runnable) {
     let not_mine = context::with_worker(|worker| match worker {
-        Some(worker) if worker.serves(runnable.metadata()) => {
-            worker.push(runnable, info.woken_while_running);
+        Some(worker) if worker.serves(*runnable.metadata()) => {
+            worker.push(runnable);
             None
         }
         _ => Some(runnable),
     });
-    if let Some(runnable) = not_mine {
-        let runtime = runnable.metadata().clone();
-        runtime.inject(runnable);
-    }
+    let ended = not_mine.and_then(|runnable| {
+        context::with_number(*runnable.metadata(), |runtime| match runtime {
+            Some(runtime) => {
+                runtime.inject(runnable);
+                None
+            }
+            None => Some(runnable),
+        })
+    });
+    drop(ended);
 }
 
-/// If the runtime has ended the future is dropped, and the handle says cancelled.
+/// If the runtime has ended the task is given back, to be dropped; then the handle
+/// says cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
-    runtime: &Arc<Shared>,
+    runtime: &Shared,
     future: F,
-) -> JoinHandle<F::Output> {
+) -> (JoinHandle<F::Output>, Option<Runnable>) {
     if size_of::<F>() > FUTURE_MAX_BYTES {
         let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         return spawn_on(runtime, future);
@@ -60,16 +69,16 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     let ((runnable, handle), open) = runtime.registry.enter(shard, |key| {
         let future = Some(future);
         let contained = Contained { future, key };
-        let builder = async_task::Builder::new().metadata(runtime.clone());
-        let (runnable, task) = builder.spawn(|_| contained, WithInfo(schedule));
+        let builder = async_task::Builder::new().metadata(key.runtime);
+        let (runnable, task) = builder.spawn(|_| contained, schedule);
         let (task, waker) = (Some(task.fallible()), runnable.waker());
-        let runtime = runtime.clone();
-        ((runnable, JoinHandle { task, runtime, key }), waker)
+        ((runnable, JoinHandle { task, key }), waker)
     });
-    if open {
-        runnable.schedule();
+    if !open {
+        return (handle, Some(runnable));
     }
-    handle
+    schedule(runnable);
+    (handle, None)
 }
 
 pin_project_lite::pin_project! {
@@ -94,7 +103,8 @@ impl<F: Future> Future for Contained<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let aborted = in_registry(|registry| registry.is_aborted(this.key)) == Some(true);
+        let aborted = in_registry(this.key.runtime, |registry| registry.is_aborted(this.key));
+        let aborted = aborted == Some(true);
         let mut outcome = Outcome(Some(Err(None)));
         if let (false, Some(future)) = (aborted, this.future.as_mut().as_pin_mut()) {
             let polled = contain(|| future.poll(context).map(Ok));
@@ -104,14 +114,16 @@ impl<F: Future> Future for Contained<F> {
         if let Err(payload) = contain(|| this.future.set(None)) {
             outcome = Outcome(Some(Err(Some(payload))));
         }
-        drop(in_registry(|registry| registry.remove(*this.key)).flatten());
+        drop(in_registry(this.key.runtime, |registry| registry.remove(*this.key)).flatten());
         Poll::Ready(outcome)
     }
 }
 
-/// The registry of the runtime that polls. (A task is polled by its own.)
-fn in_registry<R>(act: impl FnOnce(&Registry) -> R) -> Option<R> {
-    context::with_runtime(|runtime| runtime.map(|runtime| act(&runtime.registry)))
+/// The registry of a runtime that has not ended.
+fn in_registry<R>(runtime: Number, act: impl FnOnce(&Registry) -> R) -> Option<R> {
+    context::with_number(runtime, |runtime| {
+        runtime.map(|runtime| act(&runtime.registry))
+    })
 }
 
 /// What became of a task: its output, a panic, or nothing, when it was
@@ -151,8 +163,7 @@ impl<T> Drop for Outcome<T> {
 #[must_use = "a dropped JoinHandle detaches its task; use `drop` to say so"]
 pub struct JoinHandle<T> {
     /// None only while it is dropped.
-    task: Option<FallibleTask<Outcome<T>, Arc<Shared>>>,
-    runtime: Arc<Shared>,
+    task: Option<FallibleTask<Outcome<T>, Number>>,
     key: Key,
 }
 
@@ -175,8 +186,8 @@ impl<T> JoinHandle<T> {
     /// # }
     /// ```
     pub fn abort(&self) {
-        let waker = self.runtime.registry.abort(self.key);
-        waker.into_iter().for_each(Waker::wake);
+        let waker = in_registry(self.key.runtime, |registry| registry.abort(self.key));
+        waker.flatten().into_iter().for_each(Waker::wake);
     }
 
     /// Whether the task has ended: finished, panicked, or aborted and dropped.
@@ -319,7 +330,7 @@ impl From<JoinError> for std::io::Error {
 pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
-    spawn_on(&context::runtime("arc::spawn"), future)
+    context::with_current("arc::spawn", |runtime| spawn_on(runtime, future)).0
 }
 
 /// Runs a function that blocks (a file, a lookup, a long computation) on a
@@ -347,7 +358,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
     let runtime = context::runtime("arc::task::spawn_blocking");
-    spawn_on(&runtime, blocking::run(runtime.clone(), function))
+    spawn_on(&runtime, blocking::run(runtime.clone(), function)).0
 }
 
 /// Lets the others run: the task goes to the end of its worker's queue.

@@ -3,9 +3,11 @@
 //! Deadlines are exact: a timer never fires early, and is late by what the
 //! kernel and the scheduler take, not by a tick. Names and meaning are tokio's.
 
+use crate::context::{self, Number};
+use crate::timers::{self, Timers};
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 pub use std::time::{Duration, Instant};
 
@@ -41,7 +43,9 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// # }
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    sleep_until(after(Instant::now(), duration))
+    let mut sleep = sleep_until(after(Instant::now(), duration));
+    sleep.is_new = !duration.is_zero();
+    sleep
 }
 
 /// Waits until the deadline; one in the past is over at once.
@@ -54,8 +58,12 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    let armed = None;
-    Sleep { deadline, armed }
+    let (armed, is_new) = (None, false);
+    Sleep {
+        deadline,
+        armed,
+        is_new,
+    }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -65,13 +73,40 @@ pub struct Sleep {
     /// Armed at the first poll that finds time left: a timeout around something
     /// that is ready at once costs nothing.
     armed: Option<Armed>,
+    /// It began with time left and has not been polled yet: it is armed without
+    /// another look at the clock.
+    is_new: bool,
 }
 
-struct Armed(std::sync::Arc<crate::scheduler::Shared>, crate::timers::Key);
+struct Armed(Number, timers::Key);
+
+impl Armed {
+    /// None: its runtime has ended.
+    fn with_timers<R>(&self, act: impl FnOnce(&Timers) -> R) -> Option<R> {
+        context::with_number(self.0, |runtime| {
+            runtime.map(|runtime| act(&runtime.driver.timers))
+        })
+    }
+}
+
+impl Armed {
+    /// Whether it is still armed; then it wakes `waker` from now on.
+    fn rewake(&self, waker: &Waker) -> bool {
+        let wakes = self.with_timers(|timers| timers.wakes(&self.1, waker));
+        match wakes.flatten() {
+            Some(false) => {
+                let mut waker = waker.clone();
+                let rewoken = self.with_timers(|timers| timers.rewake(&self.1, &mut waker));
+                rewoken.flatten().is_some()
+            }
+            wakes => wakes.is_some(),
+        }
+    }
+}
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        drop(self.0.driver.timers.disarm(&self.1));
+        drop(self.with_timers(|timers| timers.disarm(&self.1)).flatten());
     }
 }
 
@@ -110,25 +145,30 @@ impl Sleep {
     /// Whether the runtime has ended is looked at after arming: one that ends
     /// later wakes the timer, which then comes here once more.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        let rewake = |armed: &Armed| armed.0.driver.timers.rewake(&armed.1, context.waker());
-        if self.armed.as_ref().is_some_and(rewake) {
+        if self
+            .armed
+            .as_ref()
+            .is_some_and(|armed| armed.rewake(context.waker()))
+        {
             return Poll::Pending;
         }
-        if self.is_elapsed() {
+        if !std::mem::take(&mut self.is_new) && self.is_elapsed() {
             return Poll::Ready(());
         }
-        let runtime = crate::context::runtime("a timer");
         let waker = context.waker().clone();
-        let worker = crate::context::worker_of(&runtime);
-        let (key, too_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
-        let Armed(runtime, _) = self.armed.insert(Armed(runtime, key));
-        assert!(!runtime.is_shutdown(), "a timer's arc runtime has ended");
-        if too_late {
-            runtime.driver.notify();
-        }
-        if worker.is_none() {
-            runtime.watch();
-        }
+        let (armed, is_shutdown) = context::with_current("a timer", |runtime| {
+            let worker = context::worker_of(runtime);
+            let (key, too_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
+            if too_late {
+                runtime.driver.notify();
+            }
+            if worker.is_none() {
+                runtime.watch();
+            }
+            (Armed(runtime.number, key), runtime.is_shutdown())
+        });
+        self.armed = Some(armed);
+        assert!(!is_shutdown, "a timer's arc runtime has ended");
         Poll::Pending
     }
 }

@@ -83,18 +83,17 @@ impl Timers {
         lock(&self.shards[shard].wheel).remove(key)
     }
 
-    /// Whether the timer is still armed; then `waker` is woken by it from now on.
-    /// It is cloned before the lock is taken, and the one it replaces is dropped
-    /// after: both may run foreign code.
-    pub(crate) fn rewake(&self, &Key(shard, key): &Key, waker: &Waker) -> bool {
-        let wheel = &self.shards[shard].wheel;
-        let wakes = lock(wheel).get_mut(key).map(|armed| armed.will_wake(waker));
-        if wakes != Some(false) {
-            return wakes.is_some();
-        }
-        let mut replacement = waker.clone();
-        let swap = |armed: &mut Waker| std::mem::swap(armed, &mut replacement);
-        lock(wheel).get_mut(key).map(swap).is_some()
+    /// Whether the timer wakes this waker. None: it has expired.
+    pub(crate) fn wakes(&self, &Key(shard, key): &Key, waker: &Waker) -> Option<bool> {
+        let mut wheel = lock(&self.shards[shard].wheel);
+        wheel.get_mut(key).map(|armed| armed.will_wake(waker))
+    }
+
+    /// Makes the timer wake this waker. What is in its place then is to be dropped
+    /// outside the lock. None: it has expired.
+    pub(crate) fn rewake(&self, &Key(shard, key): &Key, waker: &mut Waker) -> Option<()> {
+        let mut wheel = lock(&self.shards[shard].wheel);
+        wheel.get_mut(key).map(|armed| std::mem::swap(armed, waker))
     }
 
     /// T1 to T4: for how long the thread in the seat may sleep, None is for

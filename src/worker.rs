@@ -53,7 +53,7 @@ impl Worker {
     fn next(&self) -> Option<Runnable> {
         let (remotes, injector) = (&self.shared.remotes, &self.shared.injector);
         let local = &remotes[self.index].local;
-        let mine = local.pop(&self.slot_streak).or_else(|| {
+        let mine = local.pop().or_else(|| {
             self.standing.take();
             local.refill(injector, remotes.len())
         });
@@ -72,7 +72,7 @@ impl Worker {
         let (polls, since) = self.standing.get();
         self.standing.set((polls.wrapping_add(1), since));
         let due = polls & polls.wrapping_sub(1) == 0 || polls.is_multiple_of(64);
-        if due && self.shared.idle.any_asleep() && self.remote().local.has_waiting() {
+        if due && self.shared.idle.any_asleep() && self.remote().local.len() > 0 {
             let now = std::time::Instant::now();
             let mut since = since.unwrap_or(now);
             if now - since >= STANDING_QUEUE_MAX {
@@ -110,9 +110,7 @@ impl Worker {
         let (shared, mut wakers) = (&self.shared, self.wakers.borrow_mut());
         seat.wait(sleeper, &shared.idle, &mut wakers);
         let mine = sleeper.is_none() || self.wake_up();
-        self.dispatching.set(true);
         wakers.drain(..).for_each(wake);
-        self.dispatching.set(false);
         if !mine {
             shared.unpark_thread(self.index);
             shared.watch();

@@ -1,6 +1,6 @@
 //! What is made of the measured times.
 
-use rustix::time::{ClockId, clock_gettime};
+use cpu_time::ProcessTime;
 use std::time::Duration;
 
 /// The middle one.
@@ -15,6 +15,5 @@ pub fn median(values: &mut [f64]) -> f64 {
 
 /// The CPU time that all threads of this process have used.
 pub fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    ProcessTime::now().as_duration()
 }

@@ -142,7 +142,7 @@ struct Model {
 impl Model {
     fn starting_at(now: u64) -> Self {
         let mut wheel = Wheel::new();
-        assert_eq!(expire(&mut wheel, now), []);
+        assert_eq!(expire(&mut wheel, now), [0_u64; 0]);
         Model {
             wheel,
             now,
