@@ -71,6 +71,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
     match command.as_str() {
         "ci" => ci::run(rest),
         "versus" => versus::run(rest),
+        "chart" => versus::chart::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
