@@ -154,7 +154,14 @@ fn origin(record: &Record) -> String {
 }
 
 fn panel(svg: &mut Svg, row: &Row<'_>, metric: &Metric, left: f64, top: f64) {
-    let heading = format!("{}: {}", row.series[0].workload, label(metric));
+    let first = row.series[0];
+    let plural = if first.workers == 1 { "" } else { "s" };
+    let heading = format!(
+        "{}, {} worker{plural}: {}",
+        first.workload,
+        first.workers,
+        label(metric)
+    );
     svg.text("panel", "start", left, top + 16.0, &heading);
     let servers = row.series.iter().flat_map(|series| &series.servers);
     let medians = servers.filter_map(|server| metric.spread(server));
@@ -167,11 +174,7 @@ fn panel(svg: &mut Svg, row: &Row<'_>, metric: &Metric, left: f64, top: f64) {
 
     let mut y = top + HEADING_HEIGHT;
     for series in &row.series {
-        let plural = if series.workers == 1 { "" } else { "s" };
-        let group = format!(
-            "{} connections, {} worker{plural}",
-            series.connections, series.workers
-        );
+        let group = format!("{} connections", series.connections);
         svg.text("soft", "start", left, y + 16.0, &group);
         y += GROUP_HEIGHT;
         for server in &series.servers {

@@ -72,6 +72,11 @@ pub fn resident_kib(pid: u32) -> Result<u64, Failure> {
     status(pid, "VmRSS")
 }
 
+/// How many descriptors a process has open; 0 if it is gone.
+pub fn descriptors(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
 /// What the machine has done.
 pub fn time() -> Result<Time, Failure> {
     machine_time(&read("/proc/stat")?).ok_or_else(|| strange("/proc/stat"))
@@ -116,7 +121,7 @@ fn status(pid: u32, name: &str) -> Result<u64, Failure> {
     field(&read(&path)?, name).ok_or_else(|| strange(&path))
 }
 
-/// The number of a line such as `VmHWM:	    1234 kB`.
+/// The number of a line such as `VmHWM: 1234 kB`.
 pub fn field(text: &str, name: &str) -> Option<u64> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let (_, value) = lines.into_iter().find(|(key, _)| *key == name)?;

@@ -49,7 +49,16 @@ pub struct Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It fails only if the process has ended.
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        // Its group first: cargo has started compilers.
+        let group = format!("-{}", self.pid());
+        let mut kill = Command::new("kill");
+        let _ = kill
+            .args(["-KILL", "--", &group])
+            .stderr(Stdio::null())
+            .status();
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
