@@ -265,7 +265,8 @@ impl Svg {
     fn text(&mut self, class: &str, anchor: &str, x: f64, y: f64, text: &str) {
         let text = escape(text);
         self.line(format_args!(
-            "<text class=\"{class}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
+            "<text class=\"{class}\" text-anchor=\"{anchor}\" \
+             x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
         ));
     }
 }

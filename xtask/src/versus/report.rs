@@ -9,7 +9,16 @@ pub const BASELINE: &str = "tokio";
 /// How wide the longest bar is.
 const BAR_COLUMNS: f64 = 40.0;
 
-const NAME_COLUMNS: usize = 26;
+const NAME_COLUMNS: usize = 24;
+
+/// As wide as the longest name of a server.
+const FIGURE_COLUMNS: usize = 20;
+
+const RATIO_COLUMNS: usize = 22;
+
+/// arc with one worker, and what it is compared with.
+const SINGLE: &str = "arc-1";
+const SINGLE_BASELINE: &str = "tokio-current-thread";
 
 /// Prints all about a series.
 pub fn print_series(series: &Series) {
@@ -68,33 +77,33 @@ fn costs_table(cost: &Cost) -> String {
 
 fn table(series: &Series) -> String {
     let servers = &series.servers;
+    let row = |name: &str, cell: &dyn Fn(&Server) -> String| {
+        row(name, FIGURE_COLUMNS, servers.iter().map(cell).collect())
+    };
+    let rounds = servers.first().map_or(0, |server| server.rounds.len());
     let mut lines = vec![
         format!("== {}", series.title()),
-        format!(
-            "medians of {} rounds of {} s each",
-            servers.first().map_or(0, |server| server.rounds.len()),
-            series.seconds
-        ),
+        format!("medians; rounds: {rounds}, of {} s each", series.seconds),
         String::new(),
-        row("", servers.iter().map(|server| server.name.clone())),
+        row("", &|server| server.name.clone()),
     ];
     for metric in &METRICS {
-        let cells = servers.iter().map(|server| cell(metric.spread(server)));
-        lines.push(row(&label(metric), cells));
+        lines.push(row(&label(metric), &|server| cell(metric.spread(server))));
     }
-    let errors = |server: &Server| server.rounds.iter().map(|it| it.errors).sum::<u64>();
-    lines.push(row(
-        "errors",
-        servers.iter().map(|it| errors(it).to_string()),
-    ));
-    let most = |value: fn(&Round) -> f64| {
-        servers.iter().map(move |server| {
-            let most = server.rounds.iter().map(value).fold(0.0, f64::max);
-            format!("{:.1}", most * 100.0)
-        })
+    lines.push(row("errors", &|server| {
+        let errors = server.rounds.iter().map(|round| round.errors);
+        errors.sum::<u64>().to_string()
+    }));
+    let most = |server: &Server, value: fn(&Round) -> f64| {
+        let most = server.rounds.iter().map(value).fold(0.0, f64::max);
+        format!("{:.1}", most * 100.0)
     };
-    lines.push(row("other work, % (most)", most(|it| it.other_work)));
-    lines.push(row("stolen, % (most)", most(|it| it.stolen)));
+    lines.push(row("other work, % (most)", &|it| {
+        most(it, |round| round.other_work)
+    }));
+    lines.push(row("stolen, % (most)", &|it| {
+        most(it, |round| round.stolen)
+    }));
     lines.extend(warning(servers));
     lines.extend(ratios(series));
     for metric in chart_metrics(&series.workload) {
@@ -146,22 +155,42 @@ fn warning(servers: &[Server]) -> Vec<String> {
     lines
 }
 
+/// Of the others to the baseline; and of what has one thread to what has one.
 fn ratios(series: &Series) -> Vec<String> {
-    let Some(baseline) = series.server(BASELINE) else {
+    let names = series.servers.iter().map(|server| server.name.as_str());
+    let others: Vec<_> = names.filter(|name| *name != BASELINE).collect();
+    let mut lines = ratios_to(series, BASELINE, &others);
+    if others.contains(&SINGLE) {
+        lines.extend(ratios_to(series, SINGLE_BASELINE, &[SINGLE]));
+    }
+    lines
+}
+
+fn ratios_to(series: &Series, baseline: &str, names: &[&str]) -> Vec<String> {
+    let Some(baseline) = series.server(baseline) else {
         return Vec::new();
     };
-    let others = || series.servers.iter().filter(|it| it.name != BASELINE);
+    let others: Vec<_> = names
+        .iter()
+        .filter_map(|name| series.server(name))
+        .collect();
+    let row = |name: &str, cells: Vec<String>| row(name, RATIO_COLUMNS, cells);
     let mut lines = vec![
         String::new(),
-        format!("ratio to {BASELINE}, round by round: median (least to most)"),
-        wide_row("", others().map(|server| server.name.clone())),
+        format!(
+            "ratio to {}, round by round: median (least to most)",
+            baseline.name
+        ),
+        row("", others.iter().map(|it| it.name.clone()).collect()),
     ];
     for metric in METRICS.iter().filter(|metric| metric.compared) {
-        let cells = others().map(|server| match metric.ratio(server, baseline) {
-            Some(it) => format!("{:.2} ({:.2} to {:.2})", it.median, it.least, it.most),
-            None => "-".to_owned(),
-        });
-        lines.push(wide_row(metric.name, cells));
+        let cells = others
+            .iter()
+            .map(|server| match metric.ratio(server, baseline) {
+                Some(it) => format!("{:.2} ({:.2} to {:.2})", it.median, it.least, it.most),
+                None => "-".to_owned(),
+            });
+        lines.push(row(metric.name, cells.collect()));
     }
     lines
 }
@@ -193,16 +222,12 @@ pub fn label(metric: &Metric) -> String {
     }
 }
 
-fn row(name: &str, cells: impl Iterator<Item = String>) -> String {
-    cells.fold(format!("{name:NAME_COLUMNS$}"), |row, cell| {
-        row + &format!(" {cell:>12}")
-    })
-}
-
-fn wide_row(name: &str, cells: impl Iterator<Item = String>) -> String {
-    cells.fold(format!("{name:NAME_COLUMNS$}"), |row, cell| {
-        row + &format!(" {cell:>22}")
-    })
+fn row(name: &str, columns: usize, cells: Vec<String>) -> String {
+    cells
+        .iter()
+        .fold(format!("{name:NAME_COLUMNS$}"), |row, cell| {
+            row + &format!(" {cell:>columns$}")
+        })
 }
 
 fn cell(spread: Option<Spread>) -> String {
