@@ -14,7 +14,7 @@ const NAME_COLUMNS: usize = 24;
 /// As wide as the longest name of a server.
 const FIGURE_COLUMNS: usize = 20;
 
-const RATIO_COLUMNS: usize = 22;
+const RATIO_COLUMNS: usize = 26;
 
 /// arc with one worker, and what it is compared with.
 const SINGLE: &str = "arc-1";
@@ -187,7 +187,10 @@ fn ratios_to(series: &Series, baseline: &str, names: &[&str]) -> Vec<String> {
         let cells = others
             .iter()
             .map(|server| match metric.ratio(server, baseline) {
-                Some(it) => format!("{:.2} ({:.2} to {:.2})", it.median, it.least, it.most),
+                Some(it) => {
+                    let [median, least, most] = [it.median, it.least, it.most].map(times);
+                    format!("{median} ({least} to {most})")
+                }
                 None => "-".to_owned(),
             });
         lines.push(row(metric.name, cells.collect()));
@@ -219,6 +222,16 @@ pub fn label(metric: &Metric) -> String {
     match metric.unit {
         "" => metric.name.to_owned(),
         unit => format!("{}, {unit}", metric.name),
+    }
+}
+
+/// A ratio: two digits behind the point at least, and never nothing but zeros
+/// where a thousandth is meant.
+fn times(ratio: f64) -> String {
+    match ratio {
+        _ if ratio < 0.1 => format!("{ratio:.4}"),
+        _ if ratio < 100.0 => format!("{ratio:.2}"),
+        _ => format!("{ratio:.0}"),
     }
 }
 
@@ -262,6 +275,12 @@ mod tests {
     fn numbers_are_short() {
         let texts = [0.126, 12.34, 99.9, 123.4, 1234.0, 1_234_567.0].map(number);
         assert_eq!(texts, ["0.13", "12.3", "99.9", "123", "1,234", "1,234,567"]);
+    }
+
+    #[test]
+    fn ratios_keep_their_digits() {
+        let texts = [0.0012, 0.104, 1.0, 939.8].map(times);
+        assert_eq!(texts, ["0.0012", "0.10", "1.00", "940"]);
     }
 
     #[test]
