@@ -1,4 +1,5 @@
-//! What a developer of arc runs. `cargo xtask ci` is what CI runs, step by step.
+//! What a developer of arc runs. `cargo xtask ci` is what CI runs, step by step;
+//! `cargo xtask versus` is the comparison with arc's peers.
 //!
 //! | file | purpose |
 //! |---|---|
@@ -6,10 +7,12 @@
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
 //! | `budget.rs` | the limits on the runtime's size, and the check against them |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
+//! | `versus/` | load the same servers on arc and its peers, and draw what came of it |
 
 mod budget;
 mod ci;
 mod count;
+mod versus;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +25,8 @@ usage: cargo xtask COMMAND [ARGUMENT...]
 
 commands:
   ci        run what CI runs: `cargo xtask ci --help`
+  versus    measure arc beside its peers: `cargo xtask versus --help`
+  chart     draw what versus measured: `cargo xtask chart FILE.json OUT.svg`
 ";
 
 /// Why a command did not succeed.
@@ -65,6 +70,8 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
     };
     match command.as_str() {
         "ci" => ci::run(rest),
+        "versus" => versus::run(rest),
+        "chart" => versus::chart::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

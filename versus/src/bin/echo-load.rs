@@ -1,0 +1,3 @@
+//! An echo load generator: `echo-load --help`.
+
+versus::main_on_linux!(versus::client::echo);

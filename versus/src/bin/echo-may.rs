@@ -1,0 +1,3 @@
+//! An echo server, on may.
+
+versus::main_on_linux!(versus::on_may::echo);

@@ -1,0 +1,3 @@
+//! An HTTP/1 server with httparse, on may.
+
+versus::main_on_linux!(versus::on_may::tiny);

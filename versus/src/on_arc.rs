@@ -1,0 +1,59 @@
+//! The servers on arc.
+
+use crate::options::{Options, announce, exit_code};
+use crate::protocol::{self, Echo, Protocol, Socket};
+use crate::service;
+use crate::tiny::Tiny;
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use arc::runtime::Builder;
+use arc_compat::HyperIo;
+use std::future::Future;
+use std::io;
+use std::process::ExitCode;
+
+/// hyper.
+pub fn http() -> ExitCode {
+    run(|stream| async move { drop(service::serve(HyperIo::new(stream)).await) })
+}
+
+/// httparse.
+pub fn tiny() -> ExitCode {
+    serve::<Tiny>()
+}
+
+/// Sends back what it gets.
+pub fn echo() -> ExitCode {
+    serve::<Echo>()
+}
+
+fn serve<P: Protocol>() -> ExitCode {
+    run(|stream| async move { drop(protocol::serve::<P>(stream).await) })
+}
+
+/// Runs each connection as a task; what it fails with is the client's business.
+fn run<F: Future<Output = ()> + Send + 'static>(connection: fn(TcpStream) -> F) -> ExitCode {
+    let options = Options::parse();
+    let builder = Builder::new_multi_thread().workers(options.workers);
+    exit_code(builder.build().and_then(|runtime| {
+        runtime.block_on(async {
+            let listener = TcpListener::bind(&*options.address).await?;
+            announce(listener.local_addr()?);
+            loop {
+                let (stream, _) = listener.accept().await?;
+                let _ = stream.set_nodelay(true);
+                drop(arc::spawn(connection(stream)));
+            }
+        })
+    }))
+}
+
+impl Socket for TcpStream {
+    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        AsyncReadExt::read(self, buffer).await
+    }
+
+    async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        AsyncWriteExt::write_all(self, bytes).await
+    }
+}

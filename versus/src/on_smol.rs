@@ -1,0 +1,65 @@
+//! The servers on smol: one executor, run by as many threads as there are workers,
+//! each of which waits for IO itself.
+
+use crate::options::{Options, announce, exit_code};
+use crate::protocol::{self, Echo, Protocol, Socket};
+use crate::service;
+use crate::tiny::Tiny;
+use smol::io::{AsyncReadExt, AsyncWriteExt};
+use smol::net::{TcpListener, TcpStream};
+use smol_hyper::rt::FuturesIo;
+use std::future::{Future, pending};
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+/// hyper.
+pub fn http() -> ExitCode {
+    run(|stream| async move { drop(service::serve(FuturesIo::new(stream)).await) })
+}
+
+/// httparse.
+pub fn tiny() -> ExitCode {
+    serve::<Tiny>()
+}
+
+/// Sends back what it gets.
+pub fn echo() -> ExitCode {
+    serve::<Echo>()
+}
+
+fn serve<P: Protocol>() -> ExitCode {
+    run(|stream| async move { drop(protocol::serve::<P>(stream).await) })
+}
+
+/// Runs each connection as a task; what it fails with is the client's business.
+fn run<F: Future<Output = ()> + Send + 'static>(connection: fn(TcpStream) -> F) -> ExitCode {
+    let options = Options::parse();
+    let executor = Arc::new(smol::Executor::new());
+    // This thread is one of the workers.
+    for _ in 1..options.workers {
+        let executor = executor.clone();
+        thread::spawn(move || smol::block_on(executor.run(pending::<()>())));
+    }
+    let accept = async {
+        let listener = TcpListener::bind(&*options.address).await?;
+        announce(listener.local_addr()?);
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let _ = stream.set_nodelay(true);
+            executor.spawn(connection(stream)).detach();
+        }
+    };
+    exit_code(smol::block_on(executor.run(accept)))
+}
+
+impl Socket for TcpStream {
+    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        AsyncReadExt::read(self, buffer).await
+    }
+
+    async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        AsyncWriteExt::write_all(self, bytes).await
+    }
+}

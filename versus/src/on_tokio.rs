@@ -1,0 +1,79 @@
+//! The servers on tokio: its multi-thread runtime, and its current-thread one.
+
+use crate::options::{Options, announce, exit_code};
+use crate::protocol::{self, Echo, Protocol, Socket};
+use crate::service;
+use crate::tiny::Tiny;
+use hyper_util::rt::TokioIo;
+use std::future::Future;
+use std::io;
+use std::process::ExitCode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+
+/// Which of tokio's runtimes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flavour {
+    /// As many workers as `--workers` says.
+    MultiThread,
+    /// One thread, whatever `--workers` says.
+    CurrentThread,
+}
+
+/// hyper.
+pub fn http(flavour: Flavour) -> ExitCode {
+    run(flavour, |stream| async move {
+        drop(service::serve(TokioIo::new(stream)).await)
+    })
+}
+
+/// httparse.
+pub fn tiny(flavour: Flavour) -> ExitCode {
+    serve::<Tiny>(flavour)
+}
+
+/// Sends back what it gets.
+pub fn echo(flavour: Flavour) -> ExitCode {
+    serve::<Echo>(flavour)
+}
+
+fn serve<P: Protocol>(flavour: Flavour) -> ExitCode {
+    run(flavour, |stream| async move {
+        drop(protocol::serve::<P>(stream).await)
+    })
+}
+
+/// Runs each connection as a task; what it fails with is the client's business.
+fn run<F>(flavour: Flavour, connection: fn(TcpStream) -> F) -> ExitCode
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let options = Options::parse();
+    let mut builder = match flavour {
+        Flavour::MultiThread => Builder::new_multi_thread(),
+        Flavour::CurrentThread => Builder::new_current_thread(),
+    };
+    let builder = builder.worker_threads(options.workers).enable_all();
+    exit_code(builder.build().and_then(|runtime| {
+        runtime.block_on(async {
+            let listener = TcpListener::bind(&*options.address).await?;
+            announce(listener.local_addr()?);
+            loop {
+                let (stream, _) = listener.accept().await?;
+                let _ = stream.set_nodelay(true);
+                drop(tokio::spawn(connection(stream)));
+            }
+        })
+    }))
+}
+
+impl Socket for TcpStream {
+    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        AsyncReadExt::read(self, buffer).await
+    }
+
+    async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        AsyncWriteExt::write_all(self, bytes).await
+    }
+}

@@ -1,0 +1,245 @@
+//! `cargo xtask versus`: arc and its peers, side by side.
+//!
+//! | file | purpose |
+//! |---|---|
+//! | `mod.rs` | build, go through workloads and rounds, keep the record |
+//! | `options.rs` | the command line, the workloads and the servers |
+//! | `measure.rs` | one measurement of one server |
+//! | `load.rs` | the load generators: oha, wrk and those of `versus/` |
+//! | `costs.rs` | instructions per request, sizes, memory per connection |
+//! | `process.rs` | processes that end in any case |
+//! | `proc.rs` | what Linux says about CPU, context switches and memory |
+//! | `machine.rs` | machine, versions and commit |
+//! | `record.rs` | what is kept in a JSON file |
+//! | `statistics.rs` | medians, spreads and ratios |
+//! | `report.rs` | the tables and bars on the terminal |
+//! | `chart.rs` | `cargo xtask chart`: the record as SVG |
+
+pub mod chart;
+mod costs;
+mod load;
+mod machine;
+mod measure;
+mod options;
+mod proc;
+mod process;
+mod record;
+mod report;
+mod statistics;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::{Failure, workspace_root};
+use load::Tool;
+use measure::Setting;
+use options::{Contender, HELP, Options, Workload};
+use record::{Record, Round, Series, Server};
+
+/// What a measurement takes beyond its own time, for the announcement.
+const OVERHEAD_SECONDS: f64 = 0.8;
+
+/// Runs `cargo xtask versus` with the arguments that follow these words.
+///
+/// # Errors
+/// The arguments are not understood, something cannot be built or measured, or
+/// ctrl-c.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let Some(options) = Options::parse(arguments)? else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    if !cfg!(target_os = "linux") {
+        let message = "versus measures by Linux's /proc and loads by its epoll: it runs on \
+             Linux only";
+        return Err(Failure::Check(message.to_owned()));
+    }
+    let tools = tools(&options)?;
+    let root = workspace_root();
+    build(&root)?;
+    process::catch_interrupts()?;
+    let versus = Versus {
+        programs: programs()?,
+        options,
+        root,
+    };
+    let mut record = machine::empty_record(&versus.root, arguments, &tools);
+    let result = versus.fill(&mut record);
+    if !record.series.is_empty() || !record.costs.is_empty() {
+        report::print_origin(&record);
+        // What was measured before a failure or ctrl-c is kept.
+        versus.write(&record)?;
+    }
+    result
+}
+
+/// The load generators that will be used. Known before anything is built.
+fn tools(options: &Options) -> Result<Vec<Tool>, Failure> {
+    if options.no_load {
+        return Ok(Vec::new());
+    }
+    if options.pin && !process::is_on_path("taskset") {
+        let message = "--pin needs taskset, of util-linux, on PATH";
+        return Err(Failure::Check(message.to_owned()));
+    }
+    let workloads = options.workloads.iter();
+    workloads
+        .map(|workload| Tool::choose(options.load, *workload))
+        .collect()
+}
+
+fn build(root: &Path) -> Result<(), Failure> {
+    let arguments = ["build", "--release", "--package", "arc-versus"];
+    eprintln!("$ cargo {}", arguments.join(" "));
+    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(arguments)
+        .env("RUSTUP_AUTO_INSTALL", "0")
+        .current_dir(root)
+        .status()
+        .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure::Check(format!(
+            "the servers do not build: {status}"
+        ))),
+    }
+}
+
+/// Where cargo puts release builds: beside the folder of this program, wherever
+/// the target folder was configured to be.
+fn programs() -> Result<PathBuf, Failure> {
+    let program = env::current_exe().ok();
+    let folder = program.and_then(|it| Some(it.parent()?.parent()?.join("release")));
+    folder
+        .filter(|folder| folder.join("http-arc").exists())
+        .ok_or_else(|| Failure::Check("the servers are not where cargo builds them".to_owned()))
+}
+
+struct Versus {
+    options: Options,
+    root: PathBuf,
+    programs: PathBuf,
+}
+
+impl Versus {
+    fn fill(&self, record: &mut Record) -> Result<(), Failure> {
+        if !self.options.no_load {
+            self.announce();
+            for &workload in &self.options.workloads {
+                for &connections in &self.options.connections {
+                    let series = self.series(workload, connections)?;
+                    report::print_series(&series);
+                    record.series.push(series);
+                    self.write(record)?;
+                }
+            }
+        }
+        if self.options.instructions {
+            costs::instructions(&self.programs, &mut record.costs)?;
+        }
+        if self.options.sizes {
+            costs::sizes(&self.root, &self.programs, &mut record.costs)?;
+        }
+        report::print_costs(&record.costs);
+        Ok(())
+    }
+
+    /// Says what will be done, and how long it takes.
+    fn announce(&self) {
+        let options = &self.options;
+        let workloads = options.workloads.iter();
+        let servers: usize = workloads.map(|it| options.contenders(*it).len()).sum();
+        let count = servers * options.connections.len() * options.rounds;
+        let seconds = count as f64 * (options.seconds + OVERHEAD_SECONDS);
+        eprintln!("{count} measurements, about {:.0} s", seconds.ceil());
+    }
+
+    fn series(&self, workload: Workload, connections: usize) -> Result<Series, Failure> {
+        let options = &self.options;
+        let tool = Tool::choose(options.load, workload)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let setting = Setting {
+            workload,
+            tool,
+            connections,
+            seconds: options.seconds,
+            pin: options.pin.then_some(cores),
+            programs: self.programs.clone(),
+        };
+        let contenders = options.contenders(workload);
+        let mut series = Series {
+            workload: workload.name().to_owned(),
+            connections,
+            workers: options.workers,
+            load: tool.name().to_owned(),
+            pinned: options.pin,
+            seconds: options.seconds,
+            servers: contenders.iter().map(server).collect(),
+        };
+        eprintln!("\n{}", series.title());
+        for round in 0..options.rounds {
+            // Each round the other way round: none is always first.
+            let mut order: Vec<usize> = (0..contenders.len()).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for index in order {
+                eprint!(
+                    "round {} of {}: {:24}",
+                    round + 1,
+                    options.rounds,
+                    contenders[index].name
+                );
+                let result = setting.measure(&contenders[index]);
+                let result = result.inspect_err(|_| eprintln!())?;
+                eprintln!("{}", progress(&result));
+                series.servers[index].rounds.push(result);
+            }
+        }
+        Ok(series)
+    }
+
+    fn write(&self, record: &Record) -> Result<(), Failure> {
+        let Some(path) = &self.options.json else {
+            return Ok(());
+        };
+        let text = serde_json::to_string_pretty(record).expect("numbers and strings");
+        fs::write(path, text + "\n")
+            .map_err(|error| Failure::Check(format!("{}: {error}", path.display())))
+    }
+}
+
+fn server(contender: &Contender) -> Server {
+    Server {
+        name: contender.name.clone(),
+        workers: contender.workers,
+        rounds: Vec::new(),
+    }
+}
+
+fn progress(round: &Round) -> String {
+    let mut text = format!(
+        "{:>9.0} requests/s, p99 {:.0} µs",
+        round.per_second(),
+        round.p99
+    );
+    if round.errors > 0 {
+        text += &format!(", {} errors", round.errors);
+    }
+    if !round.is_sound() {
+        text += &format!(
+            "; worthless: other work took {:.0} % of the machine, its host {:.0} %",
+            round.other_work * 100.0,
+            round.stolen * 100.0
+        );
+    }
+    text
+}
+
+/// A duration that a step may take at most.
+const fn limit(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
