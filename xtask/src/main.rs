@@ -4,12 +4,24 @@
 //! |---|---|
 //! | `main.rs` | find the subcommand |
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
-//! | `budget.rs` | the limits on the runtime's size, and the check against them |
+//! | `audit.rs` | `unsafe` in arc and in its dependencies, and the budgets |
+//! | `loc.rs` | lines, and functions by length |
+//! | `report.rs` | both of these as LOC_REPORT.md |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
+//! | `limits.rs` | read `audit.toml`, and judge counts by it |
+//! | `source.rs` | find and read source files |
+//! | `tree.rs` | ask cargo what a build consists of |
+//! | `table.rs` | tables for people |
 
-mod budget;
+mod audit;
 mod ci;
 mod count;
+mod limits;
+mod loc;
+mod report;
+mod source;
+mod table;
+mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +34,9 @@ usage: cargo xtask COMMAND [ARGUMENT...]
 
 commands:
   ci        run what CI runs: `cargo xtask ci --help`
+  audit     count `unsafe`, in arc and in its dependencies, and check the budgets
+  loc       count lines, and functions by length
+  report    write LOC_REPORT.md; --check only says whether it is up to date
 ";
 
 /// Why a command did not succeed.
@@ -65,6 +80,9 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
     };
     match command.as_str() {
         "ci" => ci::run(rest),
+        "audit" => audit::run(rest),
+        "loc" => loc::run(rest),
+        "report" => report::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
