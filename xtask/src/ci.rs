@@ -36,7 +36,7 @@ struct Step {
 enum Work {
     /// Command lines, run one after the other.
     Cargo(Vec<Cargo>),
-    /// The check of budget.rs, in this process.
+    /// The check of `audit.rs`, in this process.
     Budget,
 }
 

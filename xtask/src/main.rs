@@ -7,6 +7,7 @@
 //! | `audit.rs` | `unsafe` in arc and in its dependencies, and the budgets |
 //! | `loc.rs` | lines, and functions by length |
 //! | `report.rs` | both of these as LOC_REPORT.md |
+//! | `tidy/` | the style, as far as it can be read off the source |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
 //! | `limits.rs` | read `audit.toml`, and judge counts by it |
 //! | `source.rs` | find and read source files |
@@ -21,6 +22,7 @@ mod loc;
 mod report;
 mod source;
 mod table;
+mod tidy;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +39,7 @@ commands:
   audit     count `unsafe`, in arc and in its dependencies, and check the budgets
   loc       count lines, and functions by length
   report    write LOC_REPORT.md; --check only says whether it is up to date
+  tidy      check the style, as far as it can be read off the source
 ";
 
 /// Why a command did not succeed.
@@ -83,6 +86,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         "audit" => audit::run(rest),
         "loc" => loc::run(rest),
         "report" => report::run(rest),
+        "tidy" => tidy::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
