@@ -8,6 +8,8 @@
 //! | `loc.rs` | lines, and functions by length |
 //! | `report.rs` | both of these as LOC_REPORT.md |
 //! | `tidy/` | the style, as far as it can be read off the source |
+//! | `supply.rs` | dependencies, packages, oldest versions |
+//! | `cross.rs` | clippy for other platforms |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
 //! | `limits.rs` | read `audit.toml`, and judge counts by it |
 //! | `source.rs` | find and read source files |
@@ -17,10 +19,12 @@
 mod audit;
 mod ci;
 mod count;
+mod cross;
 mod limits;
 mod loc;
 mod report;
 mod source;
+mod supply;
 mod table;
 mod tidy;
 mod tree;
@@ -40,6 +44,8 @@ commands:
   loc       count lines, and functions by length
   report    write LOC_REPORT.md; --check only says whether it is up to date
   tidy      check the style, as far as it can be read off the source
+  supply    check dependencies, packages, oldest versions: `cargo xtask supply --help`
+  cross     run clippy for other platforms
 ";
 
 /// Why a command did not succeed.
@@ -87,6 +93,8 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         "loc" => loc::run(rest),
         "report" => report::run(rest),
         "tidy" => tidy::run(rest),
+        "supply" => supply::run(rest),
+        "cross" => cross::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

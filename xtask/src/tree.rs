@@ -93,7 +93,11 @@ fn names(lines: &str) -> BTreeSet<(String, String)> {
     lines.lines().filter_map(name).collect()
 }
 
-fn cargo(arguments: &[&str], manifest: &Path) -> Result<String, Failure> {
+/// Runs cargo for `manifest`, and gives what it prints.
+///
+/// # Errors
+/// It fails; the error has its words.
+pub fn cargo(arguments: &[&str], manifest: &Path) -> Result<String, Failure> {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let line = format!("cargo {}", arguments.join(" "));
     let output = Command::new(program)
