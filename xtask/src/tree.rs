@@ -98,6 +98,18 @@ fn names(lines: &str) -> BTreeSet<(String, String)> {
 /// # Errors
 /// It fails; the error has its words.
 pub fn cargo(arguments: &[&str], manifest: &Path) -> Result<String, Failure> {
+    cargo_with(arguments, manifest, &[])
+}
+
+/// The same with environment variables.
+///
+/// # Errors
+/// It fails; the error has its words.
+pub fn cargo_with(
+    arguments: &[&str],
+    manifest: &Path,
+    variables: &[(&str, &str)],
+) -> Result<String, Failure> {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let line = format!("cargo {}", arguments.join(" "));
     let output = Command::new(program)
@@ -106,6 +118,7 @@ pub fn cargo(arguments: &[&str], manifest: &Path) -> Result<String, Failure> {
         .arg(manifest)
         // rustup must use what is installed, and never download.
         .env("RUSTUP_AUTO_INSTALL", "0")
+        .envs(variables.iter().copied())
         .output()
         .map_err(|error| Failure::Check(format!("{line}: {error}")))?;
     if output.status.success() {

@@ -62,8 +62,7 @@ impl Visitor<'_> {
 /// Whether a line has a comment, of any kind, about orderings.
 fn speaks(line: &str) -> bool {
     let comment = line.find("//").map_or("", |at| &line[at..]);
-    let has = |word: &&str| comment.contains(*word);
-    STRONG.iter().any(|word| has(&word)) || has(&"pairs with")
+    comment.contains("pairs with") || STRONG.iter().any(|word| comment.contains(word))
 }
 
 /// The names in backticks in comments of the form "SeqCst, wherever `a` and `b`".
@@ -104,10 +103,11 @@ impl<'tree> Visit<'tree> for Visitor<'_> {
 
     fn visit_expr_path(&mut self, node: &'tree syn::ExprPath) {
         let names: Vec<_> = node.path.segments.iter().map(|it| &it.ident).collect();
-        if let [.., kind, name] = names[..] {
-            if kind == "Ordering" && STRONG.iter().any(|it| name == it) {
-                self.judge(name);
-            }
+        if let [.., kind, name] = names[..]
+            && kind == "Ordering"
+            && STRONG.iter().any(|it| name == it)
+        {
+            self.judge(name);
         }
     }
 }
