@@ -112,8 +112,12 @@ struct Allows<'text> {
 
 impl Allows<'_> {
     fn judge(&mut self, line: usize, is_bare: bool) {
-        let above = self.lines[..line - 1].last();
-        if is_bare && !above.is_some_and(|it| it.starts_with("//") || it.starts_with('#')) {
+        // Documentation says what the item is for, not why a lint is wrong about it.
+        let is_reason = |it: &&str| {
+            let is_comment = it.starts_with("//") && !it.starts_with("///");
+            is_comment || it.starts_with("# ")
+        };
+        if is_bare && !self.lines[..line - 1].last().is_some_and(is_reason) {
             let text = "a lint is allowed without a reason: give one";
             self.found.push(Found::new(line, text));
         }
@@ -235,8 +239,11 @@ fn b() {}
 // A test.
 #[allow(dead_code)]
 fn c() {}
+/// Documentation is no reason.
+#[allow(dead_code)]
+fn d() {}
 ";
-        assert_eq!(lines_found(allows, "a.rs", text), [1]);
+        assert_eq!(lines_found(allows, "a.rs", text), [1, 9]);
         let text = "[lints]\na = \"allow\"\n# It is a habit.\nb = \"allow\"\n";
         assert_eq!(lines_found(allows, "x/Cargo.toml", text), [2]);
     }
