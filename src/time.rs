@@ -191,7 +191,8 @@ impl fmt::Debug for Sleep {
 /// Awaits a future, but not for longer than `duration`.
 ///
 /// The future is polled first, so one that is ready wins over a timeout of
-/// zero. It may use up the task's budget; the time is over all the same. A duration that is too long for the clock is 30 years.
+/// zero. It may use up the task's budget; the time is over all the same. A
+/// duration that is too long for the clock is 30 years.
 ///
 /// # Errors
 ///

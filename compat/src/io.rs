@@ -32,6 +32,7 @@ pub trait ReadUninit: sealed::Sealed {
 }
 
 mod sealed {
+    /// Keeps others from implementing the trait that the reads rest on.
     pub trait Sealed {}
 }
 

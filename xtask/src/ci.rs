@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process;
 use std::time::{Duration, Instant};
 use std::{env, fmt, fs};
 
-use crate::{Failure, budget, workspace_root};
+use crate::{Failure, audit, cross, report, supply, tidy, workspace_root};
 
 const HELP: &str = "\
 Run what CI runs, in CI's order, up to the first failure.
@@ -18,26 +18,29 @@ Run what CI runs, in CI's order, up to the first failure.
 usage: cargo xtask ci [--quick | STEP...]
 
   STEP...   only these steps
-  --quick   only fmt, clippy, budget and test
+  --quick   only fmt, clippy, tidy, audit and test
   --list    list the steps and their commands, and run nothing
   --help    print this text
 ";
 
 /// The steps of `--quick`.
-const QUICK: [&str; 4] = ["fmt", "clippy", "budget", "test"];
+const QUICK: [&str; 5] = ["fmt", "clippy", "tidy", "audit", "test"];
 
 struct Step {
     name: &'static str,
     /// Why the step does not run on this platform, if it does not.
-    skipped: Option<&'static str>,
+    skipped: Option<String>,
     work: Work,
 }
+
+/// A command of xtask, which is given its arguments.
+type Command = fn(&[String]) -> Result<(), Failure>;
 
 enum Work {
     /// Command lines, run one after the other.
     Cargo(Vec<Cargo>),
-    /// The check of budget.rs, in this process.
-    Budget,
+    /// A command of xtask, in this process.
+    Xtask(Command, &'static str),
 }
 
 /// A command line of cargo, and the environment variables it is given.
@@ -76,7 +79,7 @@ impl Cargo {
 
     fn run(&self, root: &Path) -> Result<(), Failure> {
         let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(program)
+        let status = process::Command::new(program)
             .args(&self.arguments)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             // rustup must use what is installed, and never download.
@@ -110,16 +113,30 @@ impl Step {
         }
     }
 
+    /// The command line `cargo xtask LINE`, which `command` answers.
+    fn xtask(name: &'static str, line: &'static str, command: Command) -> Self {
+        Step {
+            name,
+            skipped: None,
+            work: Work::Xtask(command, line),
+        }
+    }
+
     /// Skips the step where `condition` holds.
-    fn skip_if(mut self, condition: bool, reason: &'static str) -> Self {
-        self.skipped = condition.then_some(reason);
+    fn skip_if(self, condition: bool, reason: &str) -> Self {
+        self.skip_for(condition.then(|| reason.to_owned()))
+    }
+
+    /// Skips the step where there is a reason to.
+    fn skip_for(mut self, reason: Option<String>) -> Self {
+        self.skipped = reason;
         self
     }
 
     fn command_lines(&self) -> Vec<String> {
         match &self.work {
             Work::Cargo(commands) => commands.iter().map(Cargo::to_string).collect(),
-            Work::Budget => vec![format!("cargo xtask ci {}", self.name)],
+            Work::Xtask(_, line) => vec![format!("cargo xtask {line}")],
         }
     }
 
@@ -129,9 +146,10 @@ impl Step {
                 println!("$ {command}");
                 command.run(root)
             }),
-            Work::Budget => {
-                println!("$ cargo xtask ci {}", self.name);
-                budget::check(root)
+            Work::Xtask(command, line) => {
+                println!("$ cargo xtask {line}");
+                let words = line.split_whitespace().skip(1);
+                command(&words.map(str::to_owned).collect::<Vec<_>>())
             }
         }
     }
@@ -150,6 +168,15 @@ fn steps(root: &Path) -> Vec<Step> {
         .with_flags("--cfg arc_loom", "loom");
     let mut doc = Cargo::new("doc --workspace --no-deps");
     doc.set_flags("RUSTDOCFLAGS", "-D warnings");
+    // The links in the documentation of what is private.
+    let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --no-deps");
+    private
+        .arguments
+        .push("--document-private-items".to_owned());
+    private.set_flags(
+        "RUSTDOCFLAGS",
+        "-D warnings -A rustdoc::private_intra_doc_links",
+    );
 
     vec![
         Step::cargo("fmt", [Cargo::new("fmt --all --check")]),
@@ -159,11 +186,10 @@ fn steps(root: &Path) -> Vec<Step> {
                 "clippy --workspace --all-targets -- -D warnings",
             )],
         ),
-        Step {
-            name: "budget",
-            skipped: None,
-            work: Work::Budget,
-        },
+        Step::xtask("tidy", "tidy", tidy::run),
+        Step::xtask("audit", "audit", audit::run),
+        Step::xtask("report", "report --check", report::run),
+        Step::xtask("supply", "supply", supply::run),
         Step::cargo("test", [Cargo::new("test --workspace")]),
         Step::cargo("oneshot", [oneshot]).skip_if(
             cfg!(windows),
@@ -177,7 +203,7 @@ fn steps(root: &Path) -> Vec<Step> {
             !cfg!(target_os = "linux"),
             "the models are the same on every platform, and run on Linux",
         ),
-        Step::cargo("doc", [doc]),
+        Step::cargo("doc", [doc, private]),
         Step::cargo(
             "examples",
             [
@@ -185,6 +211,10 @@ fn steps(root: &Path) -> Vec<Step> {
                 Cargo::new("run --release --example hello"),
             ],
         ),
+        Step::xtask("minimal", "supply minimal", supply::run),
+        Step::xtask("msrv", "supply msrv", supply::run).skip_for(supply::missing_toolchain()),
+        Step::xtask("deny", "supply deny", supply::run).skip_for(supply::missing_deny()),
+        Step::xtask("cross", "cross", cross::run).skip_for(cross::missing()),
     ]
 }
 
@@ -295,6 +325,7 @@ fn list(steps: &[Step]) {
 
 fn skip_note(step: &Step) -> String {
     step.skipped
+        .as_ref()
         .map_or(String::new(), |reason| format!(" (skipped here: {reason})"))
 }
 
@@ -307,7 +338,7 @@ fn run_steps(steps: &[Step], root: &Path) -> Result<(), Failure> {
             continue;
         }
         println!("\n== {}{}", step.name, skip_note(step));
-        if let Some(reason) = step.skipped {
+        if let Some(reason) = &step.skipped {
             rows.push((step.name, None, format!("skipped: {reason}")));
             continue;
         }
@@ -342,7 +373,10 @@ mod tests {
 
     fn parsed(arguments: &[&str]) -> Result<Request, Failure> {
         let arguments: Vec<String> = arguments.iter().map(|&each| each.to_owned()).collect();
-        parse(&arguments, &["fmt", "clippy", "budget", "test", "loom"])
+        parse(
+            &arguments,
+            &["fmt", "clippy", "tidy", "audit", "test", "loom"],
+        )
     }
 
     #[test]

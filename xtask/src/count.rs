@@ -1,8 +1,8 @@
 //! Counts of one source text: lines, uses of `unsafe`, lengths of functions.
 //!
 //! Everything here is a pure function of the text, so that it can be tested on
-//! small inputs. What the limits are, and which files they hold for, is
-//! budget.rs's business.
+//! small inputs. Which files are counted, and what the limits are, is the business
+//! of `audit.rs` and `loc.rs`.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::Safety;
@@ -55,9 +55,106 @@ pub fn lines(source: &str) -> Lines {
 #[derive(Debug, PartialEq)]
 pub struct Unsafe {
     pub line: usize,
+    /// One of [`KINDS`].
     pub kind: &'static str,
-    /// Whether a comment directly above says why it holds.
-    pub explained: bool,
+    /// Why it holds, as the comment directly above says.
+    pub reason: Option<String>,
+}
+
+/// The kinds of `unsafe` that are counted apart. The arguments of macros are not
+/// syntax yet, so an `unsafe` in them is a bare word; so it is in a file that
+/// syn cannot parse.
+pub const KINDS: [&str; 8] = [
+    "block",
+    "fn",
+    "impl",
+    "trait",
+    "extern",
+    "attribute",
+    "in macros",
+    "unparsed",
+];
+
+/// How many of each of [`KINDS`] there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally(pub [usize; KINDS.len()]);
+
+impl Tally {
+    /// Counts a source text, and says whether syn could parse it. If not, it is
+    /// only searched for the word.
+    pub fn of(source: &str) -> (Self, bool) {
+        let mut tally = Tally::default();
+        let syntax = syntax(source);
+        match &syntax {
+            Ok(found) => found.unsafes.iter().for_each(|each| tally.add(each.kind)),
+            Err(_) => tally.0[KINDS.len() - 1] = bare_words(source),
+        }
+        (tally, syntax.is_ok())
+    }
+
+    pub fn total(self) -> usize {
+        self.0.iter().sum()
+    }
+
+    fn add(&mut self, kind: &str) {
+        let index = KINDS.iter().position(|&each| each == kind);
+        self.0[index.expect("every kind that is found is in KINDS")] += 1;
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        for (mine, more) in self.0.iter_mut().zip(other.0) {
+            *mine += more;
+        }
+    }
+}
+
+/// The word `unsafe` in a text that syn cannot parse: as a token if the text can
+/// at least be cut into tokens, and anywhere if it cannot.
+fn bare_words(source: &str) -> usize {
+    fn in_tokens(tokens: TokenStream) -> usize {
+        let count = |tree| match tree {
+            TokenTree::Ident(word) => usize::from(word == "unsafe"),
+            TokenTree::Group(group) => in_tokens(group.stream()),
+            _ => 0,
+        };
+        tokens.into_iter().map(count).sum()
+    }
+    match source.parse() {
+        Ok(tokens) => in_tokens(tokens),
+        Err(_) => matches(source).words,
+    }
+}
+
+/// What ripgrep finds of `unsafe` in a text, comments and strings included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Matches {
+    /// `rg unsafe`, which also matches a part of a word.
+    pub anywhere: usize,
+    /// `rg --word-regexp unsafe`.
+    pub words: usize,
+}
+
+impl std::ops::AddAssign for Matches {
+    fn add_assign(&mut self, other: Self) {
+        self.anywhere += other.anywhere;
+        self.words += other.words;
+    }
+}
+
+/// Counts `unsafe` in a text as ripgrep does.
+pub fn matches(source: &str) -> Matches {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let is_word = |&(at, found): &(usize, &str)| {
+        let before = source[..at].chars().next_back();
+        let after = source[at + found.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    };
+    Matches {
+        anywhere: source.matches("unsafe").count(),
+        words: source.match_indices("unsafe").filter(is_word).count(),
+    }
 }
 
 /// One function that has a body.
@@ -78,8 +175,8 @@ pub struct Syntax {
 
 /// Finds every `unsafe` and every function of a Rust source text.
 ///
-/// The arguments of macros are not syntax yet: an `unsafe` in them is found as a
-/// bare word, a function in them is not found at all.
+/// In the arguments of macros an `unsafe` is found as a bare word, a function is not
+/// found at all.
 ///
 /// # Errors
 /// The text is not Rust; the error names the line.
@@ -108,25 +205,27 @@ impl Visitor<'_> {
         let line = at.start().line;
         // rustfmt may break a line between the comment and the word `unsafe`, so
         // a comment above the whole statement counts as well.
-        let explained = [line, self.statement]
-            .iter()
-            .any(|&line| self.is_explained(line));
-        self.found.unsafes.push(Unsafe {
-            line,
-            kind,
-            explained,
-        });
+        let mut places = [line, self.statement].into_iter();
+        let reason = places.find_map(|line| self.reason_above(line));
+        self.found.unsafes.push(Unsafe { line, kind, reason });
     }
 
-    /// Whether the comments and attributes directly above `line` hold a reason:
+    /// The reason in the comments directly above `line`, attributes left out:
     /// `SAFETY:`, or the `# Safety` section in which a declaration states what
     /// its callers owe.
-    fn is_explained(&self, line: usize) -> bool {
-        self.source[..line - 1]
+    fn reason_above(&self, line: usize) -> Option<String> {
+        let above = &self.source[..line - 1];
+        let is_part = |text: &&&str| text.starts_with("//") || text.starts_with("#[");
+        let length = above.iter().rev().take_while(is_part).count();
+        let comments = above[above.len() - length..]
             .iter()
-            .rev()
-            .take_while(|text| text.starts_with("//") || text.starts_with("#["))
-            .any(|text| text.contains("SAFETY:") || text.ends_with("# Safety"))
+            .filter_map(|text| text.strip_prefix("//"))
+            .map(|text| text.trim_start_matches(['/', '!']).trim());
+        let text = comments.collect::<Vec<_>>().join(" ");
+        let (_, reason) = text
+            .split_once("SAFETY:")
+            .or_else(|| text.split_once("# Safety"))?;
+        Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty())
     }
 
     /// Finds the word `unsafe` in tokens that are not parsed.
@@ -134,7 +233,7 @@ impl Visitor<'_> {
         for tree in tokens {
             match tree {
                 TokenTree::Ident(word) if word == "unsafe" => {
-                    self.found_unsafe("in a macro", word.span());
+                    self.found_unsafe("in macros", word.span());
                 }
                 TokenTree::Group(group) => self.search_tokens(group.stream()),
                 _ => {}
@@ -246,185 +345,4 @@ impl<'tree> Visit<'tree> for Visitor<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn unsafes(source: &str) -> Vec<(usize, &'static str, bool)> {
-        let found = syntax(source).unwrap().unsafes;
-        found
-            .iter()
-            .map(|each| (each.line, each.kind, each.explained))
-            .collect()
-    }
-
-    #[test]
-    fn doc_comments_are_not_lines() {
-        let source = "\
-//! A module.
-//!
-//! Its story.
-
-/// A function.
-fn main() {
-    // Why.
-    let _ = 1; // not a line of its own
-
-}
-";
-        let counted = lines(source);
-        assert_eq!(
-            counted,
-            Lines {
-                code: 3,
-                comments: 1,
-                blanks: 2,
-                documentation: 4
-            }
-        );
-        assert_eq!(counted.total(), 6);
-    }
-
-    #[test]
-    fn lines_add_up() {
-        let mut sum = Lines::default();
-        sum += lines("fn a() {}\n");
-        sum += lines("// b\n\n/// c\nfn c() {}\n");
-        assert_eq!(
-            sum,
-            Lines {
-                code: 2,
-                comments: 1,
-                blanks: 1,
-                documentation: 1
-            }
-        );
-    }
-
-    #[test]
-    fn every_kind_of_unsafe_is_found() {
-        let source = r#"
-unsafe fn f() { unsafe { g() } }
-unsafe impl Send for S {}
-unsafe trait T { unsafe fn m(); }
-unsafe extern "C" { fn c(); }
-#[unsafe(no_mangle)]
-fn n() {}
-#[cfg_attr(all(), unsafe(no_mangle))]
-fn o() {}
-impl S { unsafe fn i(&self) {} }
-fn q() { quote! { a { unsafe { b() } } }; }
-macro_rules! r { () => { unsafe { s() } } }
-"#;
-        let kinds: Vec<_> = unsafes(source)
-            .iter()
-            .map(|&(line, kind, _)| (line, kind))
-            .collect();
-        let expected = [
-            (2, "fn"),
-            (2, "block"),
-            (3, "impl"),
-            (4, "trait"),
-            (4, "fn"),
-            (5, "extern"),
-            (6, "attribute"),
-            (8, "in a macro"),
-            (10, "fn"),
-            (11, "in a macro"),
-            (12, "in a macro"),
-        ];
-        assert_eq!(kinds, expected);
-    }
-
-    #[test]
-    fn the_word_alone_is_not_unsafe() {
-        let source = "#![forbid(unsafe_code)]\n// unsafe\nfn f() { g(\"unsafe {}\", h) }\n";
-        assert_eq!(unsafes(source), []);
-    }
-
-    #[test]
-    fn a_reason_stands_directly_above() {
-        let source = "\
-fn f() {
-    // SAFETY: it holds
-    // for this reason.
-    #[allow(unused)]
-    unsafe { g() };
-
-    // SAFETY: the statement is broken over two lines.
-    let long =
-        unsafe { g() };
-
-    // SAFETY: too far away.
-
-    unsafe { g() };
-    unsafe { g() }; // SAFETY: beside it.
-}
-";
-        let explained: Vec<_> = unsafes(source)
-            .iter()
-            .map(|each| (each.0, each.2))
-            .collect();
-        assert_eq!(explained, [(5, true), (9, true), (13, false), (14, false)]);
-    }
-
-    #[test]
-    fn a_declaration_is_explained_by_its_safety_section() {
-        let source = "\
-/// # Safety
-/// `p` is valid.
-pub unsafe fn f(p: *const u8) {}
-/// Does it.
-pub unsafe fn g() {}
-impl S {
-    // SAFETY: S has no state.
-    unsafe fn h() {}
-}
-";
-        let explained: Vec<_> = unsafes(source)
-            .iter()
-            .map(|each| (each.0, each.2))
-            .collect();
-        assert_eq!(explained, [(3, true), (5, false), (8, true)]);
-    }
-
-    #[test]
-    fn a_function_is_as_long_as_its_lines() {
-        let source = "\
-/// Not counted.
-#[inline]
-pub fn long(
-    x: u8,
-) {
-    fn inner() {}
-}
-trait T { fn none(); fn one() {} }
-impl S {
-    async fn two() {
-    }
-}
-";
-        let functions = syntax(source).unwrap().functions;
-        let lengths: Vec<_> = functions
-            .iter()
-            .map(|each| (each.name.as_str(), each.line, each.length))
-            .collect();
-        assert_eq!(
-            lengths,
-            [
-                ("long", 3, 5),
-                ("inner", 6, 1),
-                ("one", 8, 1),
-                ("two", 10, 2)
-            ]
-        );
-    }
-
-    #[test]
-    fn what_is_not_rust_is_an_error_with_its_line() {
-        assert!(
-            syntax("fn f() {}\nfn fn\n")
-                .unwrap_err()
-                .starts_with("line 2: ")
-        );
-    }
-}
+mod tests;

@@ -5,13 +5,31 @@
 //! |---|---|
 //! | `main.rs` | find the subcommand |
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
-//! | `budget.rs` | the limits on the runtime's size, and the check against them |
+//! | `audit.rs` | `unsafe` in arc and in its dependencies, and the budgets |
+//! | `loc.rs` | lines, and functions by length |
+//! | `report.rs` | both of these as LOC_REPORT.md |
+//! | `tidy/` | the style, as far as it can be read off the source |
+//! | `supply.rs` | dependencies, packages, oldest versions |
+//! | `cross.rs` | clippy for other platforms |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
 //! | `versus/` | load the same servers on arc and its peers, and draw what came of it |
+//! | `limits.rs` | read `audit.toml`, and judge counts by it |
+//! | `source.rs` | find and read source files |
+//! | `tree.rs` | ask cargo what a build consists of |
+//! | `table.rs` | tables for people |
 
-mod budget;
+mod audit;
 mod ci;
 mod count;
+mod cross;
+mod limits;
+mod loc;
+mod report;
+mod source;
+mod supply;
+mod table;
+mod tidy;
+mod tree;
 mod versus;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +45,12 @@ commands:
   ci        run what CI runs: `cargo xtask ci --help`
   versus    measure arc beside its peers: `cargo xtask versus --help`
   chart     draw what versus measured: `cargo xtask chart FILE.json OUT.svg`
+  audit     count `unsafe`, in arc and in its dependencies, and check the budgets
+  loc       count lines, and functions by length
+  report    write LOC_REPORT.md; --check only says whether it is up to date
+  tidy      check the style, as far as it can be read off the source
+  supply    check dependencies, packages, oldest versions: `cargo xtask supply --help`
+  cross     run clippy for other platforms
 ";
 
 /// Why a command did not succeed.
@@ -72,6 +96,12 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         "ci" => ci::run(rest),
         "versus" => versus::run(rest),
         "chart" => versus::chart::run(rest),
+        "audit" => audit::run(rest),
+        "loc" => loc::run(rest),
+        "report" => report::run(rest),
+        "tidy" => tidy::run(rest),
+        "supply" => supply::run(rest),
+        "cross" => cross::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

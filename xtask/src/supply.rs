@@ -1,0 +1,367 @@
+//! `cargo xtask supply`: what comes in from others, and what goes out to them.
+//!
+//! | check | what it looks at |
+//! |---|---|
+//! | `lock` | licences, banned crates and sources of all in `Cargo.lock`, by `deny.toml` |
+//! | `package` | what is in the packages that users get, by `audit.toml` |
+//! | `minimal` | the libraries build with the oldest versions that they allow |
+//! | `msrv` | the libraries build with the compiler that they state |
+//! | `deny` | the same as `lock` and more, by cargo-deny |
+//!
+//! The last two need what a machine may not have: `missing` tells.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use toml::{Table, Value};
+
+use crate::limits::{self, Limits, Remark};
+use crate::tree::{self, PEERS, Package};
+use crate::{Failure, workspace_root};
+
+const HELP: &str = "\
+Check what comes in from others, and what goes out to them.
+
+usage: cargo xtask supply [CHECK...]
+
+checks: lock and package (these two by default), minimal, msrv, deny
+";
+
+/// The packages that users get.
+const LIBRARIES: [&str; 3] = ["arc-runtime", "arc-macros", "arc-compat"];
+
+/// The folders and files that a copy must have in which only these are built.
+const COPIED: [&str; 8] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "README.md",
+    "src",
+    "macros",
+    "compat",
+    "tests",
+    "examples",
+];
+
+/// Runs `cargo xtask supply` with the arguments that follow these words.
+///
+/// # Errors
+/// The arguments are not understood, or a check fails.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace_root();
+    let mut names: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if names.is_empty() {
+        names = vec!["lock", "package"];
+    }
+    for name in names {
+        match name {
+            "lock" => lock(&root)?,
+            "package" => package(&root)?,
+            "minimal" => minimal(&root)?,
+            "msrv" => msrv(&root)?,
+            "deny" => deny(&root)?,
+            "--help" | "-h" => print!("{HELP}"),
+            unknown => {
+                let text = format!("unknown check `{unknown}`\n\n{HELP}");
+                return Err(Failure::Usage(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks licences, banned crates and sources of everything that is locked.
+fn lock(root: &Path) -> Result<(), Failure> {
+    let fail = |error: String| Failure::Check(format!("deny.toml: {error}"));
+    let text = fs::read_to_string(root.join("deny.toml")).map_err(|it| fail(it.to_string()))?;
+    let rules: Table = text
+        .parse()
+        .map_err(|it: toml::de::Error| fail(it.to_string()))?;
+    let mut packages = tree::packages(&root.join("Cargo.toml"))?;
+    packages.extend(tree::packages(&root.join(PEERS))?);
+    // A folder of the workspace comes from nobody.
+    packages.retain(|it| it.source.is_some());
+    let found = packages.iter().flat_map(|it| complaints(it, &rules));
+    let found: BTreeSet<String> = found.collect();
+    let remarks: Vec<_> = found.into_iter().map(Remark::complaint).collect();
+    println!("{} packages are locked", packages.len());
+    limits::settle("supply lock", &remarks)
+}
+
+/// What `deny.toml` has against a package.
+fn complaints(package: &Package, rules: &Table) -> Vec<String> {
+    let Package { name, version, .. } = package;
+    let texts = |table: &Value, key: &str| -> Vec<String> {
+        let list = table.get(key).and_then(Value::as_array);
+        let texts = list.into_iter().flatten();
+        texts
+            .filter_map(|it| it.as_str().map(str::to_owned))
+            .collect()
+    };
+    let empty = Value::Table(Table::new());
+    let section = |key: &str| rules.get(key).unwrap_or(&empty);
+    let mut allowed = texts(section("licenses"), "allow");
+    let exceptions = section("licenses")
+        .get("exceptions")
+        .and_then(Value::as_array);
+    for exception in exceptions.into_iter().flatten() {
+        if exception.get("crate").and_then(Value::as_str) == Some(name) {
+            allowed.extend(texts(exception, "allow"));
+        }
+    }
+    let mut found = Vec::new();
+    let licence = package.licence.as_deref().unwrap_or("none");
+    if !is_allowed(licence, &allowed) {
+        found.push(format!(
+            "{name} {version}: its licence, {licence}, is not among those of deny.toml: do \
+             without the crate, or allow the licence for it alone"
+        ));
+    }
+    if texts(section("bans"), "deny").contains(name) {
+        found.push(format!(
+            "{name} {version} is banned by deny.toml: do without it"
+        ));
+    }
+    let source = package.source.as_deref().unwrap_or_default();
+    let sources = texts(section("sources"), "allow-registry");
+    let is_known = |it: &String| source.strip_prefix("registry+") == Some(it);
+    if !sources.iter().any(is_known) {
+        found.push(format!(
+            "{name} {version} comes from {source}, which is not a source of deny.toml"
+        ));
+    }
+    found
+}
+
+/// Whether a licence expression is satisfied by the allowed licences: `OR` by one
+/// side, `AND` by both. A slash is how `OR` was written once.
+fn is_allowed(expression: &str, allowed: &[String]) -> bool {
+    let text = expression.trim().replace('/', " OR ");
+    for (operator, needs_all) in [(" OR ", false), (" AND ", true)] {
+        let parts = split_outside(&text, operator);
+        if parts.len() > 1 {
+            let mut results = parts.iter().map(|part| is_allowed(part, allowed));
+            return match needs_all {
+                true => results.all(|it| it),
+                false => results.any(|it| it),
+            };
+        }
+    }
+    let inner = text.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
+    match inner {
+        Some(inner) => is_allowed(inner, allowed),
+        None => allowed.contains(&text),
+    }
+}
+
+/// Splits at an operator that is not in parentheses.
+fn split_outside<'text>(text: &'text str, operator: &str) -> Vec<&'text str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, _) in text.match_indices(operator) {
+        let before = &text[..at];
+        if before.matches('(').count() == before.matches(')').count() {
+            parts.push(&text[start..at]);
+            start = at + operator.len();
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// Compares what is in the packages with what audit.toml says that users need, and
+/// packs them.
+fn package(root: &Path) -> Result<(), Failure> {
+    let expected = Limits::read(root)?.lists("package");
+    let mut remarks = Vec::new();
+    for name in LIBRARIES {
+        let arguments = ["package", "--list", "--allow-dirty", "--package", name];
+        let manifest = root.join("Cargo.toml");
+        let contents = tree::cargo(&arguments, &manifest)?.replace('\\', "/");
+        let patterns = expected.iter().find(|it| it.0 == name);
+        let patterns = patterns.map_or(&[][..], |it| &it.1[..]);
+        for text in differences(&contents, patterns) {
+            remarks.push(Remark::complaint(format!("package {name}: {text}")));
+        }
+    }
+    for (folder, name) in ["macros", "compat"]
+        .iter()
+        .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
+    {
+        let read = |path: &Path| fs::read(path).ok();
+        if read(&root.join(name)) != read(&root.join(folder).join(name)) {
+            let text = format!("{folder}/{name} differs from {name}: copy it there");
+            remarks.push(Remark::complaint(text));
+        }
+    }
+    limits::settle("supply package", &remarks)?;
+    let mut arguments = vec!["package", "--no-verify", "--allow-dirty"];
+    arguments.extend(["--target-dir", "target/package"]);
+    arguments.extend(LIBRARIES.iter().flat_map(|name| ["--package", name]));
+    tree::cargo(&arguments, &root.join("Cargo.toml"))?;
+    println!("{} can be packaged", LIBRARIES.join(", "));
+    Ok(())
+}
+
+/// What is in a package and should not be, and the other way round. A pattern that
+/// ends in `/` stands for at least one Rust file below that folder.
+fn differences(contents: &str, patterns: &[String]) -> Vec<String> {
+    let matches = |file: &str, pattern: &str| match pattern.strip_suffix('/') {
+        Some(_) => file.starts_with(pattern) && file.ends_with(".rs"),
+        None => file == pattern,
+    };
+    let mut found = Vec::new();
+    // Only a package that is made from a clone says which.
+    for file in contents.lines().filter(|it| *it != ".cargo_vcs_info.json") {
+        if !patterns.iter().any(|pattern| matches(file, pattern)) {
+            found.push(format!(
+                "{file} is in it, and audit.toml does not say that users need it"
+            ));
+        }
+    }
+    for pattern in patterns {
+        if !contents.lines().any(|file| matches(file, pattern)) {
+            found.push(format!("{pattern} is not in it"));
+        }
+    }
+    found
+}
+
+/// Builds the libraries with the oldest versions of what they depend on directly,
+/// in a copy, because cargo would write that into the lock file.
+fn minimal(root: &Path) -> Result<(), Failure> {
+    let copy = root.join("target/minimal/copy");
+    let fail = |error: std::io::Error| Failure::Check(format!("the copy: {error}"));
+    if copy.exists() {
+        fs::remove_dir_all(&copy).map_err(fail)?;
+    }
+    fs::create_dir_all(&copy).map_err(fail)?;
+    for name in COPIED {
+        copy_all(&root.join(name), &copy.join(name)).map_err(fail)?;
+    }
+    // The other members' oldest versions are of no concern to users.
+    let manifest = copy.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(fail)?;
+    let text = text
+        .lines()
+        .map(|line| match line.starts_with("members = [") {
+            true => "members = [\"macros\", \"compat\"]".to_owned(),
+            false if line.starts_with("xtask.") => String::new(),
+            false => line.to_owned(),
+        });
+    let text = text.collect::<Vec<_>>().join("\n");
+    fs::write(&manifest, text).map_err(fail)?;
+    let update = ["update", "-Zdirect-minimal-versions"];
+    // The option is unstable, and all that it is needed for is this lock file.
+    tree::cargo_with(&update, &manifest, &[("RUSTC_BOOTSTRAP", "1")])?;
+    let mut check = vec!["check", "--locked", "--target-dir"];
+    let target = root.join("target/minimal").to_string_lossy().into_owned();
+    check.push(&target);
+    check.extend(LIBRARIES.iter().flat_map(|name| ["--package", name]));
+    tree::cargo(&check, &manifest)?;
+    println!("the libraries build with the oldest versions that they allow");
+    Ok(())
+}
+
+fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop);
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_name() != "target" {
+            copy_all(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The compiler's version that the libraries state, as in `1.88`.
+fn stated_version(root: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = "));
+    let version = line.map(|version| version.trim_matches('"').to_owned());
+    version.ok_or_else(|| Failure::Check("Cargo.toml states no rust-version".to_owned()))
+}
+
+/// The name of the installed toolchain that has the stated version.
+fn stated_toolchain(root: &Path) -> Option<String> {
+    let version = stated_version(root).ok()?;
+    let output = Command::new("rustup")
+        .args(["toolchain", "list"])
+        .output()
+        .ok()?;
+    find_toolchain(&String::from_utf8_lossy(&output.stdout), &version)
+}
+
+fn find_toolchain(list: &str, version: &str) -> Option<String> {
+    let names = list
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let is_version = |name: &&str| {
+        let rest = name.strip_prefix(version);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    };
+    names
+        .filter(|name| is_version(name))
+        .map(str::to_owned)
+        .next()
+}
+
+/// Why `msrv` cannot run here, if it cannot.
+pub fn missing_toolchain() -> Option<String> {
+    let root = workspace_root();
+    let version = stated_version(&root).unwrap_or_default();
+    stated_toolchain(&root)
+        .is_none()
+        .then(|| format!("no toolchain {version} is installed; the hosted workflow has one"))
+}
+
+fn msrv(root: &Path) -> Result<(), Failure> {
+    let Some(toolchain) = stated_toolchain(root) else {
+        return Err(Failure::Check(missing_toolchain().unwrap_or_default()));
+    };
+    let mut command = Command::new("rustup");
+    command.args(["run", &toolchain, "cargo", "check", "--locked"]);
+    command.args(["--target-dir", "target/msrv"]);
+    command.args(LIBRARIES.iter().flat_map(|name| ["--package", name]));
+    // What the running cargo has set would take its own compiler.
+    for variable in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
+        command.env_remove(variable);
+    }
+    finish(&mut command, root)
+}
+
+/// Why `deny` cannot run here, if it cannot.
+pub fn missing_deny() -> Option<String> {
+    let name = format!("cargo-deny{}", env::consts::EXE_SUFFIX);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_there = env::split_paths(&path).any(|folder| folder.join(&name).exists());
+    (!is_there).then(|| "cargo-deny is not installed: cargo install cargo-deny".to_owned())
+}
+
+fn deny(root: &Path) -> Result<(), Failure> {
+    if let Some(missing) = missing_deny() {
+        return Err(Failure::Check(missing));
+    }
+    let mut command = Command::new("cargo-deny");
+    command.args(["check", "licenses", "bans", "sources"]);
+    finish(&mut command, root)
+}
+
+fn finish(command: &mut Command, root: &Path) -> Result<(), Failure> {
+    let command = command.env("RUSTUP_AUTO_INSTALL", "0").current_dir(root);
+    println!("$ {command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure::Check(status.to_string())),
+        Err(error) => Err(Failure::Check(format!("it cannot be started: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! `cargo xtask tidy`: the style, as far as it can be read off the source.
+//!
+//! | file | rules |
+//! |---|---|
+//! | `text.rs` | lines too long, files too long, leftovers |
+//! | `syntax.rs` | long functions, `unwrap`, `allow` and public items without a word |
+//! | `orderings.rs` | orderings stronger than Relaxed that do not say why |
+//! | `imports.rs` | who imports whom, who waits, what must stay pure |
+//! | `names.rs` | names of files, and links, that lead nowhere |
+//!
+//! What the compiler knows better is left to it: links in documentation to items
+//! are rustdoc's, and the step `doc` checks them, those of private items too.
+
+mod imports;
+mod names;
+mod orderings;
+mod syntax;
+mod text;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::limits::{self, Exception, FILE, Limits, Remark};
+use crate::source::{Source, files_below};
+use crate::{Failure, workspace_root};
+
+const HELP: &str = "\
+Check the style, as far as it can be read off the source. audit.toml has the limits
+and the exceptions.
+
+usage: cargo xtask tidy [--rules]
+
+  --rules   list the rules
+  --help    print this text
+";
+
+/// The files that are read.
+const EXTENSIONS: [&str; 4] = ["rs", "md", "toml", "yml"];
+
+/// Generated, or a picture of what a compiler prints.
+const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "tests/compile_fail/"];
+
+/// A breach of a rule.
+#[derive(Debug, PartialEq)]
+struct Found {
+    line: usize,
+    /// What is wrong, and what to do.
+    text: String,
+}
+
+impl Found {
+    fn new(line: usize, text: impl Into<String>) -> Self {
+        Found {
+            line,
+            text: text.into(),
+        }
+    }
+}
+
+/// One file, and its syntax tree if it is Rust.
+struct File {
+    name: String,
+    text: String,
+    syntax: Option<syn::File>,
+}
+
+impl File {
+    fn new(source: Source) -> Result<Self, Failure> {
+        let parse = |text: &str| {
+            let place = |error: syn::Error| (error.span().start().line, error);
+            syn::parse_file(text).map_err(place)
+        };
+        let syntax = match source.name.ends_with(".rs") {
+            true => Some(parse(&source.text).map_err(|(line, error)| {
+                Failure::Check(format!("{}:{line}: {error}", source.name))
+            })?),
+            false => None,
+        };
+        Ok(File {
+            name: source.name,
+            text: source.text,
+            syntax,
+        })
+    }
+
+    /// The lines with their numbers.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line))
+    }
+
+    /// Whether the file is code of a library that users build.
+    fn is_library(&self) -> bool {
+        let folders = ["src/", "macros/src/", "compat/src/", "util/src/"];
+        folders.iter().any(|folder| self.name.starts_with(folder))
+    }
+
+    /// Whether the file is code of the runtime.
+    fn is_runtime(&self) -> bool {
+        self.name.starts_with("src/")
+    }
+
+    #[cfg(test)]
+    fn of(name: &str, text: &str) -> Self {
+        File::new(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        })
+        .expect("the text of a test is Rust")
+    }
+}
+
+/// What the rules need to know beside the file itself.
+struct Repository {
+    names: BTreeSet<String>,
+    /// `docs/ARCHITECTURE.md`, which says what imports what.
+    edges: imports::Edges,
+    function_lines: usize,
+    file_lines: usize,
+    columns: usize,
+}
+
+type Check = fn(&File, &Repository) -> Vec<Found>;
+
+/// The rules, each a function of a file.
+const RULES: [(&str, &str, Check); 13] = [
+    ("width", "lines are not too long", text::width),
+    ("file-length", "files are not too long", text::file_length),
+    ("leftovers", "nothing is left to be done", text::leftovers),
+    ("length", "functions are not too long", syntax::length),
+    ("panics", "unwrap and expect give a reason", syntax::panics),
+    ("allows", "an allowed lint has a reason", syntax::allows),
+    ("docs", "public items are documented", syntax::docs),
+    (
+        "orderings",
+        "strong orderings say what they pair with",
+        orderings::orderings,
+    ),
+    (
+        "imports",
+        "modules import as ARCHITECTURE.md says",
+        imports::imports,
+    ),
+    (
+        "waits",
+        "only the seat waits for the kernel",
+        imports::waits,
+    ),
+    (
+        "pure",
+        "the wheel knows no clock and no lock",
+        imports::pure,
+    ),
+    ("files", "files that are named exist", names::files),
+    ("links", "links lead somewhere", names::links),
+];
+
+/// Runs `cargo xtask tidy` with the arguments that follow these words.
+///
+/// # Errors
+/// The arguments are not understood, or a rule is broken.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    match arguments {
+        [] => check(&workspace_root()),
+        [only] if only == "--rules" => {
+            for (name, what, _) in RULES {
+                println!("{name:12} {what}");
+            }
+            Ok(())
+        }
+        [only] if only == "--help" || only == "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => Err(Failure::Usage(format!("unknown arguments\n\n{HELP}"))),
+    }
+}
+
+fn check(root: &Path) -> Result<(), Failure> {
+    let limits = Limits::read(root)?;
+    let sources = files_below(root, ".", &EXTENSIONS)?;
+    let names: BTreeSet<String> = sources.iter().map(|it| it.name.clone()).collect();
+    let architecture = sources.iter().find(|it| it.name == imports::DOCUMENT);
+    let edges = imports::Edges::parse(architecture.map_or("", |it| &it.text));
+    let repository = Repository {
+        names,
+        edges,
+        function_lines: limits.number("tidy", "function_lines")?,
+        file_lines: limits.number("tidy", "file_lines")?,
+        columns: limits.number("tidy", "columns")?,
+    };
+    let mut files = Vec::new();
+    for source in sources {
+        if !LEFT_OUT.iter().any(|it| source.name.starts_with(it)) {
+            files.push(File::new(source)?);
+        }
+    }
+    let exceptions = limits.exceptions()?;
+    let mut remarks = breaches(&files, &repository, &exceptions);
+    remarks.extend(imports::stale(&files, &repository.edges));
+    println!("tidy: {} rules, {} files", RULES.len(), files.len());
+    limits::settle("tidy", &remarks)
+}
+
+/// Every breach that no exception excuses, and every exception without a breach.
+fn breaches(files: &[File], repository: &Repository, exceptions: &[Exception]) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut used = BTreeSet::new();
+    for file in files {
+        for (rule, _, check) in RULES {
+            for found in check(file, repository) {
+                let excuse = exceptions.iter().position(|it| {
+                    it.rule == rule && it.file == file.name && found.text.contains(&it.text)
+                });
+                match excuse {
+                    Some(index) => drop(used.insert(index)),
+                    None => remarks.push(Remark::complaint(format!(
+                        "{}:{}: {} ({rule})",
+                        file.name, found.line, found.text
+                    ))),
+                }
+            }
+        }
+    }
+    for (index, Exception { rule, file, text }) in exceptions.iter().enumerate() {
+        if !used.contains(&index) {
+            remarks.push(Remark::complaint(format!(
+                "{FILE}: the exception from `{rule}` for `{text}` in {file} is not needed: drop it"
+            )));
+        }
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The repository that the rules' tests see.
+    pub fn repository() -> Repository {
+        let names = ["src/a.rs", "docs/B.md", "tests/unit/a.rs"];
+        Repository {
+            names: names.map(str::to_owned).into(),
+            edges: imports::Edges::parse(imports::tests::DOCUMENT_TEXT),
+            function_lines: 3,
+            file_lines: 5,
+            columns: 20,
+        }
+    }
+
+    /// The lines of a text in which there is nothing to find.
+    pub const NONE: [usize; 0] = [];
+
+    /// The lines that a rule finds in a text.
+    pub fn lines_found(check: Check, name: &str, text: &str) -> Vec<usize> {
+        let found = check(&File::of(name, text), &repository());
+        found.iter().map(|it| it.line).collect()
+    }
+
+    fn exception(text: &str) -> Exception {
+        Exception {
+            rule: "length".to_owned(),
+            file: "xtask/a.rs".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_exception_excuses_one_breach_and_must_be_needed() {
+        let files = [File::of("xtask/a.rs", "fn f() {\n\n\n}\n")];
+        assert_eq!(breaches(&files, &repository(), &[]).len(), 1);
+        assert_eq!(breaches(&files, &repository(), &[exception("fn f")]), []);
+        let two = [exception("fn f"), exception("fn gone")];
+        let remarks = breaches(&files, &repository(), &two);
+        assert!(
+            remarks[0]
+                .text
+                .contains("`fn gone` in xtask/a.rs is not needed")
+        );
+    }
+
+    #[test]
+    fn names_of_rules_are_unique() {
+        let names: BTreeSet<_> = RULES.iter().map(|it| it.0).collect();
+        assert_eq!(names.len(), RULES.len());
+    }
+}
