@@ -133,11 +133,7 @@ impl Room {
         members.insert(name.to_owned(), Member { queue, expel });
         drop(members);
         self.tell(name, &format!("* {name} joined\n"));
-        Some(Seat {
-            room: self.clone(),
-            name: name.to_owned(),
-            messages,
-        })
+        Some(Seat { room: self.clone(), name: name.to_owned(), messages })
     }
 
     /// Puts a message into every queue but the speaker's.
@@ -204,9 +200,7 @@ async fn chat(
 ) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
-    let introduced = stop
-        .or(introduce(&mut read, &mut write, &room, expel))
-        .await;
+    let introduced = stop.or(introduce(&mut read, &mut write, &room, expel)).await;
     let Some(seat) = introduced.transpose()?.flatten() else {
         return Ok(());
     };
@@ -231,9 +225,7 @@ async fn introduce(
     write.write_all(b"* what is your name?\n").await?;
     while let Some(name) = timeout(IDLE_MAX, line(read)).await?? {
         let is_good = (1..=NAME_BYTES).contains(&name.len())
-            && name
-                .chars()
-                .all(|character| character.is_ascii_alphanumeric());
+            && name.chars().all(|character| character.is_ascii_alphanumeric());
         let seat = is_good.then(|| room.enter(&name, expel.clone()));
         let complaint = match seat {
             Some(Some(seat)) => return Ok(Some(seat)),
@@ -255,9 +247,7 @@ async fn receive(read: &mut BufReader<OwnedReadHalf>, seat: &Seat) -> io::Result
         match text.as_deref() {
             None => return Ok(Reason::Own),
             Some("") => {}
-            Some(text) => seat
-                .room
-                .tell(&seat.name, &format!("{}: {text}\n", seat.name)),
+            Some(text) => seat.room.tell(&seat.name, &format!("{}: {text}\n", seat.name)),
         }
         // One line a turn, however fast they come: it is the turn of the others,
         // and of what this client is to be sent.
@@ -279,17 +269,10 @@ async fn line(read: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<String>>
     read.take(LINE_BYTES).read_until(b'\n', &mut bytes).await?;
     if !bytes.ends_with(b"\n") {
         return match bytes.len() as u64 {
-            LINE_BYTES => Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "the line is too long",
-            )),
+            LINE_BYTES => Err(io::Error::new(ErrorKind::InvalidData, "the line is too long")),
             _ => Ok(None),
         };
     }
     let text = String::from_utf8_lossy(&bytes);
-    Ok(Some(
-        text.chars()
-            .filter(|character| !character.is_control())
-            .collect(),
-    ))
+    Ok(Some(text.chars().filter(|character| !character.is_control()).collect()))
 }

@@ -19,10 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("the sum of 1,000 tasks: {}", sum().await?);
     println!("the fastest of three sleeps: {} ms", fastest().await?);
     let limit = Duration::from_millis(20);
-    if timeout(limit, sleep(Duration::from_secs(3600)))
-        .await
-        .is_err()
-    {
+    if timeout(limit, sleep(Duration::from_secs(3600))).await.is_err() {
         println!("a sleep of an hour was given up after 20 ms");
     }
     println!("the server says: {}", greet("arc").await?);
@@ -31,9 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Tasks run on all workers; a handle waits for one's output.
 async fn sum() -> Result<u32, arc::task::JoinError> {
-    let tasks: Vec<_> = (0..1000)
-        .map(|number| arc::spawn(async move { number }))
-        .collect();
+    let tasks: Vec<_> = (0..1000).map(|number| arc::spawn(async move { number })).collect();
     let mut sum = 0;
     for task in tasks {
         sum += task.await?;

@@ -178,9 +178,7 @@ impl Request {
         if name.eq_ignore_ascii_case("content-length") {
             let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
             let text = str::from_utf8(value).ok().filter(|_| is_number);
-            let length = text
-                .and_then(|text| text.parse().ok())
-                .ok_or(&BAD_REQUEST)?;
+            let length = text.and_then(|text| text.parse().ok()).ok_or(&BAD_REQUEST)?;
             if self.body_bytes != 0 && self.body_bytes != length {
                 return Err(&BAD_REQUEST);
             }
@@ -272,38 +270,8 @@ macro_rules! page {
 }
 
 page!(PLAINTEXT, "200 OK", "text/plain", 13, "Hello, World!");
-page!(
-    JSON,
-    "200 OK",
-    "application/json",
-    27,
-    "{\"message\":\"Hello, World!\"}"
-);
-page!(
-    BAD_REQUEST,
-    "400 Bad Request",
-    "text/plain",
-    19,
-    "this is not HTTP/1\n"
-);
-page!(
-    NOT_FOUND,
-    "404 Not Found",
-    "text/plain",
-    31,
-    "there are /plaintext and /json\n"
-);
-page!(
-    TOO_LARGE,
-    "431 Request Header Fields Too Large",
-    "text/plain",
-    21,
-    "the head is too long\n"
-);
-page!(
-    NOT_IMPLEMENTED,
-    "501 Not Implemented",
-    "text/plain",
-    30,
-    "a body needs a Content-Length\n"
-);
+page!(JSON, "200 OK", "application/json", 27, "{\"message\":\"Hello, World!\"}");
+page!(BAD_REQUEST, "400 Bad Request", "text/plain", 19, "this is not HTTP/1\n");
+page!(NOT_FOUND, "404 Not Found", "text/plain", 31, "there are /plaintext and /json\n");
+page!(TOO_LARGE, "431 Request Header Fields Too Large", "text/plain", 21, "the head is too long\n");
+page!(NOT_IMPLEMENTED, "501 Not Implemented", "text/plain", 30, "a body needs a Content-Length\n");

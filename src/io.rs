@@ -3,7 +3,6 @@
 //! Every socket of [`arc::net`](crate::net) is an `Async` inside. The traits
 //! are futures-io's, and futures-util's extension traits come with them.
 
-use crate::net::{OwnedReadHalf, OwnedWriteHalf};
 use crate::reactor::{Direction, Source, gone};
 use crate::{context, coop, scheduler::Shared};
 use socket2::SockRef;
@@ -81,12 +80,7 @@ impl<T: AsSource> Async<T> {
         if context::worker_of(&runtime).is_none() {
             runtime.watch();
         }
-        Ok(Self {
-            io: Some(io),
-            source,
-            runtime,
-            drains,
-        })
+        Ok(Self { io: Some(io), source, runtime, drains })
     }
 
     /// tokio's name for [`new`](Self::new), except that it need not be
@@ -343,7 +337,6 @@ macro_rules! implement_read {
 
 implement_read! { impl<T: AsSource> AsyncRead for Async<T> where for<'a> &'a T: Read }
 implement_read! { impl<T: AsSource> AsyncRead for &Async<T> where for<'a> &'a T: Read }
-implement_read! { impl AsyncRead for OwnedReadHalf }
 
 /// Writing, for whatever dereferences to an [`Async`].
 macro_rules! implement_write {
@@ -371,4 +364,3 @@ macro_rules! implement_write {
 
 implement_write! { impl<T: AsSource> AsyncWrite for Async<T> where for<'a> &'a T: Write }
 implement_write! { impl<T: AsSource> AsyncWrite for &Async<T> where for<'a> &'a T: Write }
-implement_write! { impl AsyncWrite for OwnedWriteHalf }

@@ -67,12 +67,7 @@ mod system {
             let flags_of_timer = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags_of_timer)?;
             epoll::add(&poller, &timer, EventData::new_u64(NOTIFICATION), flags)?;
-            Ok(Self {
-                poller,
-                notifier,
-                timer,
-                set_for: Mutex::default(),
-            })
+            Ok(Self { poller, notifier, timer, set_for: Mutex::default() })
         }
 
         /// PRI is for urgent bytes: a read stops short at them.

@@ -153,9 +153,7 @@ impl Reactor {
         }
         mine.push(waker);
         let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
-        let asked = self
-            .kernel
-            .ask_again(io, Event::new(source.key, read, write));
+        let asked = self.kernel.ask_again(io, Event::new(source.key, read, write));
         drop(waiting);
         surplus.into_iter().for_each(wake);
         asked.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)

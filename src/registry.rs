@@ -25,10 +25,10 @@ impl Id {
     fn after(last: Self) -> Self {
         static BLOCKS: AtomicU64 = AtomicU64::new(1);
         let next = last.0 + 1;
-        if next % IDS_PER_BLOCK != 0 {
-            return Self(next);
+        if next.is_multiple_of(IDS_PER_BLOCK) {
+            return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK);
         }
-        Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK)
+        Self(next)
     }
 }
 
@@ -79,11 +79,7 @@ impl Registry {
             let (last, slab) = (Id(IDS_PER_BLOCK - 1), Some(Slab::new()));
             Shard(Mutex::new(Entries { last, slab }))
         };
-        Self {
-            runtime,
-            shards: (0..shards).map(shard).collect(),
-            aborts: AtomicUsize::new(0),
-        }
+        Self { runtime, shards: (0..shards).map(shard).collect(), aborts: AtomicUsize::new(0) }
     }
 
     /// Enters the task that `make` makes for its key. False: the runtime has
@@ -148,9 +144,7 @@ impl Registry {
     /// removed, and its waker handed out.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let shards = self.shards.iter();
-        let entries = shards
-            .flat_map(|shard| lock(&shard.0).slab.take())
-            .flatten();
+        let entries = shards.flat_map(|shard| lock(&shard.0).slab.take()).flatten();
         entries.map(|(_, entry)| entry.waker).collect()
     }
 

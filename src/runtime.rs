@@ -242,11 +242,7 @@ impl Runtime {
         let role = context::role();
         let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
         let own = context::with_runtime(|current| current.is_some_and(is_own));
-        let limit = if own && role == context::Role::RunsJob {
-            Duration::ZERO
-        } else {
-            limit
-        };
+        let limit = if own && role == context::Role::RunsJob { Duration::ZERO } else { limit };
         if role == context::Role::Polls {
             assert!(
                 thread::panicking(),
@@ -267,8 +263,7 @@ impl Runtime {
 /// A hook that panics must not take the thread down: the panic is printed, and
 /// that is all.
 fn call(hook: &Hook) {
-    hook.iter()
-        .for_each(|hook| contain(hook).unwrap_or_else(discard));
+    hook.iter().for_each(|hook| contain(hook).unwrap_or_else(discard));
 }
 
 impl Drop for Runtime {

@@ -74,29 +74,14 @@ pub(crate) struct Worker {
 }
 
 /// One runnable that waits, of all that do: the last one, when it was chosen.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Wait {
+    /// When it was chosen; None: none waits.
+    pub(crate) since: Option<Instant>,
     /// How many are before it; 0: it waits no longer.
     pub(crate) ahead: usize,
     /// How many polls there were since it was chosen.
     pub(crate) polls: u32,
-    pub(crate) since: Option<Instant>,
-}
-
-/// Polls between two choices of the runnable whose wait is measured: short polls must
-/// not pay for a clock reading each.
-pub(crate) const CHOICE_INTERVAL: u32 = 16;
-
-/// None waits. The first one that does is chosen.
-impl Default for Wait {
-    fn default() -> Self {
-        let (ahead, polls, since) = (0, CHOICE_INTERVAL, None);
-        Self {
-            ahead,
-            polls,
-            since,
-        }
-    }
 }
 
 impl Worker {

@@ -59,14 +59,11 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
     let (armed, is_new) = (None, false);
-    Sleep {
-        deadline,
-        armed,
-        is_new,
-    }
+    Sleep { deadline, armed, is_new }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
+#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
@@ -78,6 +75,7 @@ pub struct Sleep {
     is_new: bool,
 }
 
+#[derive(Debug)]
 struct Armed(Number, timers::Key);
 
 impl Armed {
@@ -85,20 +83,11 @@ impl Armed {
     fn with_timers<R>(&self, act: impl FnOnce(&Timers) -> R) -> Option<R> {
         context::with_number(self.0, |runtime| act(&runtime.driver.timers))
     }
-}
 
-impl Armed {
     /// Whether it is still armed; then it wakes `waker` from now on.
-    fn rewake(&self, waker: &Waker) -> bool {
-        let wakes = self.with_timers(|timers| timers.wakes(&self.1, waker));
-        match wakes.flatten() {
-            Some(false) => {
-                let mut waker = waker.clone();
-                let rewoken = self.with_timers(|timers| timers.rewake(&self.1, &mut waker));
-                rewoken.flatten().is_some()
-            }
-            wakes => wakes.is_some(),
-        }
+    fn rewake(&self, mut waker: Waker) -> bool {
+        let rewoken = self.with_timers(|timers| timers.rewake(&self.1, &mut waker));
+        rewoken == Some(true)
     }
 }
 
@@ -143,17 +132,14 @@ impl Sleep {
     /// Whether the runtime has ended is looked at after arming: one that ends
     /// later wakes the timer, which then comes here once more.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self
-            .armed
-            .as_ref()
-            .is_some_and(|armed| armed.rewake(context.waker()))
-        {
+        let waker = || context.waker().clone();
+        if self.armed.as_ref().is_some_and(|armed| armed.rewake(waker())) {
             return Poll::Pending;
         }
         if !std::mem::take(&mut self.is_new) && self.is_elapsed() {
             return Poll::Ready(());
         }
-        let waker = context.waker().clone();
+        let waker = waker();
         let (armed, is_shutdown) = context::with_current("a timer", |runtime| {
             let worker = context::worker_of(runtime);
             let (key, too_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
@@ -177,12 +163,6 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let permit = ready!(crate::coop::poll_proceed(context));
         self.poll_elapsed(context).map(|()| permit.made_progress())
-    }
-}
-
-impl fmt::Debug for Sleep {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Sleep {{ deadline: {:?}, .. }}", self.deadline)
     }
 }
 
@@ -309,11 +289,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval's period must not be zero");
-    Interval {
-        sleep: sleep_until(start),
-        period,
-        behavior: MissedTickBehavior::Burst,
-    }
+    Interval { sleep: sleep_until(start), period, behavior: MissedTickBehavior::Burst }
 }
 
 /// The stream of ticks of [`interval`].

@@ -42,14 +42,12 @@ struct Shard {
 }
 
 /// Names an armed timer: the shard it is in, and its key there.
+#[derive(Debug)]
 pub(crate) struct Key(usize, wheel::Key);
 
 impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
-        let shard = |_| Shard {
-            wheel: Mutex::new(Wheel::new()),
-            earliest: AtomicU64::new(NEVER),
-        };
+        let shard = |_| Shard { wheel: Mutex::new(Wheel::new()), earliest: AtomicU64::new(NEVER) };
         Self {
             epoch: Instant::now(),
             shards: (0..shards).map(shard).collect(),
@@ -83,17 +81,12 @@ impl Timers {
         lock(&self.shards[shard].wheel).remove(key)
     }
 
-    /// Whether the timer wakes this waker. None: it has expired.
-    pub(crate) fn wakes(&self, &Key(shard, key): &Key, waker: &Waker) -> Option<bool> {
-        let mut wheel = lock(&self.shards[shard].wheel);
-        wheel.get_mut(key).map(|armed| armed.will_wake(waker))
-    }
-
     /// Makes the timer wake this waker. What is in its place then is to be dropped
-    /// outside the lock. None: it has expired.
-    pub(crate) fn rewake(&self, &Key(shard, key): &Key, waker: &mut Waker) -> Option<()> {
+    /// outside the lock. False: it has expired.
+    pub(crate) fn rewake(&self, &Key(shard, key): &Key, waker: &mut Waker) -> bool {
         let mut wheel = lock(&self.shards[shard].wheel);
-        wheel.get_mut(key).map(|armed| std::mem::swap(armed, waker))
+        let armed = wheel.get_mut(key);
+        armed.map(|armed| std::mem::swap(armed, waker)).is_some()
     }
 
     /// T1 to T4: until when the thread in the seat may sleep, None is for ever. From

@@ -82,10 +82,7 @@ struct Slot {
     least: u64,
 }
 
-const EMPTY: Slot = Slot {
-    head: NONE,
-    least: u64::MAX,
-};
+const EMPTY: Slot = Slot { head: NONE, least: u64::MAX };
 
 struct Entry<T> {
     deadline: u64,

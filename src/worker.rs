@@ -13,7 +13,7 @@
 //! | the future of `block_on` was woken   | its waker, for the worker it runs     |
 //! | the runtime ends                     | `Shared::shut_down`                   |
 
-use crate::scheduler::{CHOICE_INTERVAL, Runnable, Shared, Wait, Worker};
+use crate::scheduler::{Runnable, Shared, Wait, Worker};
 use crate::sync::{Arc, Ordering, wake};
 use crate::{context, coop, driver::Seat};
 use std::time::{Duration, Instant};
@@ -23,6 +23,10 @@ use std::{rc::Rc, thread};
 /// woken to share it. Waking costs some microseconds on both sides, and moves data
 /// to another core's caches.
 const WAIT_MAX: Duration = Duration::from_micros(200);
+/// Polls between two choices of the runnable whose wait is measured: short polls must
+/// not pay for a clock reading each.
+const CHOICE_INTERVAL: u32 = 16;
+
 impl Worker {
     /// Polls one task, or sleeps until there is one or `stop` says so.
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
@@ -72,18 +76,18 @@ impl Worker {
         let mut wait = self.wait.get();
         wait.ahead = wait.ahead.saturating_sub(1);
         wait.polls += 1;
-        if wait.ahead > 0 && wait.polls.is_power_of_two() {
-            let now = Instant::now();
-            if wait.since.is_some_and(|since| now - since > WAIT_MAX) {
+        if wait.ahead > 0 {
+            let too_long = |since: Instant| since.elapsed() > WAIT_MAX;
+            if wait.polls.is_power_of_two() && wait.since.is_some_and(too_long) {
                 self.shared.wake_another();
-                wait.since = Some(now);
+                wait.since = Some(Instant::now());
             }
-        } else if wait.ahead == 0 && wait.polls > CHOICE_INTERVAL && self.shared.idle.any_asleep() {
-            wait = Wait::default();
-            wait.ahead = self.remote().local.len() + self.shared.injector.len();
-            if wait.ahead > 0 {
-                (wait.polls, wait.since) = (0, Some(Instant::now()));
-            }
+        } else if self.shared.idle.any_asleep()
+            && (wait.since.is_none() || wait.polls > CHOICE_INTERVAL)
+        {
+            let ahead = self.remote().local.len() + self.shared.injector.len();
+            let since = (ahead > 0).then(Instant::now);
+            wait = Wait { since, ahead, polls: 0 };
         }
         self.wait.set(wait);
     }

@@ -141,11 +141,7 @@ fn a_running_task_ends_after_the_poll() {
                     poll_fn(|_| {
                         tell.open();
                         wait.wait();
-                        if ready {
-                            Poll::Ready(())
-                        } else {
-                            Poll::Pending
-                        }
+                        if ready { Poll::Ready(()) } else { Poll::Pending }
                     })
                     .await;
                 });
@@ -180,9 +176,7 @@ fn a_task_that_aborts_itself_ends_at_its_next_await() {
             sender.send_blocking(task.clone()).unwrap();
             wait_until("it has ended", || task.is_finished());
             assert_eq!(reached.get(), 1);
-            wait_until("the task has let go of its handle", || {
-                Arc::strong_count(&task) == 1
-            });
+            wait_until("the task has let go of its handle", || Arc::strong_count(&task) == 1);
             let task = Arc::try_unwrap(task).expect("the last handle");
             assert!(joins_as_cancelled(task));
         }
@@ -268,12 +262,7 @@ fn wakes_a_joiner_that_waits() {
                 sleep(Duration::from_micros(100)).await;
                 other.lock().unwrap().abort();
             });
-            poll_fn(|context| {
-                Pin::new(&mut *handle.lock().unwrap())
-                    .poll(context)
-                    .map(drop)
-            })
-            .await;
+            poll_fn(|context| Pin::new(&mut *handle.lock().unwrap()).poll(context).map(drop)).await;
             aborter.await.unwrap();
         });
     });
@@ -375,9 +364,7 @@ fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
                 let mut task = Some(task);
                 let mut result = None;
                 // Until the aborter has let go of it.
-                spin_until("the handle", || {
-                    Arc::strong_count(task.as_ref().unwrap()) == 1
-                });
+                spin_until("the handle", || Arc::strong_count(task.as_ref().unwrap()) == 1);
                 if let Some(Ok(task)) = task.take().map(Arc::try_unwrap) {
                     result = Some(runtime.block_on(task));
                 }

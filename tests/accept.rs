@@ -132,15 +132,11 @@ fn connections_that_were_reset_before_they_were_accepted_do_not_end_the_server()
 
 #[test]
 fn want_of_descriptors_is_an_error_that_does_not_spin() {
-    in_child(
-        "want_of_descriptors_is_an_error_that_does_not_spin",
-        "ulimit -n 64",
-        || {
-            for workers in [1, 2] {
-                runtime(workers).block_on(starve());
-            }
-        },
-    );
+    in_child("want_of_descriptors_is_an_error_that_does_not_spin", "ulimit -n 64", || {
+        for workers in [1, 2] {
+            runtime(workers).block_on(starve());
+        }
+    });
 }
 
 async fn starve() {
@@ -190,11 +186,7 @@ async fn starve() {
     // A pause is 50 ms, and no timer is early: so many at the most fit in. Each
     // costs a server two polls or three.
     let pauses = (elapsed.as_millis() / 50 + 1) as usize;
-    assert!(
-        errors.get() <= 2 * pauses,
-        "{} errors in {elapsed:?}",
-        errors.get()
-    );
+    assert!(errors.get() <= 2 * pauses, "{} errors in {elapsed:?}", errors.get());
     assert!(polls <= 10 * pauses, "{polls} polls in {elapsed:?}");
 
     // With room again, every connection that waited is served by one of them.

@@ -48,9 +48,7 @@ fn closed_pipe_wakes_the_other_end() {
             let reader = Async::new(reader).unwrap();
             let polls = Counter::default();
             let task = arc::spawn(
-                polls
-                    .clone()
-                    .polls_of(async move { (&reader).read(&mut [0; 16]).await.unwrap() }),
+                polls.clone().polls_of(async move { (&reader).read(&mut [0; 16]).await.unwrap() }),
             );
             polls.reaches(1).await;
             drop(writer);
@@ -90,10 +88,7 @@ fn unix_pair_talks_in_both_directions() {
         });
         let mut all = Vec::new();
         (&*left).read_to_end(&mut all).await.unwrap();
-        assert!(
-            all.into_iter()
-                .eq((0..20_000_u32).flat_map(u32::to_le_bytes))
-        );
+        assert!(all.into_iter().eq((0..20_000_u32).flat_map(u32::to_le_bytes)));
         sender.await.unwrap();
         echo.await.unwrap();
     });
@@ -127,9 +122,7 @@ fn descriptor_is_registered_only_once() {
         }
         let polls = Counter::default();
         let reader = arc::spawn(
-            polls
-                .clone()
-                .polls_of(async move { (&left).read(&mut [0; 16]).await.unwrap() }),
+            polls.clone().polls_of(async move { (&left).read(&mut [0; 16]).await.unwrap() }),
         );
         polls.reaches(1).await;
         right.write_all(b"hello").await.unwrap();
@@ -208,18 +201,14 @@ fn any_operation_can_be_awaited() {
             let mut sum = 0;
             for _ in 0..100 {
                 let mut buffer = [0; 16];
-                let received = right
-                    .read_with(|socket| socket.recv_from(&mut buffer))
-                    .await;
+                let received = right.read_with(|socket| socket.recv_from(&mut buffer)).await;
                 assert_eq!(received.unwrap(), (1, from));
                 sum += u32::from(buffer[0]);
             }
             sum
         });
         for number in 0..100_u8 {
-            let sent = left
-                .write_with(|socket| socket.send_to(&[number], to))
-                .await;
+            let sent = left.write_with(|socket| socket.send_to(&[number], to)).await;
             assert_eq!(sent.unwrap(), 1);
         }
         assert_eq!(receiver.await.unwrap(), (0..100).sum());
@@ -259,10 +248,7 @@ fn attempt_without_waiting_is_made_once() {
     run_each(|| async {
         let (left, right) = unix_pair();
         let read = |mut socket: &UnixStream| socket.read(&mut [0; 8]);
-        assert_eq!(
-            right.try_read_with(read).unwrap_err().kind(),
-            ErrorKind::WouldBlock
-        );
+        assert_eq!(right.try_read_with(read).unwrap_err().kind(), ErrorKind::WouldBlock);
         // Known not to be ready: it is not even tried.
         let tried = right.try_read_with(|_| -> std::io::Result<()> { panic!("tried") });
         assert_eq!(tried.unwrap_err().kind(), ErrorKind::WouldBlock);

@@ -153,9 +153,7 @@ fn sockets_and_timers_of_one_are_used_by_the_next() {
                 // Armed by this one and over in the next.
                 let waker = std::task::Waker::noop();
                 let pause = pause.as_mut();
-                runtime
-                    .block_on(async { poll_with(pause, waker) })
-                    .is_ready();
+                runtime.block_on(async { poll_with(pause, waker) }).is_ready();
             }
             runtime.block_on(client.read_exact(&mut echo)).unwrap();
             assert_eq!(echo, byte);
@@ -217,9 +215,8 @@ fn several_threads_at_once_each_wait_for_timers_tasks_and_each_other() {
         let runtime = Arc::new(runtime);
         let threads = 6;
         let barrier = Arc::new(Barrier::new(threads));
-        let (forward, backward): (Vec<_>, Vec<_>) = (0..threads)
-            .map(|_| async_channel::bounded::<usize>(1))
-            .unzip();
+        let (forward, backward): (Vec<_>, Vec<_>) =
+            (0..threads).map(|_| async_channel::bounded::<usize>(1)).unzip();
         let workers: Vec<_> = (0..threads)
             .map(|index| {
                 let (runtime, barrier) = (runtime.clone(), barrier.clone());
@@ -327,14 +324,8 @@ fn a_panic_in_it_restores_the_thread() {
                 })
             });
             assert!(text.contains("inside"));
-            assert!(
-                Handle::try_current().is_err(),
-                "the thread is in no runtime"
-            );
-            assert_eq!(
-                runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }),
-                1
-            );
+            assert!(Handle::try_current().is_err(), "the thread is in no runtime");
+            assert_eq!(runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }), 1);
         }
     });
 }

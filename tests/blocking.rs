@@ -317,11 +317,7 @@ mod when_no_thread_can_be_started {
         // An id that nobody else has.
         const NOBODY: u32 = 47_114_711;
         let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-        if is_root {
-            command.uid(NOBODY).gid(NOBODY)
-        } else {
-            command
-        }
+        if is_root { command.uid(NOBODY).gid(NOBODY) } else { command }
     }
 
     fn with_limited_threads(name: &str, test: impl FnOnce() + Send + 'static) {

@@ -37,9 +37,7 @@ fn refused_connection_is_an_error_that_names_the_address() {
 fn refusals_by_the_hundred_all_come_back() {
     run_each(|| async {
         let (_socket, address) = refusing();
-        let attempts: Vec<_> = (0..300)
-            .map(|_| arc::spawn(TcpStream::connect(address)))
-            .collect();
+        let attempts: Vec<_> = (0..300).map(|_| arc::spawn(TcpStream::connect(address))).collect();
         for attempt in attempts {
             let error = attempt.await.unwrap().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
@@ -53,9 +51,7 @@ fn addresses_are_tried_one_after_the_other() {
         let ((_one, first), (_two, second)) = (refusing(), refusing());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let good = listener.local_addr().unwrap();
-        let stream = TcpStream::connect(&[first, second, good][..])
-            .await
-            .unwrap();
+        let stream = TcpStream::connect(&[first, second, good][..]).await.unwrap();
         assert_eq!(stream.peer_addr().unwrap(), good);
         let error = TcpStream::connect(&[first, second][..]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
@@ -200,24 +196,13 @@ fn whatever_names_an_address_can_be_looked_up() {
 #[test]
 fn text_that_is_no_address_is_an_error() {
     run_each(|| async {
-        for text in [
-            "",
-            "localhost",
-            "127.0.0.1",
-            "127.0.0.1:",
-            "localhost:http:1",
-            ":::",
-        ] {
+        for text in ["", "localhost", "127.0.0.1", "127.0.0.1:", "localhost:http:1", ":::"] {
             assert!(lookup_host(text).await.is_err(), "{text}");
             assert!(TcpStream::connect(text).await.is_err(), "{text}");
         }
         for text in ["127.0.0.1:65536", "localhost:-1", "localhost:port"] {
             let outcome = lookup_host(text).await.map(Vec::from_iter);
-            assert_eq!(
-                outcome.unwrap_err().kind(),
-                ErrorKind::InvalidInput,
-                "{text}"
-            );
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::InvalidInput, "{text}");
         }
     });
 }
@@ -229,9 +214,7 @@ fn name_is_connected_to() {
         let port = listener.local_addr().unwrap().port();
         let stream = TcpStream::connect(("localhost", port)).await.unwrap();
         assert_eq!(stream.peer_addr().unwrap().port(), port);
-        TcpStream::connect(format!("localhost:{port}"))
-            .await
-            .unwrap();
+        TcpStream::connect(format!("localhost:{port}")).await.unwrap();
     });
 }
 
@@ -239,27 +222,23 @@ fn name_is_connected_to() {
 fn name_lookup_does_not_block_the_only_worker() {
     // The pool of threads that block has one, which is busy: the lookup waits for
     // it, and tasks and timers of the only worker go on.
-    in_child(
-        "name_lookup_does_not_block_the_only_worker",
-        "export BLOCKING_MAX_THREADS=1",
-        || {
-            let (open, gate) = channel::<()>();
-            let runtime = runtime(1);
-            let job = runtime.spawn_blocking(move || gate.recv().is_ok());
-            runtime.block_on(async {
-                let lookup = arc::spawn(async {
-                    let found = lookup_host("localhost:80").await;
-                    found.unwrap().count()
-                });
-                for _ in 0..20 {
-                    sleep(millis(1)).await;
-                    arc::spawn(async {}).await.unwrap();
-                }
-                assert!(!lookup.is_finished(), "the name was looked up on a worker");
-                open.send(()).unwrap();
-                assert!(lookup.await.unwrap() > 0);
-                assert!(job.await.unwrap());
+    in_child("name_lookup_does_not_block_the_only_worker", "export BLOCKING_MAX_THREADS=1", || {
+        let (open, gate) = channel::<()>();
+        let runtime = runtime(1);
+        let job = runtime.spawn_blocking(move || gate.recv().is_ok());
+        runtime.block_on(async {
+            let lookup = arc::spawn(async {
+                let found = lookup_host("localhost:80").await;
+                found.unwrap().count()
             });
-        },
-    );
+            for _ in 0..20 {
+                sleep(millis(1)).await;
+                arc::spawn(async {}).await.unwrap();
+            }
+            assert!(!lookup.is_finished(), "the name was looked up on a worker");
+            open.send(()).unwrap();
+            assert!(lookup.await.unwrap() > 0);
+            assert!(job.await.unwrap());
+        });
+    });
 }

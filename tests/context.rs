@@ -24,15 +24,9 @@ fn outside_there_is_none() {
     within_deadline(|| {
         assert_eq!(current(), None);
         let text = panic_of(Handle::current);
-        assert!(
-            text.contains("Handle::current was called outside"),
-            "{text}"
-        );
+        assert!(text.contains("Handle::current was called outside"), "{text}");
         let error = Handle::try_current().unwrap_err();
-        assert!(
-            error.to_string().contains("not in an arc runtime"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("not in an arc runtime"), "{error}");
         let mut timer = Box::pin(sleep(DEADLINE));
         let text = panic_of(|| poll_with(timer.as_mut(), Waker::noop()));
         assert!(text.contains("timer"), "{text}");
@@ -47,16 +41,8 @@ fn in_tasks_jobs_and_block_on_it_is_theirs() {
     with_each_size(|runtime| {
         let workers = runtime.handle().workers();
         assert_eq!(runtime.block_on(async { current() }), Some(workers));
-        assert_eq!(
-            runtime
-                .block_on(runtime.spawn(async { current() }))
-                .unwrap(),
-            Some(workers)
-        );
-        assert_eq!(
-            runtime.block_on(runtime.spawn_blocking(current)).unwrap(),
-            Some(workers)
-        );
+        assert_eq!(runtime.block_on(runtime.spawn(async { current() })).unwrap(), Some(workers));
+        assert_eq!(runtime.block_on(runtime.spawn_blocking(current)).unwrap(), Some(workers));
         let nested = runtime.spawn(async { spawn_blocking(current).await.unwrap() });
         assert_eq!(runtime.block_on(nested).unwrap(), Some(workers));
         assert_eq!(current(), None);
@@ -162,9 +148,7 @@ fn handles_clone_outlive_the_runtime_and_count_its_tasks() {
         let handle = runtime.handle().clone();
         let again = handle.clone();
         assert_eq!(again.alive_tasks(), 0);
-        let tasks: Vec<_> = (0..10)
-            .map(|_| again.spawn(std::future::pending::<()>()))
-            .collect();
+        let tasks: Vec<_> = (0..10).map(|_| again.spawn(std::future::pending::<()>())).collect();
         assert_eq!(handle.alive_tasks(), 10);
         drop(runtime);
         assert_eq!(handle.alive_tasks(), 0);
@@ -208,16 +192,10 @@ fn threads_have_the_name_of_the_runtime() {
             let named = builder(workers).thread_name("granite").build().unwrap();
             let names = threads_of(&named);
             assert_eq!(names.len(), workers, "{names:?}");
-            assert!(
-                names.iter().all(|name| name.starts_with("granite")),
-                "{names:?}"
-            );
+            assert!(names.iter().all(|name| name.starts_with("granite")), "{names:?}");
         }
         let names = threads_of(&runtime(2));
-        assert!(
-            names.iter().all(|name| name.starts_with("arc")),
-            "{names:?}"
-        );
+        assert!(names.iter().all(|name| name.starts_with("arc")), "{names:?}");
     });
 }
 
@@ -234,14 +212,7 @@ fn as_many_tasks_run_at_once_as_there_are_workers() {
         assert_eq!(threads_of(&runtime).len(), 64);
         let cores = thread::available_parallelism().unwrap().get();
         assert_eq!(Runtime::new().unwrap().handle().workers(), cores);
-        assert_eq!(
-            Builder::new_current_thread()
-                .build()
-                .unwrap()
-                .handle()
-                .workers(),
-            1
-        );
+        assert_eq!(Builder::new_current_thread().build().unwrap().handle().workers(), 1);
     });
 }
 

@@ -22,15 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 fn descriptors() -> BTreeSet<u32> {
     let entries = fs::read_dir("/proc/self/fd").unwrap();
     let numbers: BTreeSet<u32> = entries
-        .map(|entry| {
-            entry
-                .unwrap()
-                .file_name()
-                .to_str()
-                .unwrap()
-                .parse()
-                .unwrap()
-        })
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap())
         .collect();
     // But not the one that the directory was read by.
     let open = |number: &u32| fs::exists(format!("/proc/self/fd/{number}")).unwrap();
@@ -76,15 +68,11 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
 #[test]
 fn wait_for_a_new_socket_is_not_ended_by_the_last_tenant() {
     // In a process of its own, where nobody else takes the number.
-    in_child(
-        "wait_for_a_new_socket_is_not_ended_by_the_last_tenant",
-        "",
-        || {
-            for workers in [1, 2] {
-                runtime(workers).block_on(take_numbers_over());
-            }
-        },
-    );
+    in_child("wait_for_a_new_socket_is_not_ended_by_the_last_tenant", "", || {
+        for workers in [1, 2] {
+            runtime(workers).block_on(take_numbers_over());
+        }
+    });
 }
 
 async fn take_numbers_over() {

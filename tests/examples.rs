@@ -23,15 +23,8 @@ const END_MAX: Duration = Duration::from_secs(4);
 fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let folder = test.parent().and_then(|deps| deps.parent());
-    let path = folder
-        .expect("target/profile/deps")
-        .join("examples")
-        .join(name);
-    assert!(
-        path.exists(),
-        "{} is missing: run `cargo build --examples` first",
-        path.display()
-    );
+    let path = folder.expect("target/profile/deps").join("examples").join(name);
+    assert!(path.exists(), "{} is missing: run `cargo build --examples` first", path.display());
     path
 }
 
@@ -62,25 +55,18 @@ impl Example {
     /// With a limit of open files, as `ulimit -n` sets it.
     fn start_limited(name: &str, files: usize) -> Self {
         let mut shell = Command::new("sh");
-        shell
-            .arg("-c")
-            .arg(format!("ulimit -n {files}; exec \"$0\" \"$@\""));
+        shell.arg("-c").arg(format!("ulimit -n {files}; exec \"$0\" \"$@\""));
         shell.arg(binary(name));
         Self::run(shell)
     }
 
     fn run(mut command: Command) -> Self {
         command.args(["--addr", "127.0.0.1:0", "--workers=2", "--verbose"]);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the example starts");
         let output = lines(child.stdout.take().expect("piped"));
         let errors = lines(child.stderr.take().expect("piped"));
-        let line = output
-            .recv_timeout(DEADLINE)
-            .expect("a line with the address");
+        let line = output.recv_timeout(DEADLINE).expect("a line with the address");
         let words: Vec<_> = line.split(' ').collect();
         let ["listening", "on", url, "with", "2", "workers"] = words[..] else {
             panic!("not the line that was promised: {line}");
@@ -89,38 +75,22 @@ impl Example {
         let address = address.parse().expect("an address");
         let hint = output.recv_timeout(DEADLINE).expect("a hint");
         assert!(hint.starts_with("try: "), "{hint}");
-        Self {
-            child,
-            output,
-            errors,
-            address,
-        }
+        Self { child, output, errors, address }
     }
 
     fn connect(&self) -> Client {
         let stream = TcpStream::connect(self.address).expect("the example listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
         stream.set_write_timeout(Some(DEADLINE)).expect("a timeout");
-        Client {
-            reader: BufReader::new(stream),
-        }
+        Client { reader: BufReader::new(stream) }
     }
 
     /// Ctrl-c; returns when the example has taken notice.
     fn interrupt(&self) -> Instant {
         let start = Instant::now();
         let kill = format!("kill -INT {}", self.child.id());
-        assert!(
-            Command::new("sh")
-                .args(["-c", &kill])
-                .status()
-                .expect("sh")
-                .success()
-        );
-        assert_eq!(
-            self.output.recv_timeout(DEADLINE).as_deref(),
-            Ok("stopping")
-        );
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
+        assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok("stopping"));
         start
     }
 
@@ -155,10 +125,7 @@ struct Client {
 
 impl Client {
     fn send(&mut self, bytes: &[u8]) {
-        self.reader
-            .get_mut()
-            .write_all(bytes)
-            .expect("the example reads");
+        self.reader.get_mut().write_all(bytes).expect("the example reads");
     }
 
     fn line(&mut self) -> String {
@@ -182,10 +149,7 @@ impl Client {
     }
 
     fn finish_sending(&mut self) {
-        self.reader
-            .get_ref()
-            .shutdown(Shutdown::Write)
-            .expect("connected");
+        self.reader.get_ref().shutdown(Shutdown::Write).expect("connected");
     }
 
     /// One HTTP response: its head in lower case, its body.
@@ -193,10 +157,7 @@ impl Client {
         let (mut head, mut length) = (String::new(), 0);
         loop {
             let line = self.line().to_ascii_lowercase();
-            assert!(
-                !line.is_empty(),
-                "the connection ended within a head: {head:?}"
-            );
+            assert!(!line.is_empty(), "the connection ended within a head: {head:?}");
             if line == "\r\n" {
                 break;
             }
@@ -225,23 +186,15 @@ const NOT_FOUND: &str = "there are /plaintext and /json\n";
 
 /// Runs an example that is to end by itself.
 fn output(name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = Command::new(binary(name))
-        .args(arguments)
-        .output()
-        .expect("the example starts");
+    let Output { status, stdout, stderr } =
+        Command::new(binary(name)).args(arguments).output().expect("the example starts");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (status.code(), text(stdout), text(stderr))
 }
 
 /// What the header of an example says after `$ `, line by line.
 fn promised(source: &str) -> String {
-    let mut lines = source
-        .lines()
-        .skip_while(|line| !line.starts_with("//! $ "));
+    let mut lines = source.lines().skip_while(|line| !line.starts_with("//! $ "));
     lines.next().expect("a command");
     let shown = lines.take_while(|line| *line != "//! ```");
     shown.fold(String::new(), |mut text, line| {
@@ -264,39 +217,17 @@ fn mistakes_on_the_command_line_are_one_line_and_code_2() {
         (&["what"], "unknown option \"what\""),
         (&["--verbose=yes"], "unknown option \"--verbose=yes\""),
         (&["--workers"], "--workers needs a value"),
-        (
-            &["--workers", "0"],
-            "--workers takes a number from 1 to 64, not \"0\"",
-        ),
-        (
-            &["--workers=-1"],
-            "--workers takes a number from 1 to 64, not \"-1\"",
-        ),
-        (
-            &["--workers", "many"],
-            "--workers takes a number from 1 to 64, not \"many\"",
-        ),
-        (
-            &["--addr", "localhost"],
-            "--addr takes HOST:PORT, not \"localhost\"",
-        ),
+        (&["--workers", "0"], "--workers takes a number from 1 to 64, not \"0\""),
+        (&["--workers=-1"], "--workers takes a number from 1 to 64, not \"-1\""),
+        (&["--workers", "many"], "--workers takes a number from 1 to 64, not \"many\""),
+        (&["--addr", "localhost"], "--addr takes HOST:PORT, not \"localhost\""),
         (&["--addr=:80"], "--addr takes HOST:PORT, not \":80\""),
-        (
-            &["--addr", "localhost:65536"],
-            "--addr takes HOST:PORT, not \"localhost:65536\"",
-        ),
+        (&["--addr", "localhost:65536"], "--addr takes HOST:PORT, not \"localhost:65536\""),
     ] {
         for name in ["echo", "http", "tinyhttp", "chat"] {
             let (code, output, errors) = output(name, arguments);
-            assert_eq!(
-                (code, output.as_str()),
-                (Some(2), ""),
-                "{name} {arguments:?}"
-            );
-            assert_eq!(
-                errors,
-                format!("Error: {mistake}; --help lists the options\n")
-            );
+            assert_eq!((code, output.as_str()), (Some(2), ""), "{name} {arguments:?}");
+            assert_eq!(errors, format!("Error: {mistake}; --help lists the options\n"));
         }
     }
 }
@@ -320,10 +251,7 @@ fn a_port_in_use_is_one_line_and_code_1() {
         let (code, output, errors) = output(name, &["--addr", &address]);
         assert_eq!((code, output.as_str()), (Some(1), ""));
         let start = format!("Error: listening on {address}: ");
-        assert!(
-            errors.starts_with(&start) && errors.contains("in use"),
-            "{errors}"
-        );
+        assert!(errors.starts_with(&start) && errors.contains("in use"), "{errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }
@@ -334,15 +262,9 @@ fn echo_sends_back_what_it_gets() {
     let (mut one, mut other) = (echo.connect(), echo.connect());
     one.send(b"one\n");
     other.send(b"other\n");
-    assert_eq!(
-        (one.line(), other.line()),
-        ("one\n".to_owned(), "other\n".to_owned())
-    );
+    assert_eq!((one.line(), other.line()), ("one\n".to_owned(), "other\n".to_owned()));
     let long = "0123456789abcdef".repeat(1 << 16);
-    let (mut writer, sent) = (
-        one.reader.get_ref().try_clone().expect("a copy"),
-        long.clone(),
-    );
+    let (mut writer, sent) = (one.reader.get_ref().try_clone().expect("a copy"), long.clone());
     let writing = thread::spawn(move || {
         writer.write_all(sent.as_bytes()).expect("echo reads");
         writer.shutdown(Shutdown::Write).expect("connected");
@@ -389,12 +311,7 @@ fn http_survives_bad_clients() {
     let mut client = http.connect();
     client.send(GET);
     client.expect(200, HELLO);
-    assert!(
-        http.errors
-            .recv_timeout(DEADLINE)
-            .expect("--verbose")
-            .starts_with("connection: ")
-    );
+    assert!(http.errors.recv_timeout(DEADLINE).expect("--verbose").starts_with("connection: "));
     http.end();
 }
 
@@ -436,14 +353,8 @@ fn http_without_free_descriptors_says_so_and_goes_on() {
     let http = Example::start_limited("http", 64);
     let mut clients: Vec<_> = (0..100).map(|_| http.connect()).collect();
     let complaint = http.errors.recv_timeout(DEADLINE).expect("a complaint");
-    assert!(
-        complaint.starts_with("cannot accept connections for now: "),
-        "{complaint}"
-    );
-    assert!(
-        complaint.to_lowercase().contains("too many open files"),
-        "{complaint}"
-    );
+    assert!(complaint.starts_with("cannot accept connections for now: "), "{complaint}");
+    assert!(complaint.to_lowercase().contains("too many open files"), "{complaint}");
     // Those that were accepted are served.
     clients[0].send(GET);
     clients[0].expect(200, HELLO);
@@ -462,17 +373,9 @@ fn tinyhttp_answers_as_its_header_says() {
     let tinyhttp = Example::start("tinyhttp");
     let mut client = tinyhttp.connect();
     client.send(b"GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert!(
-        client
-            .expect(200, HELLO)
-            .contains("content-type: text/plain\r\n")
-    );
+    assert!(client.expect(200, HELLO).contains("content-type: text/plain\r\n"));
     client.send(b"GET /json?query HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert!(
-        client
-            .expect(200, JSON)
-            .contains("content-type: application/json\r\n")
-    );
+    assert!(client.expect(200, JSON).contains("content-type: application/json\r\n"));
     client.send(GET);
     client.expect(404, NOT_FOUND);
     client.send(b"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n\r\n");
@@ -490,21 +393,14 @@ fn tinyhttp_answers_as_its_header_says() {
 fn tinyhttp_answers_pipelined_requests_in_order() {
     let tinyhttp = Example::start("tinyhttp");
     let mut client = tinyhttp.connect();
-    let pages = [
-        ("/plaintext", 200, HELLO),
-        ("/json", 200, JSON),
-        ("/", 404, NOT_FOUND),
-    ];
+    let pages = [("/plaintext", 200, HELLO), ("/json", 200, JSON), ("/", 404, NOT_FOUND)];
     let requests = (0..1000).fold(String::new(), |mut text, index| {
         let path = pages[index % 3].0;
         // Some with a body, which is no request.
         let length = if index % 5 == 0 { 40 } else { 0 };
         let body = &"GET /json HTTP/1.1\r\n\r\nGET /json HTTP/1.1\r\n\r\n"[..length];
-        write!(
-            text,
-            "POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}"
-        )
-        .expect("a string");
+        write!(text, "POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}")
+            .expect("a string");
         text
     });
     // Torn apart at odd places.
@@ -535,11 +431,7 @@ fn tinyhttp_closes_when_it_is_told_to() {
         let mut client = tinyhttp.connect();
         client.send(request.as_bytes());
         let head = client.expect(200, JSON);
-        assert_eq!(
-            head.contains("connection: close\r\n"),
-            !keeps,
-            "{request} {head}"
-        );
+        assert_eq!(head.contains("connection: close\r\n"), !keeps, "{request} {head}");
         if keeps {
             client.send(b"GET /plaintext HTTP/1.1\r\n\r\n");
             client.expect(200, HELLO);
@@ -560,18 +452,9 @@ fn tinyhttp_refuses_what_it_does_not_understand() {
         ("GET / HTTP/3.0\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\n", 400),
-        (
-            "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-            400,
-        ),
-        (
-            "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            400,
-        ),
-        (
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            501,
-        ),
+        ("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501),
         (&*long, 431),
         (&*many, 431),
     ] {
@@ -581,10 +464,7 @@ fn tinyhttp_refuses_what_it_does_not_understand() {
         client.send(request.as_bytes());
         client.expect(200, JSON);
         let (head, _) = client.response();
-        assert!(
-            head.starts_with(&format!("http/1.1 {status} ")),
-            "{request} {head}"
-        );
+        assert!(head.starts_with(&format!("http/1.1 {status} ")), "{request} {head}");
         assert!(head.contains("connection: close\r\n"), "{head}");
         client.finish_sending();
         assert!(client.is_closed());
@@ -613,10 +493,7 @@ fn join(chat: &Example, name: &str, others: usize) -> Client {
     let mut client = chat.connect();
     assert_eq!(client.line(), "* what is your name?\n");
     client.send(format!("{name}\n").as_bytes());
-    assert_eq!(
-        client.line(),
-        format!("* welcome, {name}; there are {others} others\n")
-    );
+    assert_eq!(client.line(), format!("* welcome, {name}; there are {others} others\n"));
     client
 }
 

@@ -31,9 +31,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 const DEADLINE: Duration = Duration::from_secs(20);
 
 fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into())
-        .map_err(|never| match never {})
-        .boxed()
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed()
 }
 
 /// Fails instead of hanging for ever.
@@ -159,18 +157,10 @@ async fn large_bodies_go_both_ways_at_once() -> Result {
 async fn chunked_bodies_go_both_ways() -> Result {
     let address = serve(Builder::new()).await?;
     let mut client = client(address).await?;
-    assert_eq!(
-        fetch(&mut client, "/chunks", full("")).await?,
-        "one two three"
-    );
+    assert_eq!(fetch(&mut client, "/chunks", full("")).await?, "one two three");
     let chunks = (0..1000).map(|number| Ok(Frame::data(Bytes::from(format!("{number} ")))));
     let chunks = futures_util::stream::iter(chunks);
-    let body = fetch(
-        &mut client,
-        "/echo",
-        BodyExt::boxed(StreamBody::new(chunks)),
-    )
-    .await?;
+    let body = fetch(&mut client, "/echo", BodyExt::boxed(StreamBody::new(chunks))).await?;
     let sent: String = (0..1000).map(|number| format!("{number} ")).collect();
     assert_eq!(body, sent);
     Ok(())
@@ -183,22 +173,14 @@ async fn pipelined_requests_are_answered_in_order() -> Result {
     let mut stream = TcpStream::connect(address).await?;
     let requests: String = (0..REQUESTS)
         .map(|number| {
-            let end = if number == REQUESTS - 1 {
-                "Connection: close\r\n"
-            } else {
-                ""
-            };
+            let end = if number == REQUESTS - 1 { "Connection: close\r\n" } else { "" };
             format!("POST /echo HTTP/1.1\r\nContent-Length: 4\r\n{end}\r\n{number:04}")
         })
         .collect();
     stream.write_all(requests.as_bytes()).await?;
     let mut text = String::new();
     in_time(stream.read_to_string(&mut text)).await??;
-    let bodies: Vec<_> = text
-        .split("\r\n\r\n")
-        .skip(1)
-        .map(|part| part[..4].to_owned())
-        .collect();
+    let bodies: Vec<_> = text.split("\r\n\r\n").skip(1).map(|part| part[..4].to_owned()).collect();
     let sent: Vec<_> = (0..REQUESTS).map(|number| format!("{number:04}")).collect();
     assert_eq!(bodies, sent);
     Ok(())
@@ -213,16 +195,11 @@ async fn a_client_that_has_sent_everything_is_answered() -> Result {
     })
     .await?;
     let mut stream = TcpStream::connect(address).await?;
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        .await?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await?;
     stream.close().await?;
     let mut text = String::new();
     in_time(stream.read_to_string(&mut text)).await??;
-    assert!(
-        text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("hello"),
-        "{text}"
-    );
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("hello"), "{text}");
     Ok(())
 }
 
@@ -238,9 +215,7 @@ async fn an_upgraded_connection_is_the_stream_again() -> Result {
     let response = in_time(client.send_request(upgrade)).await??;
     assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
     let upgraded = in_time(hyper::upgrade::on(response)).await??;
-    let parts = upgraded
-        .downcast::<HyperIo<TcpStream>>()
-        .expect("what went in");
+    let parts = upgraded.downcast::<HyperIo<TcpStream>>().expect("what went in");
     assert_eq!(parts.read_buf, "");
     let mut stream = parts.io.into_inner();
     stream.write_all(b"no longer HTTP").await?;
@@ -261,8 +236,7 @@ async fn a_slow_client_is_closed() -> Result {
     for begin in ["", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
         let mut slow = TcpStream::connect(address).await?;
         let start = Instant::now();
-        slow.write_all(format!("{begin}GET / HTTP/1.1\r\nHo").as_bytes())
-            .await?;
+        slow.write_all(format!("{begin}GET / HTTP/1.1\r\nHo").as_bytes()).await?;
         let mut text = String::new();
         in_time(slow.read_to_string(&mut text)).await??;
         assert!(start.elapsed() >= LIMIT, "closed too early");
@@ -306,9 +280,7 @@ async fn a_graceful_shutdown_finishes_the_request_in_flight() -> Result {
     let (end, ending) = async_channel::bounded(1);
     let server = arc::spawn(serve_gracefully(listener, begun, may_finish, ending));
     let mut stream = TcpStream::connect(address).await?;
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        .await?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await?;
     in_time(has_begun.recv()).await??;
     finish.send(()).await?;
     end.send(()).await?;
@@ -370,10 +342,7 @@ async fn clients_that_send_garbage_do_not_end_the_server() -> Result {
         let _ = stream.write_all(bytes).await;
         let mut answer = Vec::new();
         let _ = in_time(stream.read_to_end(&mut answer)).await?;
-        assert!(
-            answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"),
-            "{answer:?}"
-        );
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{answer:?}");
     }
     is_alive(address).await
 }
@@ -385,9 +354,7 @@ async fn a_server_that_breaks_off_is_an_error_for_the_client() -> Result {
     let (mut stream, _) = listener.accept().await?;
     let server = arc::spawn(async move {
         let _ = stream.read(&mut [0; 1024]).await?;
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-            .await
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf").await
     });
     let response = in_time(client.send_request(request("/", full(""))?)).await??;
     assert!(in_time(response.into_body().collect()).await?.is_err());
@@ -410,10 +377,7 @@ async fn any_stream_of_futures_io_serves_and_asks() -> Result {
     let sent: Bytes = (0..1_000_000_u32).flat_map(u32::to_le_bytes).collect();
     let got = fetch(&mut client, "/echo", full(sent.clone())).await?;
     assert!(got == sent, "what came back is not what was sent");
-    assert_eq!(
-        fetch(&mut client, "/chunks", full("")).await?,
-        "one two three"
-    );
+    assert_eq!(fetch(&mut client, "/chunks", full("")).await?, "one two three");
     Ok(())
 }
 
@@ -427,9 +391,7 @@ async fn what_points_to_a_socket_serves_too() -> Result {
         let asking = async {
             let (mut sender, connection) = handshake(HyperIo::new(Box::new(client))).await?;
             drop(arc::spawn(connection));
-            let response = sender
-                .send_request(Request::new(Empty::<Bytes>::new()))
-                .await?;
+            let response = sender.send_request(Request::new(Empty::<Bytes>::new())).await?;
             Result::Ok(response.into_body().collect().await?.to_bytes())
         };
         let (served, got) = in_time(join(serving, asking)).await?;
@@ -447,10 +409,7 @@ async fn the_timer_can_be_set_earlier_and_later() -> Result {
     assert!(sleep.as_mut().now_or_never().is_none());
     let place = &raw const *sleep;
     ArcTimer.reset(&mut sleep, start + Duration::from_millis(10));
-    assert!(
-        std::ptr::addr_eq(place, &raw const *sleep),
-        "a new allocation"
-    );
+    assert!(std::ptr::addr_eq(place, &raw const *sleep), "a new allocation");
     in_time(sleep.as_mut()).await?;
     assert!(start.elapsed() >= Duration::from_millis(10));
 

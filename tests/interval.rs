@@ -202,11 +202,9 @@ fn period_of_zero_panics() {
 #[test]
 fn periods_beyond_the_clock_tick_once() {
     run_each(|| async {
-        for behavior in [
-            MissedTickBehavior::Burst,
-            MissedTickBehavior::Delay,
-            MissedTickBehavior::Skip,
-        ] {
+        for behavior in
+            [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip]
+        {
             for late in [Duration::ZERO, millis(10)] {
                 let mut interval = interval(Duration::MAX);
                 interval.set_missed_tick_behavior(behavior);

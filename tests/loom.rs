@@ -90,9 +90,7 @@ impl Injector {
 
     fn pop(&self) -> bool {
         let order = Ordering::Relaxed;
-        let taken = self
-            .0
-            .fetch_update(order, order, |tasks| tasks.checked_sub(1));
+        let taken = self.0.fetch_update(order, order, |tasks| tasks.checked_sub(1));
         taken.is_ok()
     }
 }
@@ -293,11 +291,7 @@ fn neither_of_two_timers_is_slept_through() {
         }
         // Whoever was told ends this sleep; the next one is short enough by itself.
         timers.expire(&mut Vec::new());
-        assert!(
-            timers
-                .sleep_until_next()
-                .is_some_and(|timeout| timeout <= HOUR)
-        );
+        assert!(timers.sleep_until_next().is_some_and(|timeout| timeout <= HOUR));
     });
 }
 
@@ -313,11 +307,7 @@ const NOBODY: usize = usize::MAX;
 
 impl Seat {
     fn new(workers: usize) -> Self {
-        Self {
-            idle: Idle::new(workers),
-            holder: AtomicUsize::new(NOBODY),
-            kernel: Notify::new(),
-        }
+        Self { idle: Idle::new(workers), holder: AtomicUsize::new(NOBODY), kernel: Notify::new() }
     }
 
     /// `Seat::sleep`, with nothing else that could end it.

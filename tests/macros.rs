@@ -2,10 +2,7 @@
 //! use is in `compile_fail.rs`.
 
 #![deny(warnings, clippy::all, clippy::pedantic)]
-#![allow(
-    clippy::unused_async,
-    reason = "functions without an await are tested, too"
-)]
+#![allow(clippy::unused_async, reason = "functions without an await are tested, too")]
 
 use std::future::ready;
 
@@ -164,10 +161,7 @@ mod returns_early {
 #[test]
 fn main_returns_what_the_body_returns() {
     assert_eq!(returns_a_result::main(), Some(42));
-    assert_eq!(
-        returns_an_exit_code::main(),
-        std::process::ExitCode::from(3)
-    );
+    assert_eq!(returns_an_exit_code::main(), std::process::ExitCode::from(3));
     assert_eq!(returns_a_value::main().collect::<Vec<_>>(), [1, 2, 3]);
     returns_early::main();
 }

@@ -32,9 +32,7 @@ fn assert_healthy(runtime: &arc::runtime::Runtime) {
     for (index, task) in tasks.into_iter().enumerate() {
         assert_eq!(runtime.block_on(task).unwrap(), index);
     }
-    wait_until("no task is left over", || {
-        runtime.handle().alive_tasks() == 0
-    });
+    wait_until("no task is left over", || runtime.handle().alive_tasks() == 0);
 }
 
 /// A future that panics when it is dropped, whatever became of it.
@@ -65,15 +63,9 @@ fn in_a_poll_is_told_to_the_joiner_with_its_payload() {
             assert!(error.is_panic() && !error.is_cancelled());
             assert_eq!(error.id(), id);
             let text = error.to_string();
-            assert!(
-                text.contains("number 7") && text.contains(&id.to_string()),
-                "{text}"
-            );
+            assert!(text.contains("number 7") && text.contains(&id.to_string()), "{text}");
             assert!(format!("{error:?}").contains("number 7"));
-            assert_eq!(
-                message(error.into_panic()),
-                format!("number 7 {ON_PURPOSE}")
-            );
+            assert_eq!(message(error.into_panic()), format!("number 7 {ON_PURPOSE}"));
         }
         assert_healthy(&runtime);
     });

@@ -406,15 +406,11 @@ fn reset_wakes_both_directions() {
             let polls = Counter::default();
             let reader = arc::spawn({
                 let stream = stream.clone();
-                polls
-                    .clone()
-                    .polls_of(async move { (&*stream).read(&mut [0; 16]).await })
+                polls.clone().polls_of(async move { (&*stream).read(&mut [0; 16]).await })
             });
             let writer = arc::spawn({
                 let stream = stream.clone();
-                polls
-                    .clone()
-                    .polls_of(async move { (&*stream).write_all(&[7; 16]).await })
+                polls.clone().polls_of(async move { (&*stream).write_all(&[7; 16]).await })
             });
             polls.reaches(2).await;
             peer.set_linger(Some(millis(0))).unwrap();
@@ -435,9 +431,7 @@ fn own_shutdown_wakes_the_reader() {
         let polls = Counter::default();
         let reader = arc::spawn({
             let stream = stream.clone();
-            polls
-                .clone()
-                .polls_of(async move { (&*stream).read(&mut [0; 16]).await })
+            polls.clone().polls_of(async move { (&*stream).read(&mut [0; 16]).await })
         });
         polls.reaches(1).await;
         stream.shutdown(Shutdown::Both).unwrap();
@@ -468,12 +462,7 @@ fn half_closed_socket_with_a_full_send_buffer_does_not_spin() {
 fn hung_up_sockets_cost_no_cpu() {
     fn cpu_ticks() -> u64 {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .unwrap()
-            .split_whitespace()
-            .collect();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     }
     in_child("hung_up_sockets_cost_no_cpu", "", || {

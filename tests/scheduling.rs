@@ -244,10 +244,7 @@ fn timers_fire_while_all_workers_are_in_long_polls() {
 /// Two tasks that wake each other for ever; true makes them end.
 fn ping_pong(runtime: &Runtime) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (ping, pong) = (
-        async_channel::bounded::<()>(1),
-        async_channel::bounded::<()>(1),
-    );
+    let (ping, pong) = (async_channel::bounded::<()>(1), async_channel::bounded::<()>(1));
     let player = |mine: async_channel::Receiver<()>, other: async_channel::Sender<()>| {
         let stop = stop.clone();
         async move {

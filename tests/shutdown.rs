@@ -378,9 +378,7 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
             assert!(poll_with(armed.as_mut(), &waker).is_pending());
         }
         let mut dropped = Box::pin(sleep(DEADLINE));
-        runtime
-            .block_on(async { poll_with(dropped.as_mut(), Waker::noop()) })
-            .is_ready();
+        runtime.block_on(async { poll_with(dropped.as_mut(), Waker::noop()) }).is_ready();
         drop(runtime);
         drop(dropped);
         let _guard = handle.enter();
@@ -401,9 +399,7 @@ fn afterwards_sockets_fail_and_their_drop_is_silent() {
         let handle = runtime.handle().clone();
         let (listener, mut client, (waker, wakes)) = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let client = TcpStream::connect(listener.local_addr().unwrap())
-                .await
-                .unwrap();
+            let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             (listener, client, counting_waker())
         });
         // Somebody waits for it as the runtime ends.
@@ -442,9 +438,7 @@ fn dropped_inside_a_task_it_panics_clearly_and_the_process_goes_on() {
                 let _held = held;
                 pending::<()>().await;
             }));
-            let error = outer
-                .block_on(outer.spawn(async move { drop(inner) }))
-                .unwrap_err();
+            let error = outer.block_on(outer.spawn(async move { drop(inner) })).unwrap_err();
             let text = message(error.into_panic());
             assert!(text.contains("dropped inside a task"), "{text}");
             assert!(text.contains("shutdown_background"), "{text}");
@@ -563,9 +557,7 @@ fn dropped_inside_a_blocking_job_of_another_it_ends() {
         for workers in SIZES {
             let inner = runtime(workers);
             let job = inner.spawn_blocking(|| 1);
-            outer
-                .block_on(outer.spawn_blocking(move || drop(inner)))
-                .unwrap();
+            outer.block_on(outer.spawn_blocking(move || drop(inner))).unwrap();
             assert!(job.is_finished());
         }
     });
@@ -618,9 +610,7 @@ fn shutdown_timeout_tells_how_many_jobs_still_run() {
                 }));
             }
             inside.wait_for(3);
-            let error = runtime
-                .shutdown_timeout(Duration::from_millis(10))
-                .unwrap_err();
+            let error = runtime.shutdown_timeout(Duration::from_millis(10)).unwrap_err();
             assert!(error.to_string().contains("3 blocking jobs"), "{error}");
             gate.open();
         });
@@ -736,10 +726,7 @@ mod leaves_nothing {
     fn threads_named(prefix: &str) -> usize {
         let tasks = fs::read_dir("/proc/self/task").unwrap();
         let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).ok();
-        tasks
-            .filter_map(|task| name(task.ok()?))
-            .filter(|name| name.starts_with(prefix))
-            .count()
+        tasks.filter_map(|task| name(task.ok()?)).filter(|name| name.starts_with(prefix)).count()
     }
 
     /// A thread that ends may hold on to its runtime a moment longer.
@@ -760,10 +747,7 @@ mod leaves_nothing {
 
     fn memory_kilobytes() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS"))
-            .unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
@@ -796,36 +780,33 @@ mod leaves_nothing {
 
     #[test]
     fn no_threads_and_no_descriptors_and_no_memory() {
-        in_own_process(
-            "leaves_nothing::no_threads_and_no_descriptors_and_no_memory",
-            || {
-                let round = |workers| {
-                    let runtime = builder(workers).thread_name("prey").build().unwrap();
-                    // A thread has its name a moment after it was started.
-                    wait_until("the threads", || threads_named("prey") == workers + 1);
-                    use_all_of_it(&runtime);
-                    drop(runtime);
-                    expect_no_threads();
-                };
-                let files = descriptors();
-                // The first ones start what the process keeps.
-                for _ in 0..30 {
-                    SIZES.into_iter().for_each(round);
-                    expect_descriptors(files);
-                }
-                let all = threads();
-                let before = memory_kilobytes();
-                for _ in 0..60 {
-                    SIZES.into_iter().for_each(round);
-                    expect_descriptors(files);
-                }
-                let growth = memory_kilobytes().saturating_sub(before);
-                // A leaked runtime holds a timer wheel of 8 KiB per worker and more.
-                assert!(growth < 180 * 8, "{growth} KiB more after 180 runtimes");
-                // A job may have found all threads of the pool on their way to idle.
-                assert!(threads() <= all + 2, "{} threads, once {all}", threads());
-            },
-        );
+        in_own_process("leaves_nothing::no_threads_and_no_descriptors_and_no_memory", || {
+            let round = |workers| {
+                let runtime = builder(workers).thread_name("prey").build().unwrap();
+                // A thread has its name a moment after it was started.
+                wait_until("the threads", || threads_named("prey") == workers + 1);
+                use_all_of_it(&runtime);
+                drop(runtime);
+                expect_no_threads();
+            };
+            let files = descriptors();
+            // The first ones start what the process keeps.
+            for _ in 0..30 {
+                SIZES.into_iter().for_each(round);
+                expect_descriptors(files);
+            }
+            let all = threads();
+            let before = memory_kilobytes();
+            for _ in 0..60 {
+                SIZES.into_iter().for_each(round);
+                expect_descriptors(files);
+            }
+            let growth = memory_kilobytes().saturating_sub(before);
+            // A leaked runtime holds a timer wheel of 8 KiB per worker and more.
+            assert!(growth < 180 * 8, "{growth} KiB more after 180 runtimes");
+            // A job may have found all threads of the pool on their way to idle.
+            assert!(threads() <= all + 2, "{} threads, once {all}", threads());
+        });
     }
 
     #[test]

@@ -51,9 +51,7 @@ fn a_task_begins_without_being_awaited_and_goes_on_without_its_handle() {
             }));
         }
         done.wait_for(100);
-        wait_until("the tasks are forgotten", || {
-            runtime.handle().alive_tasks() == 0
-        });
+        wait_until("the tasks are forgotten", || runtime.handle().alive_tasks() == 0);
     });
 }
 
@@ -114,10 +112,7 @@ fn a_joiner_that_was_polled_with_several_wakers_wakes_the_last() {
         assert!(poll_with(Pin::new(&mut task), &second).is_pending());
         gate.open();
         second_wakes.wait_for(1);
-        assert!(matches!(
-            poll_with(Pin::new(&mut task), Waker::noop()),
-            Poll::Ready(Ok(()))
-        ));
+        assert!(matches!(poll_with(Pin::new(&mut task), Waker::noop()), Poll::Ready(Ok(()))));
         assert_eq!(first_wakes.get(), 0);
     });
 }
@@ -136,10 +131,7 @@ fn is_finished_tells_when_the_output_is_there() {
         assert!(!idle.is_finished());
         gate.open();
         wait_until("it is finished", || task.is_finished());
-        assert!(matches!(
-            poll_with(pin!(task), Waker::noop()),
-            Poll::Ready(Ok(3))
-        ));
+        assert!(matches!(poll_with(pin!(task), Waker::noop()), Poll::Ready(Ok(3))));
         let panicked = runtime.spawn(async { panic!("{ON_PURPOSE}") });
         wait_until("it is finished", || panicked.is_finished());
         drop::<JoinHandle<()>>(panicked);
@@ -181,18 +173,13 @@ fn ids_are_unique_and_outlive_their_task() {
 
 #[test]
 fn a_million_tasks_are_joined() {
-    let count: usize = if cfg!(debug_assertions) {
-        200_000
-    } else {
-        1_000_000
-    };
+    let count: usize = if cfg!(debug_assertions) { 200_000 } else { 1_000_000 };
     for workers in SIZES {
         within_deadline(move || {
             let runtime = runtime(workers);
             let sum: usize = runtime.block_on(async move {
-                let tasks: Vec<_> = (0..count)
-                    .map(|index| arc::spawn(async move { index }))
-                    .collect();
+                let tasks: Vec<_> =
+                    (0..count).map(|index| arc::spawn(async move { index })).collect();
                 let mut sum = 0;
                 for task in tasks {
                     sum += task.await.unwrap();

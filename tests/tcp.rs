@@ -30,10 +30,7 @@ async fn expect_pattern(stream: &TcpStream, seed: u64, bytes: usize) {
         if read == 0 {
             break;
         }
-        assert!(
-            buffer[..read] == pattern.next(read),
-            "wrong bytes at {total}"
-        );
+        assert!(buffer[..read] == pattern.next(read), "wrong bytes at {total}");
         total += read;
     }
     assert_eq!(total, bytes);
@@ -44,10 +41,7 @@ async fn send_pattern(stream: &TcpStream, seed: u64, bytes: usize) {
     let mut left = bytes;
     while left > 0 {
         let size = random_size(&mut sizes).min(left);
-        (&mut &*stream)
-            .write_all(&pattern.next(size))
-            .await
-            .unwrap();
+        (&mut &*stream).write_all(&pattern.next(size)).await.unwrap();
         left -= size;
     }
     stream.shutdown(Shutdown::Write).unwrap();
@@ -69,9 +63,7 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
             let (left, right) = (Arc::new(left), Arc::new(right));
             for (stream, seed) in [(&left, 1), (&right, 2)] {
                 let sender = stream.clone();
-                tasks.push(arc::spawn(async move {
-                    send_pattern(&sender, seed, BYTES).await
-                }));
+                tasks.push(arc::spawn(async move { send_pattern(&sender, seed, BYTES).await }));
                 let receiver = stream.clone();
                 tasks.push(arc::spawn(async move {
                     expect_pattern(&receiver, 3 - seed, BYTES).await;
@@ -251,11 +243,7 @@ fn vectored_reads_and_writes_keep_the_order() {
         let sender = arc::spawn(async move {
             let mut pattern = Pattern::new(5);
             for round in 0..500 {
-                let parts = [
-                    pattern.next(round),
-                    pattern.next(1),
-                    pattern.next(2 * round),
-                ];
+                let parts = [pattern.next(round), pattern.next(1), pattern.next(2 * round)];
                 let all = parts.concat();
                 let slices = parts.each_ref().map(|part| IoSlice::new(part));
                 let written = left.write_vectored(&slices).await.unwrap();

@@ -32,9 +32,7 @@ fn sleeps_of_all_lengths_are_never_early() {
         for sleep in sleeps {
             sleep.await.unwrap();
         }
-        for nanos in [
-            0, 1, 999, 1_000, 65_535, 65_536, 65_537, 999_999, 1_000_001, 4_194_304,
-        ] {
+        for nanos in [0, 1, 999, 1_000, 65_535, 65_536, 65_537, 999_999, 1_000_001, 4_194_304] {
             sleep_exactly(Duration::from_nanos(nanos)).await;
         }
     });
@@ -244,9 +242,7 @@ fn timer_moves_to_a_thread_of_another_executor() {
         let (_, waker) = Wakes::new();
         runtime.block_on(async { assert!(poll_once(&mut timer, &waker).is_pending()) });
         // Armed already, it needs no runtime around it any more.
-        thread::spawn(move || foreign_block_on(timer))
-            .join()
-            .unwrap();
+        thread::spawn(move || foreign_block_on(timer)).join().unwrap();
         assert!(Instant::now() >= deadline);
     });
 }
@@ -370,11 +366,7 @@ fn durations_beyond_the_clock_are_for_ever() {
         }
         let far = Instant::now() + Duration::from_secs(200 * 365 * 86_400);
         assert!(timeout(millis(2), sleep_until(far)).await.is_err());
-        assert!(
-            timeout(millis(2), timeout_at(far, pending::<()>()))
-                .await
-                .is_err()
-        );
+        assert!(timeout(millis(2), timeout_at(far, pending::<()>())).await.is_err());
         // Something as far away keeps nothing near from firing.
         let mut timer = sleep_until(far);
         assert!(poll_once(&mut timer, Waker::noop()).is_pending());
@@ -386,10 +378,7 @@ fn durations_beyond_the_clock_are_for_ever() {
 fn deadline_in_the_past_is_over_at_once() {
     run_each(|| async {
         let now = Instant::now();
-        assert_eq!(
-            poll_once(&mut sleep_until(now), Waker::noop()),
-            Poll::Ready(())
-        );
+        assert_eq!(poll_once(&mut sleep_until(now), Waker::noop()), Poll::Ready(()));
         assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_ready());
         if let Some(past) = now.checked_sub(millis(1)) {
             assert!(poll_once(&mut sleep_until(past), Waker::noop()).is_ready());

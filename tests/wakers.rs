@@ -1,10 +1,7 @@
 //! Wakers: none is lost, none wakes twice for nothing, and whatever foreign ones
 //! do (panic, re-enter, drop things), the others are woken.
 
-#![allow(
-    clippy::waker_clone_wake,
-    reason = "clones of wakers are what is tested"
-)]
+#![allow(clippy::waker_clone_wake, reason = "clones of wakers are what is tested")]
 
 mod common;
 
@@ -208,17 +205,11 @@ fn wakers_may_outlive_their_task_and_their_runtime() {
             let leave = slot.clone();
             poll_fn(move |context| {
                 *leave.lock().unwrap() = Some(context.waker().clone());
-                if ready {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
+                if ready { Poll::Ready(()) } else { Poll::Pending }
             })
         };
         let (finished, waiting, main) = (Slot::default(), Slot::default(), Slot::default());
-        runtime
-            .block_on(runtime.spawn(keep(&finished, true)))
-            .unwrap();
+        runtime.block_on(runtime.spawn(keep(&finished, true))).unwrap();
         let task = runtime.spawn(keep(&waiting, false));
         runtime.block_on(keep(&main, true));
         wait_until("the waker", || waiting.lock().unwrap().is_some());
@@ -268,9 +259,7 @@ fn a_timer_whose_waker_panics_does_not_keep_others_of_its_batch_from_firing() {
         }
         runtime.block_on(task).unwrap();
         // The workers live.
-        runtime
-            .block_on(runtime.spawn(sleep(Duration::from_millis(1))))
-            .unwrap();
+        runtime.block_on(runtime.spawn(sleep(Duration::from_millis(1)))).unwrap();
     });
 }
 
@@ -369,11 +358,7 @@ fn a_waker_may_use_the_socket_that_wakes_clones_or_drops_it() {
             let mut context = Context::from_waker(&waker);
             assert!(inside.poll_readable(&mut context).is_pending());
             // Another waker, and the same once more.
-            assert!(
-                inside
-                    .poll_readable(&mut Context::from_waker(Waker::noop()))
-                    .is_pending()
-            );
+            assert!(inside.poll_readable(&mut Context::from_waker(Waker::noop())).is_pending());
             assert!(inside.poll_readable(&mut context).is_pending());
             outside.write_all(b"x").unwrap();
             wakes.wait_for(1);
@@ -406,9 +391,7 @@ fn a_waker_may_use_the_timer_that_wakes_clones_or_drops_it() {
             assert!(poll_with(timer.as_mut(), &waker).is_pending());
             assert!(poll_with(timer.as_mut(), Waker::noop()).is_pending());
             assert!(poll_with(timer.as_mut(), &waker).is_pending());
-            timer
-                .as_mut()
-                .reset(Instant::now() + Duration::from_millis(1));
+            timer.as_mut().reset(Instant::now() + Duration::from_millis(1));
             if poll_with(timer.as_mut(), &waker).is_pending() {
                 wakes.wait_for(1);
             }
@@ -508,11 +491,7 @@ fn second_poll(slot: &Slot) -> impl Future<Output = ()> + Send + 'static {
     poll_fn(move |context| {
         polls += 1;
         *leave.lock().unwrap() = Some(context.waker().clone());
-        if polls == 2 {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
     })
 }
 
@@ -633,8 +612,7 @@ fn a_task_that_waits_for_a_timer_a_socket_and_a_channel_hears_of_each() {
                 }
                 while tick.as_mut().poll(context).is_ready() {
                     ticks += 1;
-                    tick.as_mut()
-                        .reset(Instant::now() + Duration::from_micros(100));
+                    tick.as_mut().reset(Instant::now() + Duration::from_micros(100));
                 }
                 if bytes == 100 && messages == 100 && ticks > 0 {
                     return Poll::Ready(());

@@ -35,9 +35,7 @@ impl Server {
         let listener = TcpListener::bind(&*options.address).await?;
         let (address, workers) = (listener.local_addr()?, options.workers);
         let plural = if workers == 1 { "" } else { "s" };
-        say(format_args!(
-            "listening on {scheme}://{address} with {workers} worker{plural}"
-        ));
+        say(format_args!("listening on {scheme}://{address} with {workers} worker{plural}"));
         Ok(Self {
             listener,
             interrupt,
@@ -107,11 +105,7 @@ struct Connections {
 impl Connections {
     fn new() -> Self {
         let (alive, ended) = async_channel::bounded(1);
-        Self {
-            handles: Arc::default(),
-            alive,
-            ended,
-        }
+        Self { handles: Arc::default(), alive, ended }
     }
 
     fn enter(&self) -> Stop {

@@ -1,5 +1,5 @@
 //! TCP sockets. Each is an [`Async`] of std's: what std's can do and is not here,
-//! `get_ref` reaches.
+//! `get_ref` reaches; and `socket2::SockRef::from` takes it for every other option.
 
 mod address;
 pub use address::{ToSocketAddrs, lookup_host};
@@ -10,7 +10,7 @@ use crate::io::Async;
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
-use std::{net::Shutdown, sync::Arc, time::Duration};
+use std::{net::Shutdown, time::Duration};
 
 /// How many connections wait in the kernel to be accepted.
 const BACKLOG: i32 = 1024;
@@ -111,8 +111,7 @@ impl TcpListener {
 /// A TCP connection.
 ///
 /// It reads and writes by value and by shared reference, so several tasks can
-/// use it at once; [`split`](Self::split) and [`into_split`](Self::into_split)
-/// give the two directions apart. Closing it as an `AsyncWrite` shuts down the
+/// use it at once; [`split`](Self::split) gives the two directions apart. Closing it as an `AsyncWrite` shuts down the
 /// sending direction; dropping it closes the connection.
 ///
 /// # Examples
@@ -256,16 +255,10 @@ impl TcpStream {
     }
 
     /// The two directions apart, for one task; each is the stream itself, lent.
+    /// Two tasks may share the stream in an [`Arc`](std::sync::Arc); tokio's
+    /// `into_split` is in the crate `arc-util`.
     pub fn split(&mut self) -> (&Self, &Self) {
         (self, self)
-    }
-
-    /// The two directions apart, for two tasks; at the cost of a shared
-    /// allocation. When the writing half is dropped, the sending direction is
-    /// shut down.
-    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        let stream = Arc::new(self);
-        (OwnedReadHalf(stream.clone()), OwnedWriteHalf(stream, true))
     }
 }
 
@@ -320,87 +313,4 @@ options! { TcpStream, SockRef::from;
     /// Says for how long closing waits for unsent data, in whole seconds; zero
     /// resets the connection. The wait blocks the thread that drops the stream.
     fn set_linger(&self, duration: Option<Duration>) -> ();
-    /// Whether idle connections are probed (`SO_KEEPALIVE`).
-    fn keepalive(&self) -> bool;
-    /// Says whether idle connections are probed. When, socket2's
-    /// `set_tcp_keepalive` says.
-    fn set_keepalive(&self, keepalive: bool) -> ();
-    /// The size of the kernel's buffer for sending, in bytes.
-    fn send_buffer_size(&self) -> usize;
-    /// Asks for another size of the buffer for sending, in bytes.
-    fn set_send_buffer_size(&self, bytes: usize) -> ();
-    /// The size of the kernel's buffer for receiving, in bytes.
-    fn recv_buffer_size(&self) -> usize;
-    /// Asks for another size of the buffer for receiving, in bytes.
-    fn set_recv_buffer_size(&self, bytes: usize) -> ();
-}
-
-/// The reading direction, from [`TcpStream::into_split`]. Dereferences to the
-/// stream.
-#[derive(Debug)]
-pub struct OwnedReadHalf(Arc<TcpStream>);
-
-/// The writing direction, from [`TcpStream::into_split`]. Dereferences to the
-/// stream. Dropping it shuts the sending direction down, unless it is
-/// [forgotten](Self::forget).
-#[derive(Debug)]
-pub struct OwnedWriteHalf(Arc<TcpStream>, bool);
-
-/// The halves given to [`OwnedReadHalf::reunite`] are not of one stream.
-#[derive(Debug)]
-pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
-
-impl std::error::Error for ReuniteError {}
-
-impl std::fmt::Display for ReuniteError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("the two halves are not of one stream")
-    }
-}
-
-impl OwnedReadHalf {
-    /// Puts the two directions together again.
-    ///
-    /// # Errors
-    ///
-    /// When they are not of one stream; the error holds both.
-    pub fn reunite(self, other: OwnedWriteHalf) -> Result<TcpStream, ReuniteError> {
-        if !Arc::ptr_eq(&self.0, &other.0) {
-            return Err(ReuniteError(self, other));
-        }
-        other.forget();
-        Ok(Arc::into_inner(self.0).unwrap_or_else(|| unreachable!("only halves own the stream")))
-    }
-}
-
-impl OwnedWriteHalf {
-    /// Drops it without shutting the sending direction down.
-    pub fn forget(mut self) {
-        self.1 = false;
-    }
-}
-
-/// It fails when the connection is gone: then nothing is left to do.
-impl Drop for OwnedWriteHalf {
-    fn drop(&mut self) {
-        if self.1 {
-            let _ = self.0.shutdown(Shutdown::Write);
-        }
-    }
-}
-
-impl std::ops::Deref for OwnedReadHalf {
-    type Target = TcpStream;
-
-    fn deref(&self) -> &TcpStream {
-        &self.0
-    }
-}
-
-impl std::ops::Deref for OwnedWriteHalf {
-    type Target = TcpStream;
-
-    fn deref(&self) -> &TcpStream {
-        &self.0
-    }
 }

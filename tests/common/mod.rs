@@ -236,11 +236,7 @@ pub struct Hooks {
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self {
-            wake: Box::new(|| {}),
-            clone: Box::new(|| {}),
-            drop: Box::new(|| {}),
-        }
+        Self { wake: Box::new(|| {}), clone: Box::new(|| {}), drop: Box::new(|| {}) }
     }
 }
 
@@ -310,10 +306,7 @@ impl Background {
                 action();
             }
         });
-        Self {
-            stop,
-            thread: Some(thread),
-        }
+        Self { stop, thread: Some(thread) }
     }
 }
 

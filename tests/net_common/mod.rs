@@ -109,9 +109,7 @@ impl Wakes {
     #[track_caller]
     pub fn wait_for(&self, times: usize) {
         let count = self.count.lock().unwrap();
-        let waited = self
-            .changed
-            .wait_timeout_while(count, LIMIT, |count| *count < times);
+        let waited = self.changed.wait_timeout_while(count, LIMIT, |count| *count < times);
         let (count, timeout) = waited.unwrap();
         assert!(!timeout.timed_out(), "woken {} times, not {times}", *count);
     }
@@ -212,9 +210,7 @@ impl Pattern {
 
     pub fn next(&mut self, bytes: usize) -> Vec<u8> {
         // Byte by byte, so that it does not matter how it is cut up.
-        std::iter::repeat_with(|| self.0.u8(..))
-            .take(bytes)
-            .collect()
+        std::iter::repeat_with(|| self.0.u8(..)).take(bytes).collect()
     }
 }
 

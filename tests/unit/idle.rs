@@ -32,10 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Whom `wake_one` ought to choose.
 fn first_choice(asleep: &BTreeSet<usize>, last_choice: Option<usize>) -> Option<usize> {
-    let others = asleep
-        .iter()
-        .copied()
-        .find(|&worker| Some(worker) != last_choice);
+    let others = asleep.iter().copied().find(|&worker| Some(worker) != last_choice);
     others.or_else(|| asleep.first().copied())
 }
 
@@ -116,11 +113,7 @@ fn every_sleeper_is_claimed_by_exactly_one() {
                     });
                 }
             });
-            assert!(
-                claims
-                    .iter()
-                    .all(|claims| claims.load(Ordering::Relaxed) == 1)
-            );
+            assert!(claims.iter().all(|claims| claims.load(Ordering::Relaxed) == 1));
             assert!(!idle.any_asleep());
         }
     }

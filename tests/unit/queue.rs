@@ -88,10 +88,7 @@ impl Model {
     }
 
     fn take(&mut self, step: Step) {
-        let injector = self
-            .injector
-            .take()
-            .unwrap_or_else(ConcurrentQueue::unbounded);
+        let injector = self.injector.take().unwrap_or_else(ConcurrentQueue::unbounded);
         let (mine, other) = (self.mine, 1 - self.mine);
         match step {
             Step::PushSlot => {
@@ -264,11 +261,7 @@ fn nothing_is_lost_or_doubled_among_an_owner_and_thieves() {
                     while taken.load(Ordering::Relaxed) < ITEMS {
                         // Every thread is a worker; the first two also make work.
                         let makes = me < 2 && random.bool();
-                        let item = if makes {
-                            made.fetch_add(1, Ordering::Relaxed)
-                        } else {
-                            ITEMS
-                        };
+                        let item = if makes { made.fetch_add(1, Ordering::Relaxed) } else { ITEMS };
                         let other = &locals[random.usize(..THREADS)];
                         match random.u32(..8) {
                             _ if item < ITEMS && random.bool() => mine.push_slot(item, injector),
@@ -288,9 +281,7 @@ fn nothing_is_lost_or_doubled_among_an_owner_and_thieves() {
             }
         });
         assert!(seen.iter().all(|count| count.load(Ordering::Relaxed) == 1));
-        let left = locals
-            .iter()
-            .map(|local| local.queue.len() + local.slot.len());
+        let left = locals.iter().map(|local| local.queue.len() + local.slot.len());
         assert_eq!(left.sum::<usize>() + injector.len(), 0);
     }
 }

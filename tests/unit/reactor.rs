@@ -44,13 +44,7 @@ fn pair() -> (TcpStream, TcpStream) {
 /// Waits for what comes within the time, and wakes.
 fn turn(reactor: &Reactor, timeout: Duration) -> usize {
     let (mut events, mut wakers) = (Events::new(), Vec::new());
-    reactor
-        .wait(
-            &mut events,
-            Until::Deadline(Instant::now() + timeout),
-            &mut wakers,
-        )
-        .unwrap();
+    reactor.wait(&mut events, Until::Deadline(Instant::now() + timeout), &mut wakers).unwrap();
     let count = wakers.len();
     wakers.into_iter().for_each(Waker::wake);
     count
@@ -61,10 +55,7 @@ fn turn(reactor: &Reactor, timeout: Duration) -> usize {
 fn turn_until(reactor: &Reactor, what: impl Fn() -> bool) {
     let start = Instant::now();
     while !what() {
-        assert!(
-            start.elapsed() < Duration::from_secs(30),
-            "it never happens"
-        );
+        assert!(start.elapsed() < Duration::from_secs(30), "it never happens");
         turn(reactor, Duration::from_millis(10));
     }
 }
@@ -100,23 +91,13 @@ fn event_wakes_who_waits_for_its_direction() {
     let (mut left, right) = pair();
     let source = register(&reactor, &right);
     let ((readers, reads), (writers, writes)) = (counting(), counting());
-    assert!(!is_ready(
-        &reactor,
-        (&source, &right),
-        Direction::Write,
-        &writes
-    ));
+    assert!(!is_ready(&reactor, (&source, &right), Direction::Write, &writes));
     turn_until(&reactor, || writers.count() == 1);
     assert!(source.readiness(Direction::Write).load().is_ready());
 
     clear(&source, Direction::Write);
     clear(&source, Direction::Read);
-    assert!(!is_ready(
-        &reactor,
-        (&source, &right),
-        Direction::Read,
-        &reads
-    ));
+    assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &reads));
     left.write_all(b"x").unwrap();
     turn_until(&reactor, || readers.count() == 1);
     assert!(source.readiness(Direction::Read).load().is_ready());
@@ -134,12 +115,7 @@ fn same_waker_is_kept_once_and_others_beside_it() {
     let wakers: Vec<_> = (0..3).map(|_| counting()).collect();
     for _ in 0..10 {
         for (_, waker) in &wakers {
-            assert!(!is_ready(
-                &reactor,
-                (&source, &right),
-                Direction::Read,
-                waker
-            ));
+            assert!(!is_ready(&reactor, (&source, &right), Direction::Read, waker));
         }
     }
     left.write_all(b"x").unwrap();
@@ -158,20 +134,10 @@ fn list_that_was_cleared_out_still_asks_for_the_last_one() {
         let source = register(&reactor, &right);
         for _ in 0..given_up {
             let (_, waker) = counting();
-            assert!(!is_ready(
-                &reactor,
-                (&source, &right),
-                Direction::Read,
-                &waker
-            ));
+            assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &waker));
         }
         let (last, waker) = counting();
-        assert!(!is_ready(
-            &reactor,
-            (&source, &right),
-            Direction::Read,
-            &waker
-        ));
+        assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &waker));
         left.write_all(b"x").unwrap();
         turn_until(&reactor, || last.count() == 1);
         reactor.deregister(&source, &right).unwrap();
@@ -189,18 +155,8 @@ fn wakers_of_waits_that_were_given_up_do_not_pile_up() {
     let mut largest = 0;
     for _ in 0..10_000 {
         let (_, given_up) = counting();
-        assert!(!is_ready(
-            &reactor,
-            (&source, &right),
-            Direction::Read,
-            &waker
-        ));
-        assert!(!is_ready(
-            &reactor,
-            (&source, &right),
-            Direction::Read,
-            &given_up
-        ));
+        assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &waker));
+        assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &given_up));
         largest = largest.max(kept());
     }
     assert!(patient.count() > 0, "nobody was ever asked to come back");
@@ -226,12 +182,7 @@ fn event_of_the_last_tenant_is_not_the_next_ones() {
     reactor.kernel.ask_again(&first, interest).unwrap();
     (&first_peer).write_all(b"x").unwrap();
     let (counting, waker) = counting();
-    assert!(!is_ready(
-        &reactor,
-        (&new, &second),
-        Direction::Read,
-        &waker
-    ));
+    assert!(!is_ready(&reactor, (&new, &second), Direction::Read, &waker));
     for _ in 0..5 {
         turn(&reactor, Duration::from_millis(2));
     }
@@ -281,18 +232,8 @@ fn closed_reactor_wakes_everybody_and_takes_nobody_in() {
     let (mut left, right) = pair();
     let source = register(&reactor, &right);
     let ((readers, reads), (writers, writes)) = (counting(), counting());
-    assert!(!is_ready(
-        &reactor,
-        (&source, &right),
-        Direction::Read,
-        &reads
-    ));
-    assert!(!is_ready(
-        &reactor,
-        (&source, &right),
-        Direction::Write,
-        &writes
-    ));
+    assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &reads));
+    assert!(!is_ready(&reactor, (&source, &right), Direction::Write, &writes));
     let mut wakers = Vec::new();
     reactor.close(&mut wakers);
     wakers.into_iter().for_each(Waker::wake);
@@ -300,9 +241,7 @@ fn closed_reactor_wakes_everybody_and_takes_nobody_in() {
     for direction in [Direction::Read, Direction::Write] {
         assert!(source.readiness(direction).load().is_gone());
         // Cleared or not: whoever comes now is told at once.
-        source
-            .readiness(direction)
-            .clear(source.readiness(direction).load());
+        source.readiness(direction).clear(source.readiness(direction).load());
         assert!(is_ready(&reactor, (&source, &right), direction, &reads));
     }
     let (_other, another) = pair();
@@ -368,30 +307,13 @@ fn wakers_are_dropped_outside_the_locks() {
     let reenters = || Waker::from(Arc::new(Reenters(shared.clone())));
     // So many that the list is cleared out several times.
     for _ in 0..200 {
-        assert!(!is_ready(
-            reactor,
-            (&source, &right),
-            Direction::Read,
-            &reenters()
-        ));
+        assert!(!is_ready(reactor, (&source, &right), Direction::Read, &reenters()));
     }
     left.write_all(b"x").unwrap();
-    turn_until(reactor, || {
-        source.readiness(Direction::Read).load().is_ready()
-    });
-    assert!(is_ready(
-        reactor,
-        (&source, &right),
-        Direction::Read,
-        &reenters()
-    ));
+    turn_until(reactor, || source.readiness(Direction::Read).load().is_ready());
+    assert!(is_ready(reactor, (&source, &right), Direction::Read, &reenters()));
     clear(&source, Direction::Read);
-    assert!(!is_ready(
-        reactor,
-        (&source, &right),
-        Direction::Read,
-        &reenters()
-    ));
+    assert!(!is_ready(reactor, (&source, &right), Direction::Read, &reenters()));
     reactor.deregister(&source, &right).unwrap();
     shared.1.lock().unwrap().take();
     drop(source);

@@ -113,8 +113,7 @@ impl Model {
                     hours => u64::from(hours) * HOUR.as_nanos() as u64,
                 };
                 assert_eq!(too_late, deadline < self.sleeping_until);
-                self.armed
-                    .insert(self.keys.len(), Timer { deadline, waker });
+                self.armed.insert(self.keys.len(), Timer { deadline, waker });
                 self.keys.push(key);
             }
             Step::Disarm(random) => {
@@ -261,10 +260,7 @@ fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
             }
             let until = timers.sleep_until_next();
             wait_for(&ended, round);
-            assert!(
-                until.is_some() || too_late.load(Ordering::SeqCst),
-                "round {round}"
-            );
+            assert!(until.is_some() || too_late.load(Ordering::SeqCst), "round {round}");
             timers.expire(&mut Vec::new());
         }
     });

@@ -143,13 +143,7 @@ impl Model {
     fn starting_at(now: u64) -> Self {
         let mut wheel = Wheel::new();
         assert_eq!(expire(&mut wheel, now), [0_u64; 0]);
-        Model {
-            wheel,
-            now,
-            timers: BTreeMap::new(),
-            keys: Vec::new(),
-            removed_any: false,
-        }
+        Model { wheel, now, timers: BTreeMap::new(), keys: Vec::new(), removed_any: false }
     }
 
     fn resolve(&self, when: When) -> u64 {
@@ -167,11 +161,9 @@ impl Model {
             When::End(back) => u64::MAX - back,
             When::Again(random) if self.keys.is_empty() => random as u64,
             When::Again(random) => self.keys[random % self.keys.len()].1,
-            When::NextExpiry(offset) => self
-                .wheel
-                .next_expiry()
-                .unwrap_or(self.now)
-                .saturating_add_signed(offset),
+            When::NextExpiry(offset) => {
+                self.wheel.next_expiry().unwrap_or(self.now).saturating_add_signed(offset)
+            }
         }
     }
 
@@ -185,8 +177,7 @@ impl Model {
         match *step {
             Step::Insert(when) => {
                 let (deadline, number) = (self.resolve(when), self.keys.len());
-                self.keys
-                    .push((self.wheel.insert(deadline, number as u64), deadline));
+                self.keys.push((self.wheel.insert(deadline, number as u64), deadline));
                 self.timers.insert((deadline, number), number as u64);
             }
             Step::Remove(random) => {
@@ -266,10 +257,7 @@ proptest! {
 fn levels_cover_all_64_bits() {
     for (level, bits) in DIGIT_STARTS.windows(2).enumerate() {
         assert_eq!(highest_differing_level(0, 1 << bits[0]), level);
-        assert_eq!(
-            highest_differing_level(0, u64::MAX >> (64 - bits[1])),
-            level
-        );
+        assert_eq!(highest_differing_level(0, u64::MAX >> (64 - bits[1])), level);
         assert_eq!(digit(u64::MAX, level), SLOTS_PER_LEVEL - 1);
     }
     assert_eq!(highest_differing_level(7, 7), 0);
