@@ -36,7 +36,7 @@
 mod common;
 
 use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use arc::net::{OwnedReadHalf, OwnedWriteHalf, TcpStream};
+use arc::net::TcpStream;
 use arc::time::timeout;
 use async_channel::{Receiver, Sender};
 use common::{Failure, Options, Server, Stop, say};
@@ -198,7 +198,7 @@ async fn chat(
     room: Arc<Room>,
     expel: AbortHandle,
 ) -> io::Result<()> {
-    let (read, mut write) = stream.into_split();
+    let (read, mut write) = (&stream, &stream);
     let mut read = BufReader::new(read);
     let introduced = stop.or(introduce(&mut read, &mut write, &room, expel)).await;
     let Some(seat) = introduced.transpose()?.flatten() else {
@@ -217,8 +217,8 @@ async fn chat(
 
 /// Asks for a name until there is a good one. None: the client left.
 async fn introduce(
-    read: &mut BufReader<OwnedReadHalf>,
-    write: &mut OwnedWriteHalf,
+    read: &mut BufReader<&TcpStream>,
+    write: &mut &TcpStream,
     room: &Arc<Room>,
     expel: AbortHandle,
 ) -> io::Result<Option<Seat>> {
@@ -238,7 +238,7 @@ async fn introduce(
 }
 
 /// Passes on what the client says, until it leaves.
-async fn receive(read: &mut BufReader<OwnedReadHalf>, seat: &Seat) -> io::Result<Reason> {
+async fn receive(read: &mut BufReader<&TcpStream>, seat: &Seat) -> io::Result<Reason> {
     loop {
         let text = match timeout(IDLE_MAX, line(read)).await {
             Err(_) => return Ok(Reason::Idle),
@@ -256,7 +256,7 @@ async fn receive(read: &mut BufReader<OwnedReadHalf>, seat: &Seat) -> io::Result
 }
 
 /// Sends what the others say, until the queue is closed and empty.
-async fn send(write: &mut OwnedWriteHalf, messages: &Receiver<Arc<str>>) -> io::Result<()> {
+async fn send(write: &mut &TcpStream, messages: &Receiver<Arc<str>>) -> io::Result<()> {
     while let Ok(message) = messages.recv().await {
         write.write_all(message.as_bytes()).await?;
     }
@@ -264,7 +264,7 @@ async fn send(write: &mut OwnedWriteHalf, messages: &Receiver<Arc<str>>) -> io::
 }
 
 /// The next line, without what a terminal would take as a command. None: the end.
-async fn line(read: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<String>> {
+async fn line(read: &mut BufReader<&TcpStream>) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     read.take(LINE_BYTES).read_until(b'\n', &mut bytes).await?;
     if !bytes.ends_with(b"\n") {

@@ -149,8 +149,7 @@ fn nothing_is_left_open() {
             runtime.block_on(async {
                 for _ in 0..50 {
                     let (client, server) = pair().await;
-                    let (reader, writer) = client.into_split();
-                    drop((server.into_std().unwrap(), writer, reader));
+                    drop((server.into_std().unwrap(), client));
                     let this = std::env::current_exe().unwrap();
                     Async::new(File::open(this).unwrap()).unwrap_err();
                     TcpStream::connect("127.0.0.1:1").await.unwrap_err();

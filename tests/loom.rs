@@ -96,7 +96,7 @@ impl Injector {
 }
 
 /// (a) The sleep protocol of idle.rs: `Worker::sleep` against
-/// `Shared::work_was_injected`. Workers that are awake have run out of work, and a
+/// `Shared::inject`. Workers that are awake have run out of work, and a
 /// thread from outside pushes two tasks: whatever is left at the end, somebody is
 /// awake for it.
 ///
@@ -295,7 +295,7 @@ fn neither_of_two_timers_is_slept_through() {
     });
 }
 
-/// The seat, as `Seat::sleep` and `Shared::unpark` see it.
+/// The seat, as `Seat::wait` and `Shared::unpark` see it.
 struct Seat {
     idle: Idle,
     holder: AtomicUsize,
@@ -310,7 +310,7 @@ impl Seat {
         Self { idle: Idle::new(workers), holder: AtomicUsize::new(NOBODY), kernel: Notify::new() }
     }
 
-    /// `Seat::sleep`, with nothing else that could end it.
+    /// `Seat::wait`, with nothing else that could end it.
     fn sleep(&self, worker: usize) {
         in_order(|| self.holder.store(worker, Ordering::SeqCst));
         if in_order(|| self.idle.is_asleep(worker)) {
@@ -357,7 +357,7 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
     });
 }
 
-/// One worker, its own thread, and a guest: `Worker::park`, `Shared::lend` and the
+/// One worker, its own thread, and a guest: `Worker::park`, `guest::lend` and the
 /// drop of a `Guest`.
 struct Lending {
     idle: Idle,
@@ -404,8 +404,8 @@ impl Lending {
         thread.iter().for_each(Thread::unpark);
     }
 
-    /// `Shared::work_was_injected`.
-    fn work_was_injected(&self) {
+    /// `Shared::inject`.
+    fn inject(&self) {
         if self.idle.wake_if_all_asleep(None).is_some() {
             self.unpark_thread();
         }
@@ -429,7 +429,7 @@ impl Lending {
         mine
     }
 
-    /// `Worker::run_resident`, with `Worker::sleep`. It ends with the task.
+    /// `worker::main`, with `Worker::sleep`. It ends with the task.
     fn resident(&self) {
         self.park();
         while !self.stop.load(Ordering::SeqCst) {
@@ -443,7 +443,7 @@ impl Lending {
         }
     }
 
-    /// `Shared::lend`.
+    /// `guest::lend`.
     fn lend(&self) -> bool {
         let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
         let claimed = free && in_order(|| self.idle.wake(0));
@@ -469,7 +469,7 @@ impl Lending {
             self.unpark_thread();
         }
         if !self.injector.is_empty() {
-            self.work_was_injected();
+            self.inject();
         }
         ran
     }
@@ -497,7 +497,7 @@ fn lent_worker_has_one_owner_and_its_thread_is_woken() {
             thread::spawn(move || lending.guest())
         };
         lending.injector.push();
-        lending.work_was_injected();
+        lending.inject();
         if guest.join().unwrap() {
             lending.stop.store(true, Ordering::SeqCst);
             resident.thread().unpark();

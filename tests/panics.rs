@@ -109,7 +109,7 @@ fn in_a_detached_task_leaves_the_others_alone() {
     });
 }
 
-/// The tasks behind it in the worker's own queue and in its last-in slot run.
+/// The tasks behind it in the worker's own queue run.
 #[test]
 fn in_a_task_does_not_take_those_behind_it_along() {
     with_each_size(|runtime| {

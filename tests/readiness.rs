@@ -164,8 +164,8 @@ fn one_direction_waits_while_the_other_is_busy() {
         let (left, right) = pair().await;
         for stream in [&left, &right] {
             stream.set_nodelay(true).unwrap();
-            stream.set_send_buffer_size(SMALL).unwrap();
-            stream.set_recv_buffer_size(SMALL).unwrap();
+            SockRef::from(stream).set_send_buffer_size(SMALL).unwrap();
+            SockRef::from(stream).set_recv_buffer_size(SMALL).unwrap();
         }
         let (left, right) = (Arc::new(left), Arc::new(right));
         let mut tasks = vec![];

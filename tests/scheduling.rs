@@ -63,9 +63,8 @@ fn tasks_queued_behind_a_long_poll_are_run_by_others() {
     });
 }
 
-/// The last that was woken is kept aside for the worker itself.
 #[test]
-fn the_task_in_the_last_in_slot_behind_a_long_poll_is_run_by_others() {
+fn a_single_task_behind_a_long_poll_is_run_by_others() {
     within_deadline(|| {
         for workers in [2, 4] {
             let runtime = runtime(workers);

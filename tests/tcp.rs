@@ -6,8 +6,8 @@ mod net_common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::time::timeout;
 use net_common::*;
+use socket2::SockRef;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -57,7 +57,7 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
             if let Some(bytes) = buffers {
                 for stream in [&left, &right] {
                     stream.set_nodelay(true).unwrap();
-                    stream.set_send_buffer_size(bytes).unwrap();
+                    SockRef::from(stream).set_send_buffer_size(bytes).unwrap();
                 }
             }
             let (left, right) = (Arc::new(left), Arc::new(right));
@@ -77,16 +77,15 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
 }
 
 #[test]
-fn directions_that_were_split_work_at_once_in_one_task() {
+fn both_directions_work_at_once_in_one_task() {
     run_each(|| async {
-        let (mut left, right) = pair().await;
+        let (left, right) = pair().await;
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = (&right, &right);
             arc::io::copy(&mut reader, &mut writer).await.unwrap();
             writer.close().await.unwrap();
         });
-        // `left.split()` is futures-util's, which takes it by value.
-        let (mut reader, mut writer) = TcpStream::split(&mut left);
+        let (mut reader, mut writer) = left.split();
         let sending = async {
             for number in 0..10_000_u32 {
                 writer.write_all(&number.to_le_bytes()).await.unwrap();
@@ -106,12 +105,12 @@ fn directions_that_were_split_work_at_once_in_one_task() {
 }
 
 #[test]
-fn dropped_write_half_ends_the_stream_and_the_read_half_goes_on() {
+fn closing_ends_what_is_sent_and_reading_goes_on() {
     run_each(|| async {
         let (left, mut right) = pair().await;
-        let (mut reader, mut writer) = left.into_split();
+        let (mut reader, mut writer) = (&left, &left);
         writer.write_all(b"last words").await.unwrap();
-        drop(writer);
+        writer.close().await.unwrap();
         let mut text = String::new();
         right.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "last words");
@@ -124,56 +123,21 @@ fn dropped_write_half_ends_the_stream_and_the_read_half_goes_on() {
 }
 
 #[test]
-fn forgotten_write_half_leaves_the_stream_open() {
+fn two_tasks_share_a_stream() {
     run_each(|| async {
         let (left, right) = pair().await;
-        let (reader, writer) = left.into_split();
-        writer.forget();
-        let mut byte = [0];
-        let waited = timeout(millis(20), (&right).read(&mut byte)).await;
-        assert!(waited.is_err(), "{waited:?}");
-        drop(reader);
-        assert_eq!((&right).read(&mut byte).await.unwrap(), 0);
-    });
-}
-
-#[test]
-fn halves_come_together_again_if_they_are_of_one_stream() {
-    run_each(|| async {
-        let (left, right) = pair().await;
-        let ((left_read, left_write), (right_read, right_write)) =
-            (left.into_split(), right.into_split());
-        let error = left_read.reunite(right_write).unwrap_err();
-        assert!(error.to_string().contains("not of one stream"));
-        let (left_read, right_write) = (error.0, error.1);
-        let mut left = left_read.reunite(left_write).unwrap();
-        let mut right = right_read.reunite(right_write).unwrap();
-        // Nothing was shut down on the way.
-        left.write_all(b"to the right").await.unwrap();
-        right.write_all(b"to the left").await.unwrap();
-        let mut text = [0; 12];
-        right.read_exact(&mut text).await.unwrap();
-        assert_eq!(&text, b"to the right");
-        left.read_exact(&mut text[..11]).await.unwrap();
-        assert_eq!(&text[..11], b"to the left");
-    });
-}
-
-#[test]
-fn halves_work_in_tasks_of_their_own() {
-    run_each(|| async {
-        let (left, right) = pair().await;
-        let (mut left_read, mut left_write) = left.into_split();
-        let (mut right_read, mut right_write) = right.into_split();
+        let (left, right) = (Arc::new(left), Arc::new(right));
+        let (mut left_read, left_writer) = (&*left, left.clone());
         let echo = arc::spawn(async move {
-            let copied = arc::io::copy(&mut right_read, &mut right_write).await;
+            let copied = arc::io::copy(&*right, &mut &*right).await;
             copied.unwrap()
         });
         let sender = arc::spawn(async move {
             let mut pattern = Pattern::new(1);
             for _ in 0..1_000 {
-                left_write.write_all(&pattern.next(1_000)).await.unwrap();
+                (&*left_writer).write_all(&pattern.next(1_000)).await.unwrap();
             }
+            (&*left_writer).close().await.unwrap();
         });
         let mut all = Vec::new();
         left_read.read_to_end(&mut all).await.unwrap();
@@ -334,12 +298,8 @@ fn options_are_those_that_were_set() {
             client.set_linger(linger).unwrap();
             assert_eq!(client.linger().unwrap(), linger);
         }
-        assert!(!client.keepalive().unwrap());
-        // The kernel doubles it for its own needs.
-        client.set_send_buffer_size(20_000).unwrap();
-        client.set_recv_buffer_size(30_000).unwrap();
-        assert!((20_000..=40_000).contains(&client.send_buffer_size().unwrap()));
-        assert!((30_000..=60_000).contains(&client.recv_buffer_size().unwrap()));
+        // Any other option, by way of socket2.
+        assert!(!SockRef::from(&client).keepalive().unwrap());
         assert!(client.take_error().unwrap().is_none());
         assert!(format!("{client:?}{listener:?}").contains("127.0.0.1"));
     });

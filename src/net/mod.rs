@@ -110,8 +110,9 @@ impl TcpListener {
 
 /// A TCP connection.
 ///
-/// It reads and writes by value and by shared reference, so several tasks can
-/// use it at once; [`split`](Self::split) gives the two directions apart. Closing it as an `AsyncWrite` shuts down the
+/// It reads and writes by value and by shared reference: `(&stream, &stream)` are its
+/// two directions apart, and several tasks may share it in an
+/// [`Arc`](std::sync::Arc). tokio's `into_split` is in the crate `arc-util`. Closing it as an `AsyncWrite` shuts down the
 /// sending direction; dropping it closes the connection.
 ///
 /// # Examples
@@ -252,13 +253,6 @@ impl TcpStream {
     /// Cancel safe.
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.read_with(|stream| stream.peek(buffer)).await
-    }
-
-    /// The two directions apart, for one task; each is the stream itself, lent.
-    /// Two tasks may share the stream in an [`Arc`](std::sync::Arc); tokio's
-    /// `into_split` is in the crate `arc-util`.
-    pub fn split(&mut self) -> (&Self, &Self) {
-        (self, self)
     }
 }
 

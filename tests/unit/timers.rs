@@ -27,10 +27,7 @@ impl Wake for Numbered {
 
 /// What `Sleep` does when it is polled again.
 fn rewake(timers: &Timers, key: &Key, waker: &Waker) -> bool {
-    match timers.wakes(key, waker) {
-        Some(false) => timers.rewake(key, &mut waker.clone()).is_some(),
-        wakes => wakes.is_some(),
-    }
+    timers.rewake(key, &mut waker.clone())
 }
 
 fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
