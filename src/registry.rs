@@ -4,7 +4,7 @@
 //! Split into one shard per worker: tasks that are spawned and finish on one
 //! worker never contend with another's.
 
-use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
 use std::task::Waker;
@@ -23,7 +23,7 @@ const IDS_PER_BLOCK: u64 = 1024;
 
 impl Id {
     fn after(last: Self) -> Self {
-        static BLOCKS: AtomicU64 = AtomicU64::new(1);
+        static BLOCKS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let next = last.0 + 1;
         if next.is_multiple_of(IDS_PER_BLOCK) {
             return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK);

@@ -1,7 +1,8 @@
 //! Sleeping, timeouts, intervals.
 //!
-//! Deadlines are exact: a timer never fires early, and is late by what the
-//! kernel and the scheduler take, not by a tick. Names and meaning are tokio's.
+//! A timer never fires early. It is late by what the kernel and the scheduler take,
+//! and by up to 65 us, within which deadlines share a wake-up: there is no tick.
+//! Names and meaning are tokio's.
 
 use crate::timers::{self, Timers};
 use crate::{context, registry::Number};

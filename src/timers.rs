@@ -26,6 +26,9 @@ use std::time::{Duration, Instant};
 
 /// Times are nanoseconds since the runtime was built: this is 584 years.
 const NEVER: u64 = u64::MAX;
+/// Deadlines that differ in these bits only share a wake-up, after the last: they are
+/// up to 65 us late, as much as Linux by default takes for any timeout of a thread.
+const SLACK: u64 = (1 << 16) - 1;
 
 pub(crate) struct Timers {
     epoch: Instant,
@@ -71,7 +74,7 @@ impl Timers {
         earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
         // A2, pairs with T2 in `sleep_until_next`.
         fence(Ordering::SeqCst);
-        let too_late = deadline < self.sleeping_until.load(Ordering::Relaxed);
+        let too_late = deadline | SLACK < self.sleeping_until.load(Ordering::Relaxed);
         (Key(shard, key), too_late)
     }
 
@@ -95,9 +98,9 @@ impl Timers {
         self.sleeping_until.store(NEVER, Ordering::Relaxed);
         // T2, pairs with A2 in `arm`.
         fence(Ordering::SeqCst);
-        let earliest = self.earliest()?;
-        self.sleeping_until.store(earliest, Ordering::Relaxed);
-        self.epoch.checked_add(Duration::from_nanos(earliest))
+        let until = self.earliest()? | SLACK;
+        self.sleeping_until.store(until, Ordering::Relaxed);
+        self.epoch.checked_add(Duration::from_nanos(until))
     }
 
     /// The next expiry of all wheels, or earlier: a timer that was disarmed may

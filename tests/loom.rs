@@ -242,6 +242,8 @@ impl Source {
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
+/// Deadlines this near to each other share a wake-up.
+const SLACK: Duration = Duration::from_micros(66);
 
 /// (c) timers.rs, T1 to T4 against A1 to A3: a timer is armed while the thread in
 /// the seat computes how long to sleep, with and without a later one armed before.
@@ -262,9 +264,9 @@ fn timer_is_never_slept_through() {
                 let timers = timers.clone();
                 thread::spawn(move || timers.arm(Some(0), start + HOUR, Waker::noop().clone()).1)
             };
-            let timeout = timers.sleep_until_next();
+            let until = timers.sleep_until_next();
             let too_late = armer.join().unwrap();
-            assert!(too_late || timeout.is_some_and(|timeout| timeout <= HOUR));
+            assert!(too_late || until.is_some_and(|until| until <= start + HOUR + SLACK));
         });
     }
 }
@@ -283,15 +285,16 @@ fn neither_of_two_timers_is_slept_through() {
             let deadline = start + (1 + shard as u32) * HOUR;
             thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).1)
         });
-        let timeout = timers.sleep_until_next();
+        let until = timers.sleep_until_next();
         let too_late = armers.map(|armer| armer.join().unwrap());
         for (shard, too_late) in too_late.into_iter().enumerate() {
-            let limit = (1 + shard as u32) * HOUR;
-            assert!(too_late || timeout.is_some_and(|timeout| timeout <= limit));
+            let limit = start + (1 + shard as u32) * HOUR + SLACK;
+            assert!(too_late || until.is_some_and(|until| until <= limit));
         }
         // Whoever was told ends this sleep; the next one is short enough by itself.
         timers.expire(&mut Vec::new());
-        assert!(timers.sleep_until_next().is_some_and(|timeout| timeout <= HOUR));
+        let until = timers.sleep_until_next();
+        assert!(until.is_some_and(|until| until <= start + HOUR + SLACK));
     });
 }
 

@@ -112,8 +112,9 @@ impl TcpListener {
 ///
 /// It reads and writes by value and by shared reference: `(&stream, &stream)` are its
 /// two directions apart, and several tasks may share it in an
-/// [`Arc`](std::sync::Arc). tokio's `into_split` is in the crate `arc-util`. Closing it as an `AsyncWrite` shuts down the
-/// sending direction; dropping it closes the connection.
+/// [`Arc`](std::sync::Arc). tokio's `into_split` is in the crate `arc-util`.
+/// Closing it as an `AsyncWrite` shuts down the sending direction; dropping it
+/// closes the connection.
 ///
 /// # Examples
 ///
