@@ -391,3 +391,28 @@ pub fn room_for_connections() -> usize {
         (256 - OTHER_DESCRIPTORS) / 2
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtimes::{Arc, Tokio};
+
+    #[test]
+    fn sizes_grow_tenfold_up_to_the_largest() {
+        let [tasks, .., workers] = &SERIES;
+        assert_eq!(tasks.sizes(5_000), [100, 1_000, 5_000]);
+        assert_eq!(tasks.sizes(1_000), [100, 1_000]);
+        assert_eq!(tasks.sizes(7), [7]);
+        assert_eq!(tasks.sizes(usize::MAX).len(), 5);
+        assert_eq!(workers.sizes(3), [1, 2, 3]);
+    }
+
+    #[test]
+    fn every_series_measures_every_runtime() {
+        for series in &SERIES {
+            for figures in [measure::<Arc>, measure::<Tokio>].map(|it| it(series.name, 3, 2)) {
+                assert!(figures.nanoseconds > 0.0, "{}", series.name);
+            }
+        }
+    }
+}

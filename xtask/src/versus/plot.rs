@@ -158,7 +158,7 @@ pub fn draw(growth: &Growth) -> String {
         }
     }
     let foot = format!(
-        "medians of {} rounds; {} workers unless they are what grows; {} cores",
+        "medians; rounds: {}, workers: {} (unless they are what grows), cores: {}",
         growth.rounds, growth.workers, growth.cores
     );
     svg.text("soft", "start", MARGIN, height - 14.0, &foot);
@@ -177,7 +177,7 @@ impl Panel<'_> {
             bottom: top + PANEL_HEIGHT - BOTTOM,
         };
         svg.text("panel", "start", left, top + 16.0, &self.heading);
-        self.legend(svg, frame.left, top + 36.0);
+        self.legend(svg, left, top + 36.0);
         frame.grid(svg, &x, &y);
         let middle = f64::midpoint(frame.left, frame.right);
         svg.text("soft", "middle", middle, frame.bottom + 34.0, self.item);
