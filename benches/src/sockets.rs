@@ -21,25 +21,34 @@ async fn read_message<R: Runtime>(stream: &mut R::Stream) -> io::Result<bool> {
     Ok(true)
 }
 
-async fn echo<R: Runtime>(mut stream: R::Stream) -> io::Result<()> {
+pub(crate) async fn echo<R: Runtime>(mut stream: R::Stream) -> io::Result<()> {
     while read_message::<R>(&mut stream).await? {
         R::write_all(&mut stream, &MESSAGE).await?;
     }
     Ok(())
 }
 
+/// A message to the server and back.
+pub(crate) async fn exchange<R: Runtime>(stream: &mut R::Stream) -> io::Result<()> {
+    R::write_all(stream, &MESSAGE).await?;
+    match read_message::<R>(stream).await? {
+        true => Ok(()),
+        false => Err(io::Error::other("the server hung up")),
+    }
+}
+
 async fn ask<R: Runtime>(mut stream: R::Stream, count: usize) -> io::Result<()> {
     for _ in 0..count {
-        R::write_all(&mut stream, &MESSAGE).await?;
-        assert!(read_message::<R>(&mut stream).await?, "the server hung up");
+        exchange::<R>(&mut stream).await?;
     }
     Ok(())
 }
 
-fn run<R: Runtime, F>(runtime: &R, work: F) -> Duration
-where
-    F: Future<Output = io::Result<Duration>> + Send + 'static,
-{
+/// Runs a workload as a task.
+pub(crate) fn run<R: Runtime, T: Send + 'static>(
+    runtime: &R,
+    work: impl Future<Output = io::Result<T>> + Send + 'static,
+) -> T {
     let done = runtime.block_on(async { R::spawn(work).await });
     done.expect("loopback works")
 }

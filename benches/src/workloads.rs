@@ -32,19 +32,21 @@ fn compute(duration: Duration) {
 
 /// A task spawns others, a thousand at a time, and joins them.
 pub fn spawn_join<R: Runtime>(runtime: &R, count: usize) -> Duration {
-    time(runtime, async move {
-        let mut sum = 0;
-        for start in (0..count).step_by(1000) {
-            let numbers = start..count.min(start + 1000);
-            let tasks: Vec<_> = numbers
-                .map(|number| R::spawn(async move { number }))
-                .collect();
-            for task in tasks {
-                sum += task.await;
-            }
+    time(runtime, spawn_in_batches::<R>(count))
+}
+
+pub(crate) async fn spawn_in_batches<R: Runtime>(count: usize) {
+    let mut sum = 0;
+    for start in (0..count).step_by(1000) {
+        let numbers = start..count.min(start + 1000);
+        let tasks: Vec<_> = numbers
+            .map(|number| R::spawn(async move { number }))
+            .collect();
+        for task in tasks {
+            sum += task.await;
         }
-        assert_eq!(sum, (0..count).sum());
-    })
+    }
+    assert_eq!(sum, (0..count).sum());
 }
 
 /// A task spawns others and lets them go; the last one says so.
@@ -209,7 +211,7 @@ pub fn timer<R: Runtime>(runtime: &R, count: usize, armed: usize) -> Duration {
 }
 
 /// Polls a timer that is not due.
-async fn poll_once(mut timer: Pin<&mut impl Future<Output = ()>>) {
+pub(crate) async fn poll_once(mut timer: Pin<&mut impl Future<Output = ()>>) {
     poll_fn(|context| {
         assert!(timer.as_mut().poll(context).is_pending());
         Poll::Ready(())

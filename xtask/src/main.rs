@@ -44,7 +44,7 @@ usage: cargo xtask COMMAND [ARGUMENT...]
 commands:
   ci        run what CI runs: `cargo xtask ci --help`
   versus    measure arc beside its peers: `cargo xtask versus --help`
-  chart     draw what versus measured: `cargo xtask chart FILE.json OUT.svg`
+  chart     draw what versus or growth measured: `cargo xtask chart FILE.json OUT.svg`
   audit     count `unsafe`, in arc and in its dependencies, and check the budgets
   loc       count lines, and functions by length
   report    write LOC_REPORT.md; --check only says whether it is up to date

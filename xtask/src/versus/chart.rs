@@ -1,5 +1,5 @@
 //! `cargo xtask chart`: a record as a chart in SVG. The same record gives the same
-//! bytes, so that a chart can be committed.
+//! bytes, so that a chart can be committed. What `growth` measured is for `plot.rs`.
 //!
 //! A row of panels for each workload, a panel for each figure that the workload is
 //! about, a group of bars for each number of connections, a bar for each server.
@@ -8,19 +8,21 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use super::plot::{self, Growth};
 use super::record::{Record, Series, Server};
 use super::report::{BASELINE, chart_metrics, label, number};
 use super::statistics::Metric;
 use crate::Failure;
 
 const HELP: &str = "\
-Draw what `cargo xtask versus --json FILE.json` measured.
+Draw what `cargo xtask versus --json FILE.json` or
+`cargo run --release -p arc-benches --bin growth -- --json FILE.json` measured.
 
 usage: cargo xtask chart FILE.json OUT.svg
 ";
 
 /// All lengths are in SVG's user units: pixels, unless the chart is scaled.
-const MARGIN: f64 = 24.0;
+pub const MARGIN: f64 = 24.0;
 const PANEL_WIDTH: f64 = 400.0;
 /// For the names of the servers.
 const NAMES_WIDTH: f64 = 130.0;
@@ -78,12 +80,28 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         Failure::Check(format!("{path}: {reason}"))
     };
     let text = fs::read_to_string(from).map_err(|error| fail(from, error.to_string()))?;
-    let record: Record =
-        serde_json::from_str(&text).map_err(|error| fail(from, error.to_string()))?;
-    if record.series.is_empty() {
-        return Err(fail(from, "nothing in it to draw".to_owned()));
+    let svg = picture(&text).map_err(|reason| fail(from, reason))?;
+    fs::write(to, svg).map_err(|error| fail(to, error.to_string()))
+}
+
+/// What the text of a file is about tells its first key.
+fn picture(text: &str) -> Result<String, String> {
+    let parsed = |error: serde_json::Error| error.to_string();
+    let value: serde_json::Value = serde_json::from_str(text).map_err(parsed)?;
+    let nothing = || Err("nothing in it to draw".to_owned());
+    if value.get("growth").is_some() {
+        let growth: Growth = serde_json::from_value(value).map_err(parsed)?;
+        return match growth.growth {
+            plot::FORMAT if growth.is_empty() => nothing(),
+            plot::FORMAT => Ok(plot::draw(&growth)),
+            format => Err(format!("format {format} of growth is not known")),
+        };
     }
-    fs::write(to, draw(&record)).map_err(|error| fail(to, error.to_string()))
+    let record: Record = serde_json::from_value(value).map_err(parsed)?;
+    match record.series.is_empty() {
+        true => nothing(),
+        false => Ok(draw(&record)),
+    }
 }
 
 /// What the panels of one row show: the series of a workload.
@@ -121,13 +139,7 @@ fn draw(record: &Record) -> String {
     let columns = rows.iter().map(|row| row.metrics.len()).max().unwrap_or(1);
     let width = 2.0 * MARGIN + columns as f64 * PANEL_WIDTH;
     let height = TITLE_HEIGHT + rows.iter().map(Row::height).sum::<f64>() + FOOT_HEIGHT;
-    let mut svg = Svg::default();
-    svg.line(format_args!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\">"
-    ));
-    svg.line(format_args!("<title>arc beside its peers</title>"));
-    svg.line(format_args!("<style>\n{STYLE}\n</style>"));
+    let mut svg = Svg::start(width, height, "arc beside its peers", STYLE);
     let title = "arc beside its peers: medians, and ratios to tokio";
     svg.text("title", "start", MARGIN, 30.0, title);
     let mut top = TITLE_HEIGHT;
@@ -139,8 +151,7 @@ fn draw(record: &Record) -> String {
         top += row.height();
     }
     svg.text("soft", "start", MARGIN, top + 18.0, &origin(record));
-    svg.line(format_args!("</svg>"));
-    svg.0
+    svg.end()
 }
 
 /// What the figures are of.
@@ -190,9 +201,7 @@ fn axis(svg: &mut Svg, zero: f64, top: f64, bottom: f64, step: f64, end: f64) {
     for mark in 0..=count {
         let value = mark as f64 * step;
         let x = zero + value / end * BARS_WIDTH;
-        svg.line(format_args!(
-            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>"
-        ));
+        svg.grid_line((x, top), (x, bottom));
         svg.text("soft", "middle", x, bottom + 14.0, &short(value));
     }
 }
@@ -241,8 +250,8 @@ fn step(most: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// A number below an axis.
-fn short(value: f64) -> String {
+/// A number at an axis.
+pub fn short(value: f64) -> String {
     // Rust prints the shortest text that is the number, so it is rounded first.
     let digits = |value: f64| (value * 1e6).round() / 1e6;
     match value {
@@ -254,19 +263,50 @@ fn short(value: f64) -> String {
 }
 
 /// The text of the file so far.
-#[derive(Default)]
-struct Svg(String);
+pub struct Svg(String);
 
 impl Svg {
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+    pub fn start(width: f64, height: f64, title: &str, style: &str) -> Self {
+        let mut svg = Self(String::new());
+        svg.line(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\">"
+        ));
+        svg.line(format_args!("<title>{title}</title>"));
+        svg.line(format_args!("<style>\n{style}\n</style>"));
+        svg
+    }
+
+    pub fn end(mut self) -> String {
+        self.line(format_args!("</svg>"));
+        self.0
+    }
+
+    pub fn line(&mut self, line: std::fmt::Arguments<'_>) {
         writeln!(self.0, "{line}").expect("a String takes all");
     }
 
-    fn text(&mut self, class: &str, anchor: &str, x: f64, y: f64, text: &str) {
+    pub fn text(&mut self, class: &str, anchor: &str, x: f64, y: f64, text: &str) {
         let text = escape(text);
         self.line(format_args!(
             "<text class=\"{class}\" text-anchor=\"{anchor}\" \
              x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
+        ));
+    }
+
+    /// Text around a point that reads from below.
+    pub fn turned_text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let text = escape(text);
+        self.line(format_args!(
+            "<text class=\"{class}\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{y:.1}\" \
+             transform=\"rotate(-90 {x:.1} {y:.1})\">{text}</text>"
+        ));
+    }
+
+    pub fn grid_line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.line(format_args!(
+            "<line class=\"grid\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+            from.0, from.1, to.0, to.1
         ));
     }
 }
@@ -278,13 +318,13 @@ fn escape(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::super::record::tests::record;
     use super::*;
 
     /// Whether every element is closed in order; attributes have quotes, text has
     /// none of the characters that would need escaping.
-    fn check_well_formed(svg: &str) {
+    pub fn check_well_formed(svg: &str) {
         let mut open = Vec::new();
         let mut rest = svg;
         while let Some(start) = rest.find('<') {
@@ -349,6 +389,25 @@ mod tests {
         );
         let texts = [0.0, 0.2, 15.0, 1500.0, 2e6].map(short);
         assert_eq!(texts, ["0", "0.2", "15", "1.5k", "2M"]);
+    }
+
+    #[test]
+    fn a_file_is_told_by_what_is_in_it() {
+        let record = serde_json::to_string(&record()).unwrap();
+        assert!(picture(&record).unwrap().contains("beside its peers"));
+        let growth = |format: u32, points: &str| {
+            format!(
+                r#"{{"growth": {format}, "cores": 2, "workers": 2, "rounds": 5, "series": [
+                {{"name": "a", "item": "b", "operation": "c", "points": [{points}]}}]}}"#
+            )
+        };
+        let point = r#"{"size": 1, "runtimes": [{"runtime": "arc", "nanoseconds": 1}]}"#;
+        let picture_of = |format, points| picture(&growth(format, points));
+        assert!(picture_of(1, point).unwrap().contains("one more"));
+        assert_eq!(picture_of(1, ""), Err("nothing in it to draw".to_owned()));
+        let unknown = "format 2 of growth is not known".to_owned();
+        assert_eq!(picture_of(2, point), Err(unknown));
+        assert!(picture("{}").is_err() && picture("[").is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | `statistics.rs` | medians, spreads and ratios |
 //! | `report.rs` | the tables and bars on the terminal |
 //! | `chart.rs` | `cargo xtask chart`: the record as SVG |
+//! | `plot.rs` | the same for what `growth` of arc-benches measured |
 
 pub mod chart;
 mod costs;
@@ -21,6 +22,7 @@ mod load;
 mod machine;
 mod measure;
 mod options;
+mod plot;
 mod proc;
 mod process;
 mod record;
