@@ -21,9 +21,8 @@ fn bench<R: Runtime>(criterion: &mut Criterion, workers: usize) {
 }
 
 fn main() {
-    let workers = std::env::var("ARC_WORKERS").map_or(2, |text| {
-        text.parse().expect("ARC_WORKERS is a number of workers")
-    });
+    let workers = std::env::var("ARC_WORKERS")
+        .map_or(2, |text| text.parse().expect("ARC_WORKERS is a number of workers"));
     set_smol_threads(workers);
     let mut criterion = Criterion::default()
         .sample_size(10)

@@ -69,12 +69,7 @@ pub const SERIES: [Series; 5] = [
         operation: "arm and expire a timer, CPU",
         sizes: (100, 1_000_000),
     },
-    Series {
-        name: "workers",
-        item: "workers",
-        operation: "spawn and join a task",
-        sizes: (1, 8),
-    },
+    Series { name: "workers", item: "workers", operation: "spawn and join a task", sizes: (1, 8) },
 ];
 
 /// What one measurement gives.
@@ -125,10 +120,7 @@ pub fn measure<R: Runtime>(series: &str, size: usize, workers: usize) -> Figures
         let pass = pass(&runtime, size, false);
         times.push(pass.time.as_secs_f64() * 1e9 / pass.operations as f64);
     }
-    Figures {
-        nanoseconds: median(&mut times),
-        bytes: bytes.map(|bytes| bytes / size as f64),
-    }
+    Figures { nanoseconds: median(&mut times), bytes: bytes.map(|bytes| bytes / size as f64) }
 }
 
 struct Pass {
@@ -164,11 +156,7 @@ fn tasks<R: Runtime>(runtime: &R, size: usize, is_watched: bool) -> Pass {
         for task in tasks {
             task.await;
         }
-        Pass {
-            time: parked + start.elapsed(),
-            operations: size,
-            bytes,
-        }
+        Pass { time: parked + start.elapsed(), operations: size, bytes }
     })
 }
 
@@ -198,11 +186,7 @@ fn connections<R: Runtime>(runtime: &R, size: usize, is_watched: bool) -> Pass {
         for server in servers {
             server.await?;
         }
-        Ok(Pass {
-            time,
-            operations: size,
-            bytes,
-        })
+        Ok(Pass { time, operations: size, bytes })
     })
 }
 
@@ -232,11 +216,7 @@ fn timers<R: Runtime>(runtime: &R, size: usize, is_watched: bool) -> Pass {
         let bytes = memory.growth();
         let start = Instant::now();
         drop(timers);
-        Pass {
-            time: armed + start.elapsed(),
-            operations: size,
-            bytes,
-        }
+        Pass { time: armed + start.elapsed(), operations: size, bytes }
     })
 }
 
@@ -256,11 +236,7 @@ fn expiries<R: Runtime>(runtime: &R, size: usize, _: bool) -> Pass {
         for timer in timers {
             timer.await;
         }
-        Pass {
-            time: cpu_time() - before,
-            operations: size,
-            bytes: None,
-        }
+        Pass { time: cpu_time() - before, operations: size, bytes: None }
     })
 }
 
@@ -279,11 +255,7 @@ fn spawners<R: Runtime>(runtime: &R, workers: usize, _: bool) -> Pass {
         for spawner in spawners {
             spawner.await;
         }
-        Pass {
-            time: start.elapsed(),
-            operations: each * workers,
-            bytes: None,
-        }
+        Pass { time: start.elapsed(), operations: each * workers, bytes: None }
     })
 }
 

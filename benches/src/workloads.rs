@@ -39,9 +39,7 @@ pub(crate) async fn spawn_in_batches<R: Runtime>(count: usize) {
     let mut sum = 0;
     for start in (0..count).step_by(1000) {
         let numbers = start..count.min(start + 1000);
-        let tasks: Vec<_> = numbers
-            .map(|number| R::spawn(async move { number }))
-            .collect();
+        let tasks: Vec<_> = numbers.map(|number| R::spawn(async move { number })).collect();
         for task in tasks {
             sum += task.await;
         }
@@ -170,10 +168,7 @@ pub fn request_reply<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 R::spawn(async move {
                     for number in 0..count / CLIENTS {
                         let (sender, reply) = oneshot::channel();
-                        requests
-                            .send((number, sender))
-                            .await
-                            .expect("the server listens");
+                        requests.send((number, sender)).await.expect("the server listens");
                         assert_eq!(reply.await, Ok(number + 1));
                     }
                 })
@@ -248,10 +243,7 @@ pub fn lateness<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 let duration = Duration::from_micros(1_000 + task * 7_919 % 49_000);
                 let start = Instant::now();
                 R::sleep(duration).await;
-                start
-                    .elapsed()
-                    .checked_sub(duration)
-                    .expect("no sleep ends early")
+                start.elapsed().checked_sub(duration).expect("no sleep ends early")
             })
         };
         let tasks: Vec<_> = (0..count as u64).map(sleep).collect();

@@ -202,10 +202,7 @@ pin_project! {
 impl<T> FuturesIo<T> {
     /// Lends a stream to hyper.
     pub fn new(inner: T) -> Self {
-        Self {
-            inner,
-            buffer: Box::default(),
-        }
+        Self { inner, buffer: Box::default() }
     }
 
     /// The stream.
@@ -222,10 +219,7 @@ impl<T> FuturesIo<T> {
 
 impl<T: fmt::Debug> fmt::Debug for FuturesIo<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("FuturesIo")
-            .field("inner", &self.inner)
-            .finish_non_exhaustive()
+        formatter.debug_struct("FuturesIo").field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 

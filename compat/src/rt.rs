@@ -73,15 +73,11 @@ pub struct ArcTimer;
 
 impl Timer for ArcTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
-        Box::pin(ArcSleep {
-            sleep: arc::time::sleep(duration),
-        })
+        Box::pin(ArcSleep { sleep: arc::time::sleep(duration) })
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(ArcSleep {
-            sleep: sleep_until(deadline),
-        })
+        Box::pin(ArcSleep { sleep: sleep_until(deadline) })
     }
 
     /// Sets the sleep that there is, without an allocation, unless it is another

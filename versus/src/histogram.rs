@@ -20,11 +20,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self {
-            buckets: vec![0; BUCKETS],
-            count: 0,
-            greatest: 0,
-        }
+        Self { buckets: vec![0; BUCKETS], count: 0, greatest: 0 }
     }
 }
 
@@ -81,11 +77,7 @@ mod tests {
     #[test]
     fn every_value_has_a_bucket_at_most_1_percent_wide() {
         for bits in 0..64 {
-            for value in [
-                1u64 << bits,
-                (1 << bits) + (1 << bits) / 3,
-                u64::MAX >> (63 - bits),
-            ] {
+            for value in [1u64 << bits, (1 << bits) + (1 << bits) / 3, u64::MAX >> (63 - bits)] {
                 let upper = upper_bound(bucket(value));
                 assert!(upper >= value, "{value} in a bucket up to {upper}");
                 assert!(upper - value <= value / 100, "{value}: {upper}");

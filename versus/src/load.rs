@@ -115,15 +115,7 @@ impl<'plan> Load<'plan> {
             let turn = plan.rate.map_or(0.0, |rate| index as f64 / rate);
             connection.due = start + Duration::from_secs_f64(turn);
         }
-        Ok(Self {
-            plan,
-            epoll,
-            connections,
-            busy: 0,
-            start,
-            sent: 0,
-            outcome: Outcome::default(),
-        })
+        Ok(Self { plan, epoll, connections, busy: 0, start, sent: 0, outcome: Outcome::default() })
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -172,10 +164,8 @@ impl<'plan> Load<'plan> {
         // `epoll_wait` knows whole milliseconds only, `ppoll` nanoseconds.
         let left = until.saturating_duration_since(Instant::now());
         let mut descriptors = [PollFd::new(&self.epoll, PollFlags::IN)];
-        let timeout = Timespec {
-            tv_sec: left.as_secs() as i64,
-            tv_nsec: left.subsec_nanos().into(),
-        };
+        let timeout =
+            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         let spare = rustix::buffer::spare_capacity(events);
         let result = if self.plan.rate.is_some() {
             rustix::event::poll(&mut descriptors, Some(&timeout))

@@ -77,12 +77,7 @@ impl<P: Protocol> Worker<P> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let data = EventData::new_u64(LISTENER);
         epoll::add(&epoll, &listener, data, EventFlags::IN)?;
-        Ok(Self {
-            epoll,
-            listener,
-            connections: Vec::new(),
-            free: Vec::new(),
-        })
+        Ok(Self { epoll, listener, connections: Vec::new(), free: Vec::new() })
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -117,11 +112,8 @@ impl<P: Protocol> Worker<P> {
             });
             let data = EventData::new_u64(index as u64);
             epoll::add(&self.epoll, &stream, data, EventFlags::IN)?;
-            self.connections[index] = Some(Connection {
-                stream,
-                protocol: P::new(),
-                unsent: Vec::new(),
-            });
+            self.connections[index] =
+                Some(Connection { stream, protocol: P::new(), unsent: Vec::new() });
         }
     }
 

@@ -23,9 +23,7 @@ pub enum Flavour {
 
 /// hyper.
 pub fn http(flavour: Flavour) -> ExitCode {
-    run(flavour, |stream| async move {
-        drop(service::serve(TokioIo::new(stream)).await)
-    })
+    run(flavour, |stream| async move { drop(service::serve(TokioIo::new(stream)).await) })
 }
 
 /// httparse.
@@ -39,9 +37,7 @@ pub fn echo(flavour: Flavour) -> ExitCode {
 }
 
 fn serve<P: Protocol>(flavour: Flavour) -> ExitCode {
-    run(flavour, |stream| async move {
-        drop(protocol::serve::<P>(stream).await)
-    })
+    run(flavour, |stream| async move { drop(protocol::serve::<P>(stream).await) })
 }
 
 /// Runs each connection as a task; what it fails with is the client's business.

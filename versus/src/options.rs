@@ -119,11 +119,7 @@ mod tests {
     #[test]
     fn options_are_understood() {
         let options = read("--workers 3 --addr [::1]:0 --with-parent");
-        let expected = Options {
-            workers: 3,
-            address: "[::1]:0".to_owned(),
-            with_parent: true,
-        };
+        let expected = Options { workers: 3, address: "[::1]:0".to_owned(), with_parent: true };
         assert_eq!(options, Ok(Some(expected)));
         assert_eq!(read("--help"), Ok(None));
     }

@@ -58,9 +58,7 @@ pub struct Echo {
 
 impl Protocol for Echo {
     fn new() -> Self {
-        Self {
-            buffer: vec![0; ECHO_BYTES].into_boxed_slice(),
-        }
+        Self { buffer: vec![0; ECHO_BYTES].into_boxed_slice() }
     }
 
     fn space(&mut self) -> &mut [u8] {

@@ -102,10 +102,7 @@ impl Audit {
             own,
             arc: count_crates(&crates)?,
             tokio: count_crates(&peers)?,
-            lines: runtime
-                .iter()
-                .map(|it| count::lines(&it.text).total())
-                .sum(),
+            lines: runtime.iter().map(|it| count::lines(&it.text).total()).sum(),
         })
     }
 
@@ -122,10 +119,7 @@ impl Audit {
     /// The crates of arc's tree and of tokio's.
     pub fn tree_text(&self) -> String {
         let mut text = String::new();
-        for (title, crates) in [
-            ("arc", &self.arc),
-            ("tokio, features = [\"full\"]", &self.tokio),
-        ] {
+        for (title, crates) in [("arc", &self.arc), ("tokio, features = [\"full\"]", &self.tokio)] {
             let rows = crates.iter().map(|each| (title_of(each), each.tally));
             let rows: Vec<_> = rows.collect();
             let table = kinds_table(title, rows.iter().map(row));
@@ -153,11 +147,7 @@ impl Audit {
 fn unparsed_note(crates: &[Crate]) -> String {
     let names: Vec<_> = crates
         .iter()
-        .flat_map(|each| {
-            each.unparsed
-                .iter()
-                .map(|file| format!("{}/{file}", each.name))
-        })
+        .flat_map(|each| each.unparsed.iter().map(|file| format!("{}/{file}", each.name)))
         .collect();
     match names.len() {
         0 => " All of them were parsed.".to_owned(),
@@ -174,10 +164,7 @@ fn count_own(files: &[Source], own: &mut Vec<Own>) -> Result<Tally, Failure> {
         let syntax = count::syntax(&file.text)
             .map_err(|reason| Failure::Check(format!("{}: {reason}", file.name)))?;
         sum += Tally::of(&file.text).0;
-        own.extend(syntax.unsafes.into_iter().map(|found| Own {
-            file: file.name.clone(),
-            found,
-        }));
+        own.extend(syntax.unsafes.into_iter().map(|found| Own { file: file.name.clone(), found }));
     }
     Ok(sum)
 }
@@ -298,9 +285,7 @@ fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
     for (folder, tally) in &audit.folders {
         let own = audit.own.iter();
         let own = own.filter(|it| it.file.starts_with(&format!("{folder}/")));
-        let places: Vec<_> = own
-            .map(|it| format!("{}:{}", it.file, it.found.line))
-            .collect();
+        let places: Vec<_> = own.map(|it| format!("{}:{}", it.file, it.found.line)).collect();
         budgets.push(Budget {
             what: format!("unsafe in {folder}"),
             allowed: limits.number("unsafe", folder)?,
@@ -389,12 +374,8 @@ mod tests {
             .into_iter()
             .map(|it| (it.text[..7].to_owned(), it.is_complaint))
             .collect();
-        let expected = [
-            ("crate b", true),
-            ("crate c", false),
-            ("crate e", true),
-            ("crate d", false),
-        ];
+        let expected =
+            [("crate b", true), ("crate c", false), ("crate e", true), ("crate d", false)];
         assert_eq!(told, expected.map(|(text, it)| (text.to_owned(), it)));
     }
 

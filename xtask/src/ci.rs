@@ -52,10 +52,7 @@ struct Cargo {
 impl Cargo {
     fn new(arguments: &str) -> Self {
         let arguments = arguments.split_whitespace().map(str::to_owned).collect();
-        Cargo {
-            variables: Vec::new(),
-            arguments,
-        }
+        Cargo { variables: Vec::new(), arguments }
     }
 
     /// Adds compiler flags to those that the caller's environment has. They come
@@ -66,15 +63,13 @@ impl Cargo {
         let target = env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
         let target = target.join(folder).to_string_lossy().into_owned();
         // Before a `--`, after which the arguments are the test program's.
-        self.arguments
-            .splice(1..1, ["--target-dir".to_owned(), target]);
+        self.arguments.splice(1..1, ["--target-dir".to_owned(), target]);
         self
     }
 
     fn set_flags(&mut self, variable: &'static str, flags: &str) {
         let inherited = env::var(variable).unwrap_or_default();
-        self.variables
-            .push((variable, format!("{inherited} {flags}").trim().to_owned()));
+        self.variables.push((variable, format!("{inherited} {flags}").trim().to_owned()));
     }
 
     fn run(&self, root: &Path) -> Result<(), Failure> {
@@ -106,20 +101,12 @@ impl fmt::Display for Cargo {
 
 impl Step {
     fn cargo(name: &'static str, commands: impl Into<Vec<Cargo>>) -> Self {
-        Step {
-            name,
-            skipped: None,
-            work: Work::Cargo(commands.into()),
-        }
+        Step { name, skipped: None, work: Work::Cargo(commands.into()) }
     }
 
     /// The command line `cargo xtask LINE`, which `command` answers.
     fn xtask(name: &'static str, line: &'static str, command: Command) -> Self {
-        Step {
-            name,
-            skipped: None,
-            work: Work::Xtask(command, line),
-        }
+        Step { name, skipped: None, work: Work::Xtask(command, line) }
     }
 
     /// Skips the step where `condition` holds.
@@ -160,41 +147,27 @@ impl Step {
 fn steps(root: &Path) -> Vec<Step> {
     let reactor_tests = reactor_tests(root);
     let oneshot = Cargo::new(&reactor_tests).with_flags("--cfg arc_oneshot", "oneshot");
-    let portable = Cargo::new(&reactor_tests).with_flags(
-        "--cfg arc_portable --cfg polling_test_poll_backend",
-        "portable",
-    );
+    let portable = Cargo::new(&reactor_tests)
+        .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
     let loom = Cargo::new("test -p arc-runtime --release --test loom")
         .with_flags("--cfg arc_loom", "loom");
     let mut doc = Cargo::new("doc --workspace --no-deps");
     doc.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
     let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --no-deps");
-    private
-        .arguments
-        .push("--document-private-items".to_owned());
-    private.set_flags(
-        "RUSTDOCFLAGS",
-        "-D warnings -A rustdoc::private_intra_doc_links",
-    );
+    private.arguments.push("--document-private-items".to_owned());
+    private.set_flags("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
 
     vec![
         Step::cargo("fmt", [Cargo::new("fmt --all --check")]),
-        Step::cargo(
-            "clippy",
-            [Cargo::new(
-                "clippy --workspace --all-targets -- -D warnings",
-            )],
-        ),
+        Step::cargo("clippy", [Cargo::new("clippy --workspace --all-targets -- -D warnings")]),
         Step::xtask("tidy", "tidy", tidy::run),
         Step::xtask("audit", "audit", audit::run),
         Step::xtask("report", "report --check", report::run),
         Step::xtask("supply", "supply", supply::run),
         Step::cargo("test", [Cargo::new("test --workspace")]),
-        Step::cargo("oneshot", [oneshot]).skip_if(
-            cfg!(windows),
-            "Windows has no other mode, so that `test` has covered it",
-        ),
+        Step::cargo("oneshot", [oneshot])
+            .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::cargo("portable", [portable]).skip_if(
             env::var_os("ARC_POLL").is_none(),
             "over poll(2) wake-ups are known to get lost; ARC_POLL=1 runs it all the same",
@@ -206,10 +179,7 @@ fn steps(root: &Path) -> Vec<Step> {
         Step::cargo("doc", [doc, private]),
         Step::cargo(
             "examples",
-            [
-                Cargo::new("build --release --examples"),
-                Cargo::new("run --release --example hello"),
-            ],
+            [Cargo::new("build --release --examples"), Cargo::new("run --release --example hello")],
         ),
         Step::xtask("minimal", "supply minimal", supply::run),
         Step::xtask("msrv", "supply msrv", supply::run).skip_for(supply::missing_toolchain()),
@@ -227,10 +197,7 @@ fn reactor_tests(root: &Path) -> String {
         "loom",         // It is empty without its own cfg, and a step of its own.
     ];
     let mut command = "test -p arc-runtime --lib".to_owned();
-    for name in test_targets(root)
-        .iter()
-        .filter(|name| !APART.contains(&name.as_str()))
-    {
+    for name in test_targets(root).iter().filter(|name| !APART.contains(&name.as_str())) {
         command += " --test ";
         command += name;
     }
@@ -240,10 +207,7 @@ fn reactor_tests(root: &Path) -> String {
 /// The integration tests that cargo finds by itself: `tests/NAME.rs` and
 /// `tests/NAME/main.rs`.
 fn test_targets(root: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(root.join("tests"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = fs::read_dir(root.join("tests")).into_iter().flatten().flatten();
     entries
         .map(|entry| entry.path())
         .filter(|path| {
@@ -272,11 +236,7 @@ fn parse(arguments: &[String], known: &[&str]) -> Result<Request, Failure> {
             "--quick" => quick = true,
             name if known.contains(&name) => names.push(name.to_owned()),
             unknown => {
-                let kind = if unknown.starts_with('-') {
-                    "option"
-                } else {
-                    "step"
-                };
+                let kind = if unknown.starts_with('-') { "option" } else { "step" };
                 return Err(Failure::Usage(format!(
                     "unknown {kind} `{unknown}`\n\nsteps: {}\n\n{HELP}",
                     known.join(", ")
@@ -285,9 +245,7 @@ fn parse(arguments: &[String], known: &[&str]) -> Result<Request, Failure> {
         }
     }
     if quick && !names.is_empty() {
-        return Err(Failure::Usage(format!(
-            "--quick and steps exclude each other\n\n{HELP}"
-        )));
+        return Err(Failure::Usage(format!("--quick and steps exclude each other\n\n{HELP}")));
     }
     if quick {
         names = QUICK.map(str::to_owned).into();
@@ -324,9 +282,7 @@ fn list(steps: &[Step]) {
 }
 
 fn skip_note(step: &Step) -> String {
-    step.skipped
-        .as_ref()
-        .map_or(String::new(), |reason| format!(" (skipped here: {reason})"))
+    step.skipped.as_ref().map_or(String::new(), |reason| format!(" (skipped here: {reason})"))
 }
 
 fn run_steps(steps: &[Step], root: &Path) -> Result<(), Failure> {
@@ -349,10 +305,7 @@ fn run_steps(steps: &[Step], root: &Path) -> Result<(), Failure> {
     }
     print_table(&rows);
     outcome.map_err(|failure| {
-        let failed = rows
-            .iter()
-            .find(|row| row.2 == "FAILED")
-            .map_or("", |row| row.0);
+        let failed = rows.iter().find(|row| row.2 == "FAILED").map_or("", |row| row.0);
         Failure::Check(format!("step `{failed}` failed: {failure}"))
     })
 }
@@ -373,23 +326,14 @@ mod tests {
 
     fn parsed(arguments: &[&str]) -> Result<Request, Failure> {
         let arguments: Vec<String> = arguments.iter().map(|&each| each.to_owned()).collect();
-        parse(
-            &arguments,
-            &["fmt", "clippy", "tidy", "audit", "test", "loom"],
-        )
+        parse(&arguments, &["fmt", "clippy", "tidy", "audit", "test", "loom"])
     }
 
     #[test]
     fn arguments_are_understood() {
         assert_eq!(parsed(&[]), Ok(Request::Run(vec![])));
-        assert_eq!(
-            parsed(&["loom", "fmt"]),
-            Ok(Request::Run(vec!["loom".into(), "fmt".into()]))
-        );
-        assert_eq!(
-            parsed(&["--quick"]),
-            Ok(Request::Run(QUICK.map(String::from).into()))
-        );
+        assert_eq!(parsed(&["loom", "fmt"]), Ok(Request::Run(vec!["loom".into(), "fmt".into()])));
+        assert_eq!(parsed(&["--quick"]), Ok(Request::Run(QUICK.map(String::from).into())));
         assert_eq!(parsed(&["--list"]), Ok(Request::List));
         assert_eq!(parsed(&["fmt", "--help"]), Ok(Request::Help));
     }
@@ -401,19 +345,14 @@ mod tests {
             (&["fmt", "lint"], "unknown step `lint`"),
             (&["--quick", "fmt"], "--quick and steps exclude each other"),
         ] {
-            let Err(Failure::Usage(text)) = parsed(arguments) else {
-                panic!("{arguments:?}")
-            };
+            let Err(Failure::Usage(text)) = parsed(arguments) else { panic!("{arguments:?}") };
             assert!(text.starts_with(message), "{text}");
         }
     }
 
     #[test]
     fn quick_steps_exist_and_names_are_unique() {
-        let names: Vec<_> = steps(&workspace_root())
-            .iter()
-            .map(|step| step.name)
-            .collect();
+        let names: Vec<_> = steps(&workspace_root()).iter().map(|step| step.name).collect();
         assert!(QUICK.iter().all(|quick| names.contains(quick)));
         let unique: BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
@@ -424,29 +363,18 @@ mod tests {
         let root = env::temp_dir().join(format!("arc-xtask-{}", std::process::id()));
         fs::create_dir_all(root.join("tests/folder")).unwrap();
         fs::create_dir_all(root.join("tests/data")).unwrap();
-        for file in [
-            "net.rs",
-            "loom.rs",
-            "compile_fail.rs",
-            "folder/main.rs",
-            "data/a.rs",
-        ] {
+        for file in ["net.rs", "loom.rs", "compile_fail.rs", "folder/main.rs", "data/a.rs"] {
             fs::write(root.join("tests").join(file), "").unwrap();
         }
         let command = reactor_tests(&root);
         fs::remove_dir_all(&root).unwrap();
-        assert_eq!(
-            command,
-            "test -p arc-runtime --lib --test folder --test net"
-        );
+        assert_eq!(command, "test -p arc-runtime --lib --test folder --test net");
     }
 
     #[test]
     fn a_command_line_can_be_typed_into_a_shell() {
         let mut command = Cargo::new("test --lib -- --skip slow");
-        command
-            .variables
-            .push(("RUSTFLAGS", "--cfg a --cfg b".to_owned()));
+        command.variables.push(("RUSTFLAGS", "--cfg a --cfg b".to_owned()));
         assert_eq!(
             command.to_string(),
             "RUSTFLAGS=\"--cfg a --cfg b\" cargo test --lib -- --skip slow"

@@ -43,11 +43,7 @@ pub fn lines(source: &str) -> Lines {
         code: stats.code,
         comments: stats.comments,
         blanks: stats.blanks,
-        documentation: stats
-            .blobs
-            .values()
-            .map(|blob| blob.summarise().lines())
-            .sum(),
+        documentation: stats.blobs.values().map(|blob| blob.summarise().lines()).sum(),
     }
 }
 
@@ -64,16 +60,8 @@ pub struct Unsafe {
 /// The kinds of `unsafe` that are counted apart. The arguments of macros are not
 /// syntax yet, so an `unsafe` in them is a bare word; so it is in a file that
 /// syn cannot parse.
-pub const KINDS: [&str; 8] = [
-    "block",
-    "fn",
-    "impl",
-    "trait",
-    "extern",
-    "attribute",
-    "in macros",
-    "unparsed",
-];
+pub const KINDS: [&str; 8] =
+    ["block", "fn", "impl", "trait", "extern", "attribute", "in macros", "unparsed"];
 
 /// How many of each of [`KINDS`] there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -222,9 +210,7 @@ impl Visitor<'_> {
             .filter_map(|text| text.strip_prefix("//"))
             .map(|text| text.trim_start_matches(['/', '!']).trim());
         let text = comments.collect::<Vec<_>>().join(" ");
-        let (_, reason) = text
-            .split_once("SAFETY:")
-            .or_else(|| text.split_once("# Safety"))?;
+        let (_, reason) = text.split_once("SAFETY:").or_else(|| text.split_once("# Safety"))?;
         Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty())
     }
 
@@ -245,11 +231,7 @@ impl Visitor<'_> {
         let line = signature.fn_token.span.start().line;
         let end = body.brace_token.span.close().end().line;
         let name = signature.ident.to_string();
-        self.found.functions.push(Function {
-            name,
-            line,
-            length: end + 1 - line,
-        });
+        self.found.functions.push(Function { name, line, length: end + 1 - line });
     }
 
     /// Visits what is inside an item or statement that begins where `at` does.
@@ -270,9 +252,7 @@ impl<'tree> Visit<'tree> for Visitor<'_> {
     }
 
     fn visit_trait_item(&mut self, node: &'tree syn::TraitItem) {
-        self.inside(node.span(), |visitor| {
-            visit::visit_trait_item(visitor, node)
-        });
+        self.inside(node.span(), |visitor| visit::visit_trait_item(visitor, node));
     }
 
     fn visit_stmt(&mut self, node: &'tree syn::Stmt) {

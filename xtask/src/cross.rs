@@ -30,22 +30,15 @@ const NEEDED: [(&str, &str); 4] = [
     ("/usr/bin/rustc", "rustc-web"),
     ("/usr/bin/cargo", "cargo-web"),
     ("/usr/bin/cargo-clippy", "rust-web-clippy"),
-    (
-        "/usr/lib/rustlib/src/rust/library/std/Cargo.toml",
-        "rust-web-src",
-    ),
+    ("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src"),
 ];
 
 /// What is missing for this command, if anything: Debian's packages.
 pub fn missing() -> Option<String> {
     let missing = NEEDED.iter().filter(|(path, _)| !Path::new(path).exists());
     let packages: Vec<_> = missing.map(|it| it.1).collect();
-    (!packages.is_empty()).then(|| {
-        format!(
-            "Debian's packages {} are not installed",
-            packages.join(", ")
-        )
-    })
+    (!packages.is_empty())
+        .then(|| format!("Debian's packages {} are not installed", packages.join(", ")))
 }
 
 /// Runs `cargo xtask cross` with the arguments that follow these words.
@@ -76,10 +69,7 @@ fn clippy(target: &str) -> Result<(), Failure> {
         .args(["--target-dir", "target/cross", "--", "-D", "warnings"])
         // Only a compiler that says it is unstable builds the standard library.
         .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "PATH",
-            format!("/usr/bin:{}", std::env::var("PATH").unwrap_or_default()),
-        )
+        .env("PATH", format!("/usr/bin:{}", std::env::var("PATH").unwrap_or_default()))
         .envs([("RUSTC", "/usr/bin/rustc"), ("RUSTDOC", "/usr/bin/rustdoc")])
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO")

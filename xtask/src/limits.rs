@@ -33,9 +33,7 @@ impl Limits {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let table = text
-            .parse()
-            .map_err(|error: toml::de::Error| error.to_string())?;
+        let table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
         Ok(Limits(table))
     }
 
@@ -68,14 +66,10 @@ impl Limits {
         let lists = self.0.get(table).and_then(Value::as_table);
         let texts = |value: &Value| {
             let values = value.as_array().into_iter().flatten();
-            values
-                .filter_map(|it| it.as_str().map(str::to_owned))
-                .collect()
+            values.filter_map(|it| it.as_str().map(str::to_owned)).collect()
         };
         let lists = lists.into_iter().flatten();
-        lists
-            .map(|(name, list)| (name.clone(), texts(list)))
-            .collect()
+        lists.map(|(name, list)| (name.clone(), texts(list))).collect()
     }
 
     /// The `[[exception]]` entries, each of which must give its reason.
@@ -125,13 +119,7 @@ impl Budget {
 
     /// What there is to say, if anything.
     pub fn remark(&self) -> Option<Remark> {
-        let Budget {
-            what,
-            allowed,
-            counted,
-            remedy,
-            ..
-        } = self;
+        let Budget { what, allowed, counted, remedy, .. } = self;
         if self.is_broken() {
             return Some(Remark::complaint(format!(
                 "{what}: {counted}, and {FILE} allows {allowed}. {remedy}"
@@ -155,17 +143,11 @@ pub struct Remark {
 
 impl Remark {
     pub fn complaint(text: String) -> Self {
-        Remark {
-            is_complaint: true,
-            text,
-        }
+        Remark { is_complaint: true, text }
     }
 
     pub fn note(text: String) -> Self {
-        Remark {
-            is_complaint: false,
-            text,
-        }
+        Remark { is_complaint: false, text }
     }
 }
 

@@ -16,9 +16,7 @@ use crate::{Failure, workspace_root};
 pub const RUNTIME: [&str; 2] = ["src", "macros/src"];
 
 /// What stands beside it, each counted apart.
-const BESIDE: [&str; 7] = [
-    "compat", "util", "tests", "examples", "benches", "versus", "xtask",
-];
+const BESIDE: [&str; 7] = ["compat", "util", "tests", "examples", "benches", "versus", "xtask"];
 
 /// How many of the longest functions are named.
 const LONGEST_NAMED: usize = 10;
@@ -78,10 +76,7 @@ impl Loc {
         }
         Ok(Loc {
             functions: functions(&runtime)?,
-            runtime: runtime
-                .iter()
-                .map(|it| (it.name.clone(), count::lines(&it.text)))
-                .collect(),
+            runtime: runtime.iter().map(|it| (it.name.clone(), count::lines(&it.text))).collect(),
             beside,
             tokio: tokio(root)?,
             limit: limits.number("lines", "runtime")?,
@@ -138,12 +133,7 @@ fn functions(files: &[Source]) -> Result<Vec<(String, Function)>, Failure> {
     for file in files {
         let syntax = count::syntax(&file.text)
             .map_err(|reason| Failure::Check(format!("{}: {reason}", file.name)))?;
-        functions.extend(
-            syntax
-                .functions
-                .into_iter()
-                .map(|it| (file.name.clone(), it)),
-        );
+        functions.extend(syntax.functions.into_iter().map(|it| (file.name.clone(), it)));
     }
     // Stable: those of one length stay in the order of the files.
     functions.sort_by_key(|it| std::cmp::Reverse(it.1.length));
@@ -181,16 +171,8 @@ fn lines_table(title: &str, rows: &[(String, Lines)], with_total: bool) -> Table
     let head = [title, "lines", "code", "comments", "blanks", "doc comments"];
     let mut table = Table::new(1, &head);
     let mut add = |name: &str, lines: Lines| {
-        let Lines {
-            code,
-            comments,
-            blanks,
-            documentation,
-        } = lines;
-        table.row(
-            [name],
-            &[lines.total(), code, comments, blanks, documentation],
-        );
+        let Lines { code, comments, blanks, documentation } = lines;
+        table.row([name], &[lines.total(), code, comments, blanks, documentation]);
     };
     let mut total = Lines::default();
     for (name, lines) in rows {
@@ -208,18 +190,12 @@ mod tests {
     use super::*;
 
     fn source(name: &str, text: &str) -> Source {
-        Source {
-            name: name.to_owned(),
-            text: text.to_owned(),
-        }
+        Source { name: name.to_owned(), text: text.to_owned() }
     }
 
     #[test]
     fn the_longest_function_comes_first() {
-        let files = [
-            source("a.rs", "fn a() {}\n"),
-            source("b.rs", "fn b() {\n}\nfn c() {}\n"),
-        ];
+        let files = [source("a.rs", "fn a() {}\n"), source("b.rs", "fn b() {\n}\nfn c() {}\n")];
         let names: Vec<_> = functions(&files).unwrap();
         let names: Vec<_> = names.iter().map(|it| it.1.name.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);

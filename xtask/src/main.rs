@@ -71,19 +71,13 @@ impl fmt::Display for Failure {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args_os()
-        .skip(1)
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    let arguments: Vec<String> =
+        env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("xtask: {failure}");
-            ExitCode::from(if matches!(failure, Failure::Usage(_)) {
-                2
-            } else {
-                1
-            })
+            ExitCode::from(if matches!(failure, Failure::Usage(_)) { 2 } else { 1 })
         }
     }
 }
@@ -106,9 +100,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
             print!("{HELP}");
             Ok(())
         }
-        unknown => Err(Failure::Usage(format!(
-            "unknown command `{unknown}`\n\n{HELP}"
-        ))),
+        unknown => Err(Failure::Usage(format!("unknown command `{unknown}`\n\n{HELP}"))),
     }
 }
 
@@ -117,8 +109,5 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
 fn workspace_root() -> PathBuf {
     let manifest =
         env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
-    Path::new(&manifest)
-        .parent()
-        .expect("xtask is a folder of the workspace")
-        .to_owned()
+    Path::new(&manifest).parent().expect("xtask is a folder of the workspace").to_owned()
 }

@@ -124,10 +124,8 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
     let mut arc = tree::tree(&manifest, "arc-runtime", ALL_TARGETS, Some("loom"))?;
     arc.retain(|it| it.source.is_some());
     let peers = tree::tree(&root.join(PEERS), "arc-peers", ALL_TARGETS, None)?;
-    let (tokio, theirs): (Vec<_>, Vec<_>) = peers
-        .into_iter()
-        .filter(|it| it.source.is_some())
-        .partition(|it| it.name == "tokio");
+    let (tokio, theirs): (Vec<_>, Vec<_>) =
+        peers.into_iter().filter(|it| it.source.is_some()).partition(|it| it.name == "tokio");
     let mut table = Table::new(1, &["by ripgrep", "packages", "`unsafe`", "as a word"]);
     let mut add = |name: &str, packages: usize, found: Matches| {
         table.row([name], &[packages, found.anywhere, found.words]);

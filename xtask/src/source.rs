@@ -64,10 +64,7 @@ fn find(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) -> io::Res
             if !is_kept_apart {
                 find(&path, extensions, found)?;
             }
-        } else if extensions
-            .iter()
-            .any(|it| path.extension().is_some_and(|end| end == *it))
-        {
+        } else if extensions.iter().any(|it| path.extension().is_some_and(|end| end == *it)) {
             found.push(path);
         }
     }

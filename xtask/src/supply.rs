@@ -33,16 +33,8 @@ checks: lock and package (these two by default), minimal, msrv, deny
 const LIBRARIES: [&str; 3] = ["arc-runtime", "arc-macros", "arc-compat"];
 
 /// The folders and files that a copy must have in which only these are built.
-const COPIED: [&str; 8] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "README.md",
-    "src",
-    "macros",
-    "compat",
-    "tests",
-    "examples",
-];
+const COPIED: [&str; 8] =
+    ["Cargo.toml", "Cargo.lock", "README.md", "src", "macros", "compat", "tests", "examples"];
 
 /// Runs `cargo xtask supply` with the arguments that follow these words.
 ///
@@ -75,9 +67,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 fn lock(root: &Path) -> Result<(), Failure> {
     let fail = |error: String| Failure::Check(format!("deny.toml: {error}"));
     let text = fs::read_to_string(root.join("deny.toml")).map_err(|it| fail(it.to_string()))?;
-    let rules: Table = text
-        .parse()
-        .map_err(|it: toml::de::Error| fail(it.to_string()))?;
+    let rules: Table = text.parse().map_err(|it: toml::de::Error| fail(it.to_string()))?;
     let mut packages = tree::packages(&root.join("Cargo.toml"))?;
     packages.extend(tree::packages(&root.join(PEERS))?);
     // A folder of the workspace comes from nobody.
@@ -95,16 +85,12 @@ fn complaints(package: &Package, rules: &Table) -> Vec<String> {
     let texts = |table: &Value, key: &str| -> Vec<String> {
         let list = table.get(key).and_then(Value::as_array);
         let texts = list.into_iter().flatten();
-        texts
-            .filter_map(|it| it.as_str().map(str::to_owned))
-            .collect()
+        texts.filter_map(|it| it.as_str().map(str::to_owned)).collect()
     };
     let empty = Value::Table(Table::new());
     let section = |key: &str| rules.get(key).unwrap_or(&empty);
     let mut allowed = texts(section("licenses"), "allow");
-    let exceptions = section("licenses")
-        .get("exceptions")
-        .and_then(Value::as_array);
+    let exceptions = section("licenses").get("exceptions").and_then(Value::as_array);
     for exception in exceptions.into_iter().flatten() {
         if exception.get("crate").and_then(Value::as_str) == Some(name) {
             allowed.extend(texts(exception, "allow"));
@@ -119,9 +105,7 @@ fn complaints(package: &Package, rules: &Table) -> Vec<String> {
         ));
     }
     if texts(section("bans"), "deny").contains(name) {
-        found.push(format!(
-            "{name} {version} is banned by deny.toml: do without it"
-        ));
+        found.push(format!("{name} {version} is banned by deny.toml: do without it"));
     }
     let source = package.source.as_deref().unwrap_or_default();
     let sources = texts(section("sources"), "allow-registry");
@@ -215,9 +199,7 @@ fn differences(contents: &str, patterns: &[String]) -> Vec<String> {
     // Only a package that is made from a clone says which.
     for file in contents.lines().filter(|it| *it != ".cargo_vcs_info.json") {
         if !patterns.iter().any(|pattern| matches(file, pattern)) {
-            found.push(format!(
-                "{file} is in it, and audit.toml does not say that users need it"
-            ));
+            found.push(format!("{file} is in it, and audit.toml does not say that users need it"));
         }
     }
     for pattern in patterns {
@@ -243,13 +225,11 @@ fn minimal(root: &Path) -> Result<(), Failure> {
     // The other members' oldest versions are of no concern to users.
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(fail)?;
-    let text = text
-        .lines()
-        .map(|line| match line.starts_with("members = [") {
-            true => "members = [\"macros\", \"compat\"]".to_owned(),
-            false if line.starts_with("xtask.") => String::new(),
-            false => line.to_owned(),
-        });
+    let text = text.lines().map(|line| match line.starts_with("members = [") {
+        true => "members = [\"macros\", \"compat\"]".to_owned(),
+        false if line.starts_with("xtask.") => String::new(),
+        false => line.to_owned(),
+    });
     let text = text.collect::<Vec<_>>().join("\n");
     fs::write(&manifest, text).map_err(fail)?;
     let update = ["update", "-Zdirect-minimal-versions"];
@@ -281,9 +261,7 @@ fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
 /// The compiler's version that the libraries state, as in `1.88`.
 fn stated_version(root: &Path) -> Result<String, Failure> {
     let text = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("rust-version = "));
+    let line = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
     let version = line.map(|version| version.trim_matches('"').to_owned());
     version.ok_or_else(|| Failure::Check("Cargo.toml states no rust-version".to_owned()))
 }
@@ -291,25 +269,17 @@ fn stated_version(root: &Path) -> Result<String, Failure> {
 /// The name of the installed toolchain that has the stated version.
 fn stated_toolchain(root: &Path) -> Option<String> {
     let version = stated_version(root).ok()?;
-    let output = Command::new("rustup")
-        .args(["toolchain", "list"])
-        .output()
-        .ok()?;
+    let output = Command::new("rustup").args(["toolchain", "list"]).output().ok()?;
     find_toolchain(&String::from_utf8_lossy(&output.stdout), &version)
 }
 
 fn find_toolchain(list: &str, version: &str) -> Option<String> {
-    let names = list
-        .lines()
-        .filter_map(|line| line.split_whitespace().next());
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
     let is_version = |name: &&str| {
         let rest = name.strip_prefix(version);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
     };
-    names
-        .filter(|name| is_version(name))
-        .map(str::to_owned)
-        .next()
+    names.filter(|name| is_version(name)).map(str::to_owned).next()
 }
 
 /// Why `msrv` cannot run here, if it cannot.

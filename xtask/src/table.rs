@@ -14,10 +14,7 @@ impl Table {
     /// A table with these column heads, the first `texts` of which are for text.
     pub fn new(texts: usize, head: &[&str]) -> Self {
         let head = head.iter().map(|&each| each.to_owned()).collect();
-        Table {
-            texts,
-            rows: vec![head],
-        }
+        Table { texts, rows: vec![head] }
     }
 
     /// Adds a row; a number is written with a comma at every third digit.

@@ -75,11 +75,7 @@ impl Options {
         };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .ok_or_else(|| format!("{name} takes a value"))
-            };
+            let mut value = || arguments.next().ok_or_else(|| format!("{name} takes a value"));
             let number = |text: String| match text.parse() {
                 Ok(number @ 1..) => Ok(number),
                 _ => Err(format!("{name} takes a number from 1, not `{text}`")),
@@ -220,11 +216,7 @@ fn measured(
     workers: usize,
 ) -> Result<Figures, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let threads = if series.name == "workers" {
-        size
-    } else {
-        workers
-    };
+    let threads = if series.name == "workers" { size } else { workers };
     let (size, workers) = (size.to_string(), workers.to_string());
     let output = Command::new(program)
         .args([CHILD, series.name, runtime, &size, &workers])
@@ -263,9 +255,7 @@ fn child(arguments: &[String]) {
         _ => panic!("there is no runtime {runtime}"),
     };
     let figures = measure(series, size, workers);
-    let bytes = figures
-        .bytes
-        .map_or(String::new(), |bytes| bytes.to_string());
+    let bytes = figures.bytes.map_or(String::new(), |bytes| bytes.to_string());
     println!("{} {bytes}", figures.nanoseconds);
 }
 
@@ -325,9 +315,7 @@ fn point(size: usize, runtimes: &[String], runs: &[Vec<Figures>]) -> String {
 /// Least, median and most of the ratios of rounds; none if one of the two failed.
 fn ratio(arc: &[Figures], peer: &[Figures]) -> Option<[f64; 3]> {
     let rounds = arc.iter().zip(peer);
-    let mut ratios: Vec<_> = rounds
-        .map(|(arc, peer)| arc.nanoseconds / peer.nanoseconds)
-        .collect();
+    let mut ratios: Vec<_> = rounds.map(|(arc, peer)| arc.nanoseconds / peer.nanoseconds).collect();
     let middle = (!ratios.is_empty()).then(|| median(&mut ratios))?;
     Some([ratios[0], middle, ratios[ratios.len() - 1]])
 }

@@ -27,20 +27,10 @@ struct Options {
 
 impl Options {
     fn parse() -> Result<Self, String> {
-        let mut options = Self {
-            workers: 2,
-            rounds: 9,
-            only: Vec::new(),
-            peers: None,
-            json: None,
-        };
+        let mut options = Self { workers: 2, rounds: 9, only: Vec::new(), peers: None, json: None };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .ok_or_else(|| format!("{name} takes a value"))
-            };
+            let mut value = || arguments.next().ok_or_else(|| format!("{name} takes a value"));
             let number = |text: String| match text.parse() {
                 Ok(number @ 1..) => Ok(number),
                 _ => Err(format!("{name} takes a number from 1, not `{text}`")),
@@ -92,10 +82,7 @@ fn entrant<R: Runtime>(workers: usize) -> Entrant {
             }),
         }
     };
-    Entrant {
-        name: R::NAME,
-        workloads: all::<R>().into_iter().map(case).collect(),
-    }
+    Entrant { name: R::NAME, workloads: all::<R>().into_iter().map(case).collect() }
 }
 
 fn main() {

@@ -4,10 +4,7 @@ use super::*;
 
 fn unsafes(source: &str) -> Vec<(usize, &'static str, bool)> {
     let found = syntax(source).unwrap().unsafes;
-    found
-        .iter()
-        .map(|each| (each.line, each.kind, each.reason.is_some()))
-        .collect()
+    found.iter().map(|each| (each.line, each.kind, each.reason.is_some())).collect()
 }
 
 #[test]
@@ -25,15 +22,7 @@ let _ = 1; // not a line of its own
 }
 ";
     let counted = lines(source);
-    assert_eq!(
-        counted,
-        Lines {
-            code: 3,
-            comments: 1,
-            blanks: 2,
-            documentation: 4
-        }
-    );
+    assert_eq!(counted, Lines { code: 3, comments: 1, blanks: 2, documentation: 4 });
     assert_eq!(counted.total(), 6);
 }
 
@@ -42,15 +31,7 @@ fn lines_add_up() {
     let mut sum = Lines::default();
     sum += lines("fn a() {}\n");
     sum += lines("// b\n\n/// c\nfn c() {}\n");
-    assert_eq!(
-        sum,
-        Lines {
-            code: 2,
-            comments: 1,
-            blanks: 1,
-            documentation: 1
-        }
-    );
+    assert_eq!(sum, Lines { code: 2, comments: 1, blanks: 1, documentation: 1 });
 }
 
 #[test]
@@ -68,10 +49,7 @@ impl S { unsafe fn i(&self) {} }
 fn q() { quote! { a { unsafe { b() } } }; }
 macro_rules! r { () => { unsafe { s() } } }
 "#;
-    let kinds: Vec<_> = unsafes(source)
-        .iter()
-        .map(|&(line, kind, _)| (line, kind))
-        .collect();
+    let kinds: Vec<_> = unsafes(source).iter().map(|&(line, kind, _)| (line, kind)).collect();
     let expected = [
         (2, "fn"),
         (2, "block"),
@@ -138,10 +116,7 @@ unsafe { g() };
 unsafe { g() }; // SAFETY: beside it.
 }
 ";
-    let explained: Vec<_> = unsafes(source)
-        .iter()
-        .map(|each| (each.0, each.2))
-        .collect();
+    let explained: Vec<_> = unsafes(source).iter().map(|each| (each.0, each.2)).collect();
     assert_eq!(explained, [(5, true), (9, true), (13, false), (14, false)]);
 }
 
@@ -158,10 +133,7 @@ impl S {
 unsafe fn h() {}
 }
 ";
-    let explained: Vec<_> = unsafes(source)
-        .iter()
-        .map(|each| (each.0, each.2))
-        .collect();
+    let explained: Vec<_> = unsafes(source).iter().map(|each| (each.0, each.2)).collect();
     assert_eq!(explained, [(3, true), (5, false), (8, true)]);
 }
 
@@ -182,26 +154,12 @@ async fn two() {
 }
 ";
     let functions = syntax(source).unwrap().functions;
-    let lengths: Vec<_> = functions
-        .iter()
-        .map(|each| (each.name.as_str(), each.line, each.length))
-        .collect();
-    assert_eq!(
-        lengths,
-        [
-            ("long", 3, 5),
-            ("inner", 6, 1),
-            ("one", 8, 1),
-            ("two", 10, 2)
-        ]
-    );
+    let lengths: Vec<_> =
+        functions.iter().map(|each| (each.name.as_str(), each.line, each.length)).collect();
+    assert_eq!(lengths, [("long", 3, 5), ("inner", 6, 1), ("one", 8, 1), ("two", 10, 2)]);
 }
 
 #[test]
 fn what_is_not_rust_is_an_error_with_its_line() {
-    assert!(
-        syntax("fn f() {}\nfn fn\n")
-            .unwrap_err()
-            .starts_with("line 2: ")
-    );
+    assert!(syntax("fn f() {}\nfn fn\n").unwrap_err().starts_with("line 2: "));
 }

@@ -30,20 +30,10 @@ fn count(name: &str, licence: &str, source: &str) -> usize {
 #[test]
 fn a_licence_must_be_allowed() {
     let allowed = ["MIT".to_owned(), "Unicode-3.0".to_owned()];
-    for expression in [
-        "MIT",
-        "MIT OR GPL-3.0",
-        "GPL-3.0/MIT",
-        "(GPL-3.0 OR MIT) AND Unicode-3.0",
-    ] {
+    for expression in ["MIT", "MIT OR GPL-3.0", "GPL-3.0/MIT", "(GPL-3.0 OR MIT) AND Unicode-3.0"] {
         assert!(is_allowed(expression, &allowed), "{expression}");
     }
-    for expression in [
-        "GPL-3.0",
-        "MIT AND GPL-3.0",
-        "(MIT OR GPL-3.0) AND GPL-3.0",
-        "none",
-    ] {
+    for expression in ["GPL-3.0", "MIT AND GPL-3.0", "(MIT OR GPL-3.0) AND GPL-3.0", "none"] {
         assert!(!is_allowed(expression, &allowed), "{expression}");
     }
 }

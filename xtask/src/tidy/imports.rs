@@ -19,11 +19,8 @@ pub const DOCUMENT: &str = "docs/ARCHITECTURE.md";
 const SECTION: &str = "## What imports what";
 
 /// What no table can allow: these modules stay below all that runs tasks.
-const LOW: [(&str, &[&str]); 3] = [
-    ("reactor", &["kernel", "readiness", "sync"]),
-    ("timers", &["wheel", "sync"]),
-    ("wheel", &[]),
-];
+const LOW: [(&str, &[&str]); 3] =
+    [("reactor", &["kernel", "readiness", "sync"]), ("timers", &["wheel", "sync"]), ("wheel", &[])];
 
 /// The table: a row for each module, the upper ones first.
 #[derive(Default)]
@@ -90,10 +87,7 @@ pub fn imports(file: &File, repository: &Repository) -> Vec<Found> {
             Some(false) if is_up => "it points up: turn it round, or mark it with a * there",
             _ => continue,
         };
-        found.push(Found::new(
-            line,
-            format!("`{module}` imports `{import}`: {trouble}"),
-        ));
+        found.push(Found::new(line, format!("`{module}` imports `{import}`: {trouble}")));
     }
     found
 }
@@ -190,10 +184,7 @@ pub fn waits(file: &File, _: &Repository) -> Vec<Found> {
     let is_allowed = |call: &str| WAITS.contains(&(call, file.name.as_str()));
     visitor.0.retain(|found| !is_allowed(&found.text));
     for found in &mut visitor.0 {
-        found.text = format!(
-            "`{}` is not for this file: WAITS in tidy says whose",
-            found.text
-        );
+        found.text = format!("`{}` is not for this file: WAITS in tidy says whose", found.text);
     }
     visitor.0
 }
@@ -229,12 +220,8 @@ pub fn pure(file: &File, _: &Repository) -> Vec<Found> {
         return Vec::new();
     };
     let words = words(syntax.to_token_stream());
-    let foreign = words
-        .into_iter()
-        .filter(|it| FOREIGN.contains(&it.0.as_str()));
-    foreign
-        .map(|(word, line)| Found::new(line, format!("`{word}` in a pure structure")))
-        .collect()
+    let foreign = words.into_iter().filter(|it| FOREIGN.contains(&it.0.as_str()));
+    foreign.map(|(word, line)| Found::new(line, format!("`{word}` in a pure structure"))).collect()
 }
 
 fn words(tokens: TokenStream) -> Vec<(String, usize)> {
@@ -330,13 +317,7 @@ pub mod tests {
 
     #[test]
     fn the_wheel_is_pure() {
-        assert_eq!(
-            lines_found(pure, "src/wheel.rs", "// Instant\nstruct Wheel;\n"),
-            NONE
-        );
-        assert_eq!(
-            lines_found(pure, "src/wheel.rs", "\nuse std::time::Instant;\n"),
-            [2]
-        );
+        assert_eq!(lines_found(pure, "src/wheel.rs", "// Instant\nstruct Wheel;\n"), NONE);
+        assert_eq!(lines_found(pure, "src/wheel.rs", "\nuse std::time::Instant;\n"), [2]);
     }
 }

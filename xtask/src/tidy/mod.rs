@@ -50,10 +50,7 @@ struct Found {
 
 impl Found {
     fn new(line: usize, text: impl Into<String>) -> Self {
-        Found {
-            line,
-            text: text.into(),
-        }
+        Found { line, text: text.into() }
     }
 }
 
@@ -76,19 +73,12 @@ impl File {
             })?),
             false => None,
         };
-        Ok(File {
-            name: source.name,
-            text: source.text,
-            syntax,
-        })
+        Ok(File { name: source.name, text: source.text, syntax })
     }
 
     /// The lines with their numbers.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.text
-            .lines()
-            .enumerate()
-            .map(|(index, line)| (index + 1, line))
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
     /// Whether the file is code of a library that users build.
@@ -104,11 +94,8 @@ impl File {
 
     #[cfg(test)]
     fn of(name: &str, text: &str) -> Self {
-        File::new(Source {
-            name: name.to_owned(),
-            text: text.to_owned(),
-        })
-        .expect("the text of a test is Rust")
+        File::new(Source { name: name.to_owned(), text: text.to_owned() })
+            .expect("the text of a test is Rust")
     }
 }
 
@@ -133,26 +120,10 @@ const RULES: [(&str, &str, Check); 13] = [
     ("panics", "unwrap and expect give a reason", syntax::panics),
     ("allows", "an allowed lint has a reason", syntax::allows),
     ("docs", "public items are documented", syntax::docs),
-    (
-        "orderings",
-        "strong orderings say what they pair with",
-        orderings::orderings,
-    ),
-    (
-        "imports",
-        "modules import as ARCHITECTURE.md says",
-        imports::imports,
-    ),
-    (
-        "waits",
-        "only the seat waits for the kernel",
-        imports::waits,
-    ),
-    (
-        "pure",
-        "the wheel knows no clock and no lock",
-        imports::pure,
-    ),
+    ("orderings", "strong orderings say what they pair with", orderings::orderings),
+    ("imports", "modules import as ARCHITECTURE.md says", imports::imports),
+    ("waits", "only the seat waits for the kernel", imports::waits),
+    ("pure", "the wheel knows no clock and no lock", imports::pure),
     ("files", "files that are named exist", names::files),
     ("links", "links lead somewhere", names::links),
 ];
@@ -274,11 +245,7 @@ mod tests {
         assert_eq!(breaches(&files, &repository(), &[exception("fn f")]), []);
         let two = [exception("fn f"), exception("fn gone")];
         let remarks = breaches(&files, &repository(), &two);
-        assert!(
-            remarks[0]
-                .text
-                .contains("`fn gone` in xtask/a.rs is not needed")
-        );
+        assert!(remarks[0].text.contains("`fn gone` in xtask/a.rs is not needed"));
     }
 
     #[test]

@@ -35,20 +35,14 @@ fn prose(file: &File) -> impl Iterator<Item = (usize, &str)> {
 fn names(line: &str) -> impl Iterator<Item = &str> {
     let is_part = |letter: char| letter.is_alphanumeric() || "_./-".contains(letter);
     line.split(move |letter| !is_part(letter))
-        .map(|word| {
-            word.trim_end_matches('.')
-                .trim_start_matches("./")
-                .trim_start_matches("../")
-        })
+        .map(|word| word.trim_end_matches('.').trim_start_matches("./").trim_start_matches("../"))
         .filter(|word| {
             let ending = ENDINGS.iter().find(|ending| word.ends_with(**ending));
             let Some(path) = ending.map(|ending| &word[..word.len() - ending.len()]) else {
                 return false;
             };
             let stem = path.rsplit('/').next().unwrap_or("");
-            let is_any = path
-                .split('/')
-                .any(|part| !part.is_empty() && part == "NAME");
+            let is_any = path.split('/').any(|part| !part.is_empty() && part == "NAME");
             !stem.is_empty() && !is_any && !word.starts_with("//")
         })
 }
@@ -62,9 +56,8 @@ pub fn links(file: &File, repository: &Repository) -> Vec<Found> {
     let folder = file.name.rsplit_once('/').map_or("", |it| it.0);
     let headings = headings(&file.text);
     let mut found = Vec::new();
-    for (line, target) in file
-        .lines()
-        .flat_map(|(line, text)| targets(text).map(move |it| (line, it)))
+    for (line, target) in
+        file.lines().flat_map(|(line, text)| targets(text).map(move |it| (line, it)))
     {
         let (path, heading) = target.split_once('#').unwrap_or((target, ""));
         let exists = match path {
@@ -73,10 +66,7 @@ pub fn links(file: &File, repository: &Repository) -> Vec<Found> {
             path => is_there(&resolve(folder, path), repository),
         };
         if !exists {
-            found.push(Found::new(
-                line,
-                format!("the link to `{target}` leads nowhere"),
-            ));
+            found.push(Found::new(line, format!("the link to `{target}` leads nowhere")));
         }
     }
     found
@@ -84,20 +74,14 @@ pub fn links(file: &File, repository: &Repository) -> Vec<Found> {
 
 /// The targets of the links `[text](target)` of a line.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|it| it.0)
+    line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|it| it.0)
 }
 
 /// A file that was read, or a folder that has one.
 fn is_there(path: &str, repository: &Repository) -> bool {
     let path = path.trim_end_matches('/');
     let below = format!("{path}/");
-    repository
-        .names
-        .iter()
-        .any(|it| it == path || it.starts_with(&below))
+    repository.names.iter().any(|it| it == path || it.starts_with(&below))
 }
 
 /// `path` seen from `folder`.
@@ -119,9 +103,7 @@ fn headings(text: &str) -> BTreeSet<String> {
     headings
         .map(|line| {
             let words = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = words
-                .chars()
-                .filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+            let kept = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
             kept.map(|it| if it == ' ' { '-' } else { it }).collect()
         })
         .collect()

@@ -17,10 +17,7 @@ pub fn length(file: &File, repository: &Repository) -> Vec<Found> {
     let syntax = count::syntax(&file.text).unwrap_or_default();
     let long = syntax.functions.iter().filter(|it| it.length > limit);
     long.map(|it| {
-        let text = format!(
-            "fn {} has {} lines, at most {limit}: split it",
-            it.name, it.length
-        );
+        let text = format!("fn {} has {} lines, at most {limit}: split it", it.name, it.length);
         Found::new(it.line, text)
     })
     .collect()
@@ -57,9 +54,7 @@ impl<'tree> Visit<'tree> for Panics<'_> {
 
     fn visit_expr_method_call(&mut self, node: &'tree syn::ExprMethodCall) {
         let line = node.method.span().start().line;
-        let is_explained = [line, self.statement]
-            .iter()
-            .any(|&at| has_comment(&self.lines, at));
+        let is_explained = [line, self.statement].iter().any(|&at| has_comment(&self.lines, at));
         let is_reason = |it: &syn::Expr| match it {
             syn::Expr::Lit(literal) => match &literal.lit {
                 syn::Lit::Str(text) => text.value().split_whitespace().count() > 2,
@@ -89,10 +84,8 @@ fn has_comment(lines: &[&str], line: usize) -> bool {
 
 /// `allow` and `expect` of a lint have a `reason`, or a comment above.
 pub fn allows(file: &File, _: &Repository) -> Vec<Found> {
-    let mut visitor = Allows {
-        lines: file.text.lines().map(str::trim).collect(),
-        found: Vec::new(),
-    };
+    let mut visitor =
+        Allows { lines: file.text.lines().map(str::trim).collect(), found: Vec::new() };
     match &file.syntax {
         Some(syntax) => visitor.visit_file(syntax),
         None if file.name.ends_with("Cargo.toml") => {
@@ -126,9 +119,7 @@ impl Allows<'_> {
 
 impl<'tree> Visit<'tree> for Allows<'_> {
     fn visit_attribute(&mut self, node: &'tree Attribute) {
-        let is_allow = ["allow", "expect"]
-            .iter()
-            .any(|it| node.path().is_ident(it));
+        let is_allow = ["allow", "expect"].iter().any(|it| node.path().is_ident(it));
         let has_reason = match &node.meta {
             syn::Meta::List(list) => list.tokens.to_string().contains("reason ="),
             _ => true,

@@ -26,10 +26,7 @@ pub fn file_length(file: &File, repository: &Repository) -> Vec<Found> {
     let (lines, limit) = (file.text.lines().count(), repository.file_lines);
     let text = format!("{lines} lines, at most {limit}: make two files of it");
     let is_long = file.name.ends_with(".rs") && lines > limit;
-    is_long
-        .then(|| Found::new(limit + 1, text))
-        .into_iter()
-        .collect()
+    is_long.then(|| Found::new(limit + 1, text)).into_iter().collect()
 }
 
 /// What is written down to be done is an issue, not a comment or a macro.
@@ -82,11 +79,7 @@ mod tests {
 
     #[test]
     fn leftovers_are_found() {
-        let text = concat!(
-            "// FIX",
-            "ME\nfn f() {\n    dbg",
-            "!(1);\n}\n// todo: none\n"
-        );
+        let text = concat!("// FIX", "ME\nfn f() {\n    dbg", "!(1);\n}\n// todo: none\n");
         assert_eq!(lines_found(leftovers, "a.rs", text), [1, 3]);
         assert_eq!(lines_found(leftovers, "a.rs", "// all is done\n"), NONE);
     }

@@ -124,10 +124,9 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
         let same = |row: &&mut Row<'_>| row.series[0].workload == series.workload;
         match rows.iter_mut().find(same) {
             Some(row) => row.series.push(series),
-            None => rows.push(Row {
-                series: vec![series],
-                metrics: chart_metrics(&series.workload),
-            }),
+            None => {
+                rows.push(Row { series: vec![series], metrics: chart_metrics(&series.workload) })
+            }
         }
     }
     rows
@@ -167,12 +166,8 @@ fn origin(record: &Record) -> String {
 fn panel(svg: &mut Svg, row: &Row<'_>, metric: &Metric, left: f64, top: f64) {
     let first = row.series[0];
     let plural = if first.workers == 1 { "" } else { "s" };
-    let heading = format!(
-        "{}, {} worker{plural}: {}",
-        first.workload,
-        first.workers,
-        label(metric)
-    );
+    let heading =
+        format!("{}, {} worker{plural}: {}", first.workload, first.workers, label(metric));
     svg.text("panel", "start", left, top + 16.0, &heading);
     let servers = row.series.iter().flat_map(|series| &series.servers);
     let medians = servers.filter_map(|server| metric.spread(server));
@@ -221,18 +216,12 @@ fn bar(
         return;
     };
     let width = spread.median / end * BARS_WIDTH;
-    let class = if server.name.starts_with("arc") {
-        "arc"
-    } else {
-        "peer"
-    };
+    let class = if server.name.starts_with("arc") { "arc" } else { "peer" };
     svg.line(format_args!(
         "<rect class=\"{class}\" x=\"{zero:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
          height=\"{BAR_HEIGHT}\" rx=\"2\"/>"
     ));
-    let peer = series
-        .server(BASELINE)
-        .filter(|peer| peer.name != server.name);
+    let peer = series.server(BASELINE).filter(|peer| peer.name != server.name);
     let ratio = peer.and_then(|peer| metric.ratio(server, peer));
     let ratio = ratio.map_or(String::new(), |ratio| format!("  ×{:.2}", ratio.median));
     let figure = number(spread.median) + &ratio;
@@ -312,9 +301,7 @@ impl Svg {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -328,19 +315,11 @@ pub mod tests {
         let mut open = Vec::new();
         let mut rest = svg;
         while let Some(start) = rest.find('<') {
-            assert!(
-                !rest[..start].contains('>'),
-                "a stray > in {:?}",
-                &rest[..start]
-            );
+            assert!(!rest[..start].contains('>'), "a stray > in {:?}", &rest[..start]);
             let end = start + rest[start..].find('>').expect("a tag ends");
             let tag = &rest[start + 1..end];
             assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
-            let name = tag
-                .trim_start_matches('/')
-                .split_whitespace()
-                .next()
-                .unwrap();
+            let name = tag.trim_start_matches('/').split_whitespace().next().unwrap();
             if tag.starts_with('/') {
                 assert_eq!(open.pop(), Some(name));
             } else if !tag.ends_with('/') {
@@ -383,10 +362,7 @@ pub mod tests {
 
     #[test]
     fn axes_have_round_marks() {
-        assert_eq!(
-            [0.0, 2.9, 115.0, 62_000.0].map(step),
-            [1.0, 1.0, 50.0, 50_000.0]
-        );
+        assert_eq!([0.0, 2.9, 115.0, 62_000.0].map(step), [1.0, 1.0, 50.0, 50_000.0]);
         let texts = [0.0, 0.2, 15.0, 1500.0, 2e6].map(short);
         assert_eq!(texts, ["0", "0.2", "15", "1.5k", "2M"]);
     }

@@ -68,14 +68,7 @@ fn count(programs: &Path, kind: &str, runtime: &str, requests: u64) -> Result<u6
     let (server, address) = start_within(command, VALGRIND_LIMIT)?;
 
     let mut command = Command::new(programs.join(format!("{kind}-load")));
-    command.args([
-        "--with-parent",
-        "--json",
-        "--addr",
-        &address,
-        "--seconds",
-        "100",
-    ]);
+    command.args(["--with-parent", "--json", "--addr", &address, "--seconds", "100"]);
     command.args(["--connections", INSTRUCTION_CONNECTIONS]);
     command.args(["--requests", &requests.to_string()]);
     process::output(command, VALGRIND_LIMIT)?;
@@ -105,18 +98,11 @@ pub fn sizes(root: &Path, programs: &Path, costs: &mut Vec<Cost>) -> Result<(), 
             once(|runtime| stripped_kib(programs, &folder, &format!("{kind}-{runtime}")))?;
         costs.extend(cost([(what.as_str(), "KiB")], measured));
     }
-    let measured = interleaved("clean release build", |runtime| {
-        build_hello(root, &folder, runtime)
-    })?;
+    let measured =
+        interleaved("clean release build", |runtime| build_hello(root, &folder, runtime))?;
     let names = [
-        (
-            "clean release build of a hello-world server without hyper, wall",
-            "s",
-        ),
-        (
-            "clean release build of a hello-world server without hyper, CPU",
-            "s",
-        ),
+        ("clean release build of a hello-world server without hyper, wall", "s"),
+        ("clean release build of a hello-world server without hyper, CPU", "s"),
         ("stripped hello-world server without hyper", "KiB"),
     ];
     costs.extend(cost(names, measured));
@@ -124,10 +110,7 @@ pub fn sizes(root: &Path, programs: &Path, costs: &mut Vec<Cost>) -> Result<(), 
         let what = format!("memory per idle connection, {kind}, {IDLE_CONNECTIONS} of them");
         let measured = interleaved(&what, |runtime| idle(programs, kind, runtime))?;
         let (before, after) = (what.clone() + ", before a request", what + ", after one");
-        costs.extend(cost(
-            [(before.as_str(), "KiB"), (after.as_str(), "KiB")],
-            measured,
-        ));
+        costs.extend(cost([(before.as_str(), "KiB"), (after.as_str(), "KiB")], measured));
     }
     Ok(())
 }
@@ -147,11 +130,7 @@ fn interleaved(
             order.reverse();
         }
         for index in order {
-            eprintln!(
-                "{what}: round {} of {REPETITIONS}: {}",
-                round + 1,
-                RUNTIMES[index]
-            );
+            eprintln!("{what}: round {} of {REPETITIONS}: {}", round + 1, RUNTIMES[index]);
             for (figure, value) in measure(RUNTIMES[index])?.into_iter().enumerate() {
                 let figures = &mut measured[index].1;
                 if figures.len() <= figure {
@@ -167,9 +146,7 @@ fn interleaved(
 /// Measures what is always the same.
 fn once(mut measure: impl FnMut(&str) -> Result<f64, Failure>) -> Result<Measured, Failure> {
     let runtimes = RUNTIMES.iter();
-    runtimes
-        .map(|runtime| Ok(((*runtime).to_owned(), vec![vec![measure(runtime)?]])))
-        .collect()
+    runtimes.map(|runtime| Ok(((*runtime).to_owned(), vec![vec![measure(runtime)?]]))).collect()
 }
 
 /// One record for each figure, with its name and unit.
@@ -178,17 +155,14 @@ fn cost<const FIGURES: usize>(
     measured: Measured,
 ) -> impl Iterator<Item = Cost> {
     let names = names.map(|(what, unit)| (what.to_owned(), unit.to_owned()));
-    names
-        .into_iter()
-        .enumerate()
-        .map(move |(figure, (what, unit))| Cost {
-            what,
-            unit,
-            servers: measured
-                .iter()
-                .map(|(name, figures)| (name.clone(), figures[figure].clone()))
-                .collect(),
-        })
+    names.into_iter().enumerate().map(move |(figure, (what, unit))| Cost {
+        what,
+        unit,
+        servers: measured
+            .iter()
+            .map(|(name, figures)| (name.clone(), figures[figure].clone()))
+            .collect(),
+    })
 }
 
 fn stripped_kib(programs: &Path, folder: &Path, program: &str) -> Result<f64, Failure> {
@@ -235,9 +209,7 @@ fn build_hello(root: &Path, folder: &Path, runtime: &str) -> Result<Vec<f64>, Fa
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new("cargo");
         command.args(arguments).arg("--target-dir").arg(&build);
-        command
-            .env("RUSTUP_AUTO_INSTALL", "0")
-            .current_dir(&project);
+        command.env("RUSTUP_AUTO_INSTALL", "0").current_dir(&project);
         process::output(command, BUILD_LIMIT)
     };
     // What has to be downloaded is downloaded before the clock starts.

@@ -47,9 +47,7 @@ pub struct Outcome {
 
 impl Tool {
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Oha, Self::Wrk, Self::Builtin]
-            .into_iter()
-            .find(|tool| tool.name() == name)
+        [Self::Oha, Self::Wrk, Self::Builtin].into_iter().find(|tool| tool.name() == name)
     }
 
     pub fn name(self) -> &'static str {
@@ -69,10 +67,7 @@ impl Tool {
         let is_there = |tool: &Self| *tool == Self::Builtin || process::is_on_path(tool.name());
         match wanted {
             _ if !workload.is_plain_http() => Ok(Self::Builtin),
-            None => Ok([Self::Oha, Self::Wrk]
-                .into_iter()
-                .find(is_there)
-                .unwrap_or(Self::Builtin)),
+            None => Ok([Self::Oha, Self::Wrk].into_iter().find(is_there).unwrap_or(Self::Builtin)),
             Some(tool) if is_there(&tool) => Ok(tool),
             Some(tool) => Err(Failure::Check(format!(
                 "{} is not on PATH; `--load builtin` needs nothing",
@@ -186,10 +181,7 @@ fn parse_line(text: &str) -> Option<Outcome> {
     let number = |name: &str| json.get(name)?.as_f64();
     Some(Outcome {
         answers: json.get("answers")?.as_u64()?,
-        other_answers: json
-            .get("other_answers")
-            .and_then(Value::as_u64)
-            .unwrap_or(0),
+        other_answers: json.get("other_answers").and_then(Value::as_u64).unwrap_or(0),
         errors: json.get("errors")?.as_u64()?,
         seconds: number("seconds")?,
         p50: number("p50")?,
@@ -209,9 +201,7 @@ fn parse_oha(text: &str) -> Option<Outcome> {
         .filter(|(status, _)| status == "200")
         .map(|(_, count)| count)
         .sum();
-    let statuses: u64 = counts("statusCodeDistribution")?
-        .map(|(_, count)| count)
-        .sum();
+    let statuses: u64 = counts("statusCodeDistribution")?.map(|(_, count)| count).sum();
     // It breaks off what is in flight when the time is up: no error of the server.
     let failed: u64 = counts("errorDistribution")?
         .filter(|(message, _)| message != "aborted due to deadline")

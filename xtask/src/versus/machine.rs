@@ -58,9 +58,7 @@ fn machine() -> Machine {
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name"));
     Machine {
         cores: available_parallelism().map_or(1, usize::from),
-        cpu: cpu
-            .map_or("unknown", |line| line.trim_matches([' ', '\t', ':']))
-            .to_owned(),
+        cpu: cpu.map_or("unknown", |line| line.trim_matches([' ', '\t', ':'])).to_owned(),
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         memory_mib: proc::field(&read("/proc/meminfo"), "MemTotal").unwrap_or(0) / 1024,
     }
@@ -68,10 +66,7 @@ fn machine() -> Machine {
 
 /// What a program prints; nothing if it cannot.
 fn say(program: &str, arguments: &[&str], folder: &Path) -> String {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output();
+    let output = Command::new(program).args(arguments).current_dir(folder).output();
     let output = output.map_or(Vec::new(), |output| output.stdout);
     String::from_utf8_lossy(&output).trim().to_owned()
 }

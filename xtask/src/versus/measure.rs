@@ -65,12 +65,7 @@ impl Setting {
         let before = Snapshot::take(server.pid())?;
         let outcome = load(self.workload, self.seconds).run()?;
         let after = Snapshot::take(server.pid())?;
-        Ok(round(
-            &outcome,
-            &before,
-            &after,
-            proc::peak_kib(server.pid())?,
-        ))
+        Ok(round(&outcome, &before, &after, proc::peak_kib(server.pid())?))
     }
 }
 
@@ -102,11 +97,7 @@ struct Snapshot {
 
 impl Snapshot {
     fn take(server: u32) -> Result<Self, Failure> {
-        Ok(Self {
-            server: proc::usage(server)?,
-            own: proc::own_cpu()?,
-            machine: proc::time()?,
-        })
+        Ok(Self { server: proc::usage(server)?, own: proc::own_cpu()?, machine: proc::time()? })
     }
 }
 
@@ -144,26 +135,14 @@ mod tests {
     #[test]
     fn what_nobody_here_used_is_other_work() {
         let snapshot = |cpu, switches, own, busy, total| Snapshot {
-            server: Usage {
-                user: cpu,
-                system: cpu,
-                switches,
-            },
+            server: Usage { user: cpu, system: cpu, switches },
             own,
-            machine: Time {
-                busy,
-                stolen: 0.0,
-                total,
-            },
+            machine: Time { busy, stolen: 0.0, total },
         };
         let before = snapshot(1.0, 10, 5.0, 100.0, 1000.0);
         let after = snapshot(2.0, 60, 6.0, 104.0, 1010.0);
-        let outcome = Outcome {
-            answers: 90,
-            other_answers: 10,
-            seconds: 5.0,
-            ..Outcome::default()
-        };
+        let outcome =
+            Outcome { answers: 90, other_answers: 10, seconds: 5.0, ..Outcome::default() };
         let round = round(&outcome, &before, &after, 7);
         assert_eq!((round.user, round.system), (1e4, 1e4));
         assert_eq!((round.switches, round.peak_kib), (0.5, 7));

@@ -63,11 +63,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace_root();
     build(&root)?;
     process::catch_interrupts()?;
-    let versus = Versus {
-        programs: programs()?,
-        options,
-        root,
-    };
+    let versus = Versus { programs: programs()?, options, root };
     let mut record = machine::empty_record(&versus.root, arguments, &tools);
     let result = versus.fill(&mut record);
     if !record.series.is_empty() || !record.costs.is_empty() {
@@ -88,9 +84,7 @@ fn tools(options: &Options) -> Result<Vec<Tool>, Failure> {
         return Err(Failure::Check(message.to_owned()));
     }
     let workloads = options.workloads.iter();
-    workloads
-        .map(|workload| Tool::choose(options.load, *workload))
-        .collect()
+    workloads.map(|workload| Tool::choose(options.load, *workload)).collect()
 }
 
 fn build(root: &Path) -> Result<(), Failure> {
@@ -104,9 +98,7 @@ fn build(root: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;
     match status.success() {
         true => Ok(()),
-        false => Err(Failure::Check(format!(
-            "the servers do not build: {status}"
-        ))),
+        false => Err(Failure::Check(format!("the servers do not build: {status}"))),
     }
 }
 
@@ -189,12 +181,7 @@ impl Versus {
                 order.reverse();
             }
             for index in order {
-                eprint!(
-                    "round {} of {}: {:24}",
-                    round + 1,
-                    options.rounds,
-                    contenders[index].name
-                );
+                eprint!("round {} of {}: {:24}", round + 1, options.rounds, contenders[index].name);
                 let result = setting.measure(&contenders[index]);
                 let result = result.inspect_err(|_| eprintln!())?;
                 eprintln!("{}", progress(&result));
@@ -215,19 +202,11 @@ impl Versus {
 }
 
 fn server(contender: &Contender) -> Server {
-    Server {
-        name: contender.name.clone(),
-        workers: contender.workers,
-        rounds: Vec::new(),
-    }
+    Server { name: contender.name.clone(), workers: contender.workers, rounds: Vec::new() }
 }
 
 fn progress(round: &Round) -> String {
-    let mut text = format!(
-        "{:>9.0} requests/s, p99 {:.0} µs",
-        round.per_second(),
-        round.p99
-    );
+    let mut text = format!("{:>9.0} requests/s, p99 {:.0} µs", round.per_second(), round.p99);
     if round.errors > 0 {
         text += &format!(", {} errors", round.errors);
     }

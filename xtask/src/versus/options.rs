@@ -51,13 +51,8 @@ pub enum Workload {
     Blocked,
 }
 
-const WORKLOADS: [Workload; 5] = [
-    Workload::Hyper,
-    Workload::Tiny,
-    Workload::Echo,
-    Workload::Mixed,
-    Workload::Blocked,
-];
+const WORKLOADS: [Workload; 5] =
+    [Workload::Hyper, Workload::Tiny, Workload::Echo, Workload::Mixed, Workload::Blocked];
 
 impl Workload {
     pub fn name(self) -> &'static str {
@@ -174,9 +169,7 @@ impl Options {
         match name {
             "--workload" => {
                 self.workloads = list(value, |name| {
-                    WORKLOADS
-                        .into_iter()
-                        .find(|workload| workload.name() == name)
+                    WORKLOADS.into_iter().find(|workload| workload.name() == name)
                 })?;
             }
             "--peers" => {
@@ -308,18 +301,14 @@ mod tests {
             ("--no-load", "--no-load goes with"),
             ("--pin --workers 64", "--pin with 64 workers"),
         ] {
-            let Err(Failure::Usage(text)) = parse(line) else {
-                panic!("{line}")
-            };
+            let Err(Failure::Usage(text)) = parse(line) else { panic!("{line}") };
             assert!(text.starts_with(start), "{text}");
         }
     }
 
     #[test]
     fn contenders_are_the_programs_that_there_are() {
-        let options = parse("--peers tokio,tokio-current-thread,may")
-            .unwrap()
-            .unwrap();
+        let options = parse("--peers tokio,tokio-current-thread,may").unwrap().unwrap();
         let names = |workload| {
             let contenders = options.contenders(workload).into_iter();
             contenders

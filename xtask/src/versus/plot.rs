@@ -126,19 +126,11 @@ impl Series {
                 let runtime = figures.runtime.as_str();
                 match lines.iter_mut().find(|line| line.runtime == runtime) {
                     Some(line) => line.points.push((point.size, value)),
-                    None => lines.push(Line {
-                        runtime,
-                        points: vec![(point.size, value)],
-                    }),
+                    None => lines.push(Line { runtime, points: vec![(point.size, value)] }),
                 }
             }
         }
-        let panel = Panel {
-            heading,
-            item: &self.item,
-            unit,
-            lines,
-        };
+        let panel = Panel { heading, item: &self.item, unit, lines };
         (!panel.lines.is_empty()).then_some(panel)
     }
 }
@@ -209,14 +201,9 @@ impl Panel<'_> {
 impl Line<'_> {
     fn draw(&self, svg: &mut Svg, places: &[(f64, f64)]) {
         let look = look(self.runtime);
-        let pairs: Vec<_> = places
-            .iter()
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
-            .collect();
+        let pairs: Vec<_> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let pairs = pairs.join(" ");
-        svg.line(format_args!(
-            "<polyline class=\"look{look} line\" points=\"{pairs}\"/>"
-        ));
+        svg.line(format_args!("<polyline class=\"look{look} line\" points=\"{pairs}\"/>"));
         for (x, y) in places {
             svg.line(format_args!(
                 "<circle class=\"look{look} dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
@@ -291,9 +278,7 @@ impl Axis {
         let from = all.iter().rposition(|mark| *mark <= least).unwrap_or(0);
         let to = all.iter().position(|mark| *mark >= most);
         let to = to.unwrap_or(all.len() - 1).max(from + 1);
-        Self {
-            marks: all[from..=to].to_vec(),
-        }
+        Self { marks: all[from..=to].to_vec() }
     }
 
     /// How far along the axis a value is: from 0 to 1.
@@ -357,10 +342,7 @@ mod tests {
     fn everything_is_inside_the_view_box() {
         let svg = draw(&growth());
         let number = |text: &str| text.parse::<f64>().unwrap();
-        let view: Vec<_> = attributes(&svg, "viewBox")[0]
-            .split(' ')
-            .map(number)
-            .collect();
+        let view: Vec<_> = attributes(&svg, "viewBox")[0].split(' ').map(number).collect();
         let is_inside = |values: &[&str], most: f64| {
             assert!(!values.is_empty());
             values.iter().all(|it| (0.0..=most).contains(&number(it)))
@@ -371,15 +353,9 @@ mod tests {
         for name in ["y", "y1", "y2", "cy"] {
             assert!(is_inside(&attributes(&svg, name), view[3]), "{name}");
         }
-        for pair in attributes(&svg, "points")
-            .iter()
-            .flat_map(|it| it.split(' '))
-        {
+        for pair in attributes(&svg, "points").iter().flat_map(|it| it.split(' ')) {
             let (x, y) = pair.split_once(',').unwrap();
-            assert!(
-                is_inside(&[x], view[2]) && is_inside(&[y], view[3]),
-                "{pair}"
-            );
+            assert!(is_inside(&[x], view[2]) && is_inside(&[y], view[3]), "{pair}");
         }
     }
 

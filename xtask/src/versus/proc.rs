@@ -36,22 +36,14 @@ pub fn usage(pid: u32) -> Result<Usage, Failure> {
     let folder = format!("/proc/{pid}");
     let (user, system) = cpu(&read(&format!("{folder}/stat"))?, FIELD_UTIME)?;
     let mut switches = 0;
-    for thread in fs::read_dir(format!("{folder}/task"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for thread in fs::read_dir(format!("{folder}/task")).into_iter().flatten().flatten() {
         // A thread that ends meanwhile has no status any more.
         if let Ok(status) = fs::read_to_string(thread.path().join("status")) {
             switches += field(&status, "voluntary_ctxt_switches").unwrap_or(0)
                 + field(&status, "nonvoluntary_ctxt_switches").unwrap_or(0);
         }
     }
-    Ok(Usage {
-        user,
-        system,
-        switches,
-    })
+    Ok(Usage { user, system, switches })
 }
 
 /// Seconds of CPU of this process and of its children that have ended.
@@ -94,10 +86,9 @@ fn cpu(stat: &str, field: usize) -> Result<(f64, f64), Failure> {
     let mut fields = fields.split_whitespace().skip(field - 3);
     let mut next = || fields.next()?.parse::<u64>().ok();
     match (next(), next()) {
-        (Some(user), Some(system)) => Ok((
-            user as f64 / TICKS_PER_SECOND,
-            system as f64 / TICKS_PER_SECOND,
-        )),
+        (Some(user), Some(system)) => {
+            Ok((user as f64 / TICKS_PER_SECOND, system as f64 / TICKS_PER_SECOND))
+        }
         _ => Err(strange("/proc/PID/stat")),
     }
 }
@@ -152,11 +143,7 @@ mod tests {
     #[test]
     fn the_machine_is_busy_or_idle_or_stolen() {
         let stat = "cpu  100 100 200 1000 100 50 50 400 7 7\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
-        let expected = Time {
-            busy: 5.0,
-            stolen: 4.0,
-            total: 20.0,
-        };
+        let expected = Time { busy: 5.0, stolen: 4.0, total: 20.0 };
         assert_eq!(machine_time(stat), Some(expected));
         assert_eq!(machine_time("intr 1 2\n"), None);
     }

@@ -55,10 +55,7 @@ impl Drop for Process {
         // Its group first: cargo has started compilers.
         let group = format!("-{}", self.pid());
         let mut kill = Command::new("kill");
-        let _ = kill
-            .args(["-KILL", "--", &group])
-            .stderr(Stdio::null())
-            .status();
+        let _ = kill.args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

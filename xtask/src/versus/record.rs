@@ -114,11 +114,7 @@ impl Series {
             1 => "1 worker".to_owned(),
             workers => format!("{workers} workers"),
         };
-        let pinned = if self.pinned {
-            ", on cores of its own"
-        } else {
-            ""
-        };
+        let pinned = if self.pinned { ", on cores of its own" } else { "" };
         format!(
             "{}, {} connections, {workers}{pinned}, load by {}",
             self.workload, self.connections, self.load
@@ -131,14 +127,7 @@ pub mod tests {
     use super::*;
 
     pub fn round(per_second: u64, p99: f64) -> Round {
-        Round {
-            answers: per_second,
-            seconds: 1.0,
-            p99,
-            user: 3.0,
-            system: 7.0,
-            ..Round::default()
-        }
+        Round { answers: per_second, seconds: 1.0, p99, user: 3.0, system: 7.0, ..Round::default() }
     }
 
     /// A record with two servers and two rounds.

@@ -36,11 +36,7 @@ pub fn print_origin(record: &Record) {
     let versions = record.versions.iter();
     let versions: Vec<_> = versions.map(|(name, it)| format!("{name} {it}")).collect();
     println!("versions  {}", versions.join(", "));
-    let dirty = if record.dirty {
-        ", and changes that are not committed"
-    } else {
-        ""
-    };
+    let dirty = if record.dirty { ", and changes that are not committed" } else { "" };
     println!("commit    {}{dirty}", record.commit);
     println!("command   {}", record.command);
 }
@@ -98,12 +94,8 @@ fn table(series: &Series) -> String {
         let most = server.rounds.iter().map(value).fold(0.0, f64::max);
         format!("{:.1}", most * 100.0)
     };
-    lines.push(row("other work, % (most)", &|it| {
-        most(it, |round| round.other_work)
-    }));
-    lines.push(row("stolen, % (most)", &|it| {
-        most(it, |round| round.stolen)
-    }));
+    lines.push(row("other work, % (most)", &|it| most(it, |round| round.other_work)));
+    lines.push(row("stolen, % (most)", &|it| most(it, |round| round.stolen)));
     lines.extend(warning(servers));
     lines.extend(ratios(series));
     for metric in chart_metrics(&series.workload) {
@@ -138,17 +130,10 @@ fn warning(servers: &[Server]) -> Vec<String> {
         ),
     ];
     for server in servers {
-        let sound = server
-            .rounds
-            .iter()
-            .filter(|round| round.is_sound())
-            .count();
+        let sound = server.rounds.iter().filter(|round| round.is_sound()).count();
         let all = server.rounds.len();
         lines.push(match sound {
-            0 => format!(
-                "  {}: no sound round, its figures are worthless",
-                server.name
-            ),
+            0 => format!("  {}: no sound round, its figures are worthless", server.name),
             _ => format!("  {}: figures are of {sound} of {all} rounds", server.name),
         });
     }
@@ -170,29 +155,21 @@ fn ratios_to(series: &Series, baseline: &str, names: &[&str]) -> Vec<String> {
     let Some(baseline) = series.server(baseline) else {
         return Vec::new();
     };
-    let others: Vec<_> = names
-        .iter()
-        .filter_map(|name| series.server(name))
-        .collect();
+    let others: Vec<_> = names.iter().filter_map(|name| series.server(name)).collect();
     let row = |name: &str, cells: Vec<String>| row(name, RATIO_COLUMNS, cells);
     let mut lines = vec![
         String::new(),
-        format!(
-            "ratio to {}, round by round: median (least to most)",
-            baseline.name
-        ),
+        format!("ratio to {}, round by round: median (least to most)", baseline.name),
         row("", others.iter().map(|it| it.name.clone()).collect()),
     ];
     for metric in METRICS.iter().filter(|metric| metric.compared) {
-        let cells = others
-            .iter()
-            .map(|server| match metric.ratio(server, baseline) {
-                Some(it) => {
-                    let [median, least, most] = [it.median, it.least, it.most].map(times);
-                    format!("{median} ({least} to {most})")
-                }
-                None => "-".to_owned(),
-            });
+        let cells = others.iter().map(|server| match metric.ratio(server, baseline) {
+            Some(it) => {
+                let [median, least, most] = [it.median, it.least, it.most].map(times);
+                format!("{median} ({least} to {most})")
+            }
+            None => "-".to_owned(),
+        });
         lines.push(row(metric.name, cells.collect()));
     }
     lines
@@ -200,17 +177,12 @@ fn ratios_to(series: &Series, baseline: &str, names: &[&str]) -> Vec<String> {
 
 fn bars(series: &Series, metric: &Metric) -> Vec<String> {
     let values = series.servers.iter();
-    let values: Vec<_> = values
-        .filter_map(|server| Some((server, metric.spread(server)?.median)))
-        .collect();
+    let values: Vec<_> =
+        values.filter_map(|server| Some((server, metric.spread(server)?.median))).collect();
     let most = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     let mut lines = vec![label(metric)];
     for (server, value) in values {
-        let length = if most > 0.0 {
-            value / most * BAR_COLUMNS
-        } else {
-            0.0
-        };
+        let length = if most > 0.0 { value / most * BAR_COLUMNS } else { 0.0 };
         let bar = "█".repeat(length.round() as usize);
         lines.push(format!("  {:22} {bar} {}", server.name, number(value)));
     }
@@ -238,9 +210,7 @@ fn times(ratio: f64) -> String {
 fn row(name: &str, columns: usize, cells: Vec<String>) -> String {
     cells
         .iter()
-        .fold(format!("{name:NAME_COLUMNS$}"), |row, cell| {
-            row + &format!(" {cell:>columns$}")
-        })
+        .fold(format!("{name:NAME_COLUMNS$}"), |row, cell| row + &format!(" {cell:>columns$}"))
 }
 
 fn cell(spread: Option<Spread>) -> String {
@@ -287,13 +257,8 @@ mod tests {
     fn a_table_has_medians_and_ratios() {
         let text = table(&record().series[0]);
         let has = |line: &[&str]| {
-            let lines = text
-                .lines()
-                .map(|it| it.split_whitespace().collect::<Vec<_>>());
-            assert!(
-                lines.into_iter().any(|it| it == line),
-                "{line:?} in\n{text}"
-            );
+            let lines = text.lines().map(|it| it.split_whitespace().collect::<Vec<_>>());
+            assert!(lines.into_iter().any(|it| it == line), "{line:?} in\n{text}");
         };
         has(&["requests/s", "115", "100"]);
         has(&["requests/s", "1.15", "(1.10", "to", "1.20)"]);

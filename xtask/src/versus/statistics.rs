@@ -17,12 +17,7 @@ const fn metric(
     compared: bool,
     value: fn(&Round) -> f64,
 ) -> Metric {
-    Metric {
-        name,
-        unit,
-        value,
-        compared,
-    }
+    Metric { name, unit, value, compared }
 }
 
 pub const PER_SECOND: Metric = metric("requests/s", "", true, Round::per_second);
@@ -41,9 +36,7 @@ pub const METRICS: [Metric; 10] = [
     metric("  of it user", "µs", false, |it| it.user),
     metric("  of it system", "µs", false, |it| it.system),
     metric("switches/request", "", true, |it| it.switches),
-    metric("peak memory", "MiB", false, |it| {
-        it.peak_kib as f64 / 1024.0
-    }),
+    metric("peak memory", "MiB", false, |it| it.peak_kib as f64 / 1024.0),
 ];
 
 /// What several rounds gave.
@@ -65,11 +58,7 @@ impl Spread {
             0 => f64::midpoint(values[middle - 1], values[middle]),
             _ => values[middle],
         };
-        Some(Self {
-            median,
-            least,
-            most,
-        })
+        Some(Self { median, least, most })
     }
 }
 
@@ -103,11 +92,7 @@ mod tests {
     use super::*;
 
     fn spread(median: f64, least: f64, most: f64) -> Option<Spread> {
-        Some(Spread {
-            median,
-            least,
-            most,
-        })
+        Some(Spread { median, least, most })
     }
 
     #[test]
@@ -139,10 +124,7 @@ mod tests {
 
     #[test]
     fn nothing_is_divided_by_zero() {
-        let server = Server {
-            rounds: vec![round(0, 0.0)],
-            ..Server::default()
-        };
+        let server = Server { rounds: vec![round(0, 0.0)], ..Server::default() };
         assert_eq!(P99.ratio(&server, &server), None);
     }
 }
