@@ -1,7 +1,7 @@
 //! Sleeping, timeouts, intervals.
 //!
 //! A timer never fires early. It is late by what the kernel and the scheduler take,
-//! and by up to 65 us, within which deadlines share a wake-up: there is no tick.
+//! and by up to 131 us, within which deadlines share a wake-up: there is no tick.
 //! Names and meaning are tokio's.
 
 use crate::timers::{self, Timers};

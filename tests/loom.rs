@@ -243,7 +243,7 @@ impl Source {
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// Deadlines this near to each other share a wake-up.
-const SLACK: Duration = Duration::from_micros(66);
+const SLACK: Duration = Duration::from_micros(132);
 
 /// (c) timers.rs, T1 to T4 against A1 to A3: a timer is armed while the thread in
 /// the seat computes how long to sleep, with and without a later one armed before.
