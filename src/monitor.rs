@@ -11,8 +11,8 @@ use crate::sync::{Arc, Ordering, fence, wake};
 use std::{thread, time::Duration};
 
 /// How long a worker may be in one step before what waits behind it is given
-/// to others. A look takes some microseconds.
-const TICK: Duration = Duration::from_millis(1);
+/// to others. A look takes some microseconds, and takes them from a worker.
+const TICK: Duration = Duration::from_millis(5);
 /// After so many ticks in which nothing was polled the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 10;
 

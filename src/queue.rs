@@ -1,36 +1,33 @@
-//! Where runnables wait: one bounded queue per worker, and one unbounded injector
-//! for everybody.
+//! Where runnables wait: one queue per worker, and the injector for everybody.
 //!
 //! ```text
 //!   spawned or woken on a worker ──► its queue ──half──► other workers
-//!                                        │ full
-//!   on other threads ──────► injector ◄──┘
+//!                                        ▲
+//!   on other threads ──► injector ──share┘
 //! ```
 //!
-//! First come, first served. The queues are `concurrent_queue`s: all ends may be
-//! used by every thread, which is what makes stealing plain code.
+//! First come, first served. The queues are `concurrent_queue`s, unbounded and never
+//! closed: all ends may be used by every thread, which makes stealing plain code.
 
 use concurrent_queue::ConcurrentQueue;
 
-/// How many runnables a worker's own queue holds. Beyond it they go to the
-/// injector, where every worker finds them.
-pub(crate) const LOCAL_CAPACITY: usize = 256;
+/// How many runnables move from queue to queue at once at the most: whoever moves
+/// them polls none meanwhile.
+pub(crate) const BATCH_MAX: usize = 256;
 
-/// A worker's own runnables. (The queues are never closed.)
+/// A worker's own runnables.
 pub(crate) struct Local<T>(ConcurrentQueue<T>);
 
 impl<T> Default for Local<T> {
     fn default() -> Self {
-        Self(ConcurrentQueue::bounded(LOCAL_CAPACITY))
+        Self(ConcurrentQueue::unbounded())
     }
 }
 
 impl<T> Local<T> {
     #[inline]
-    pub(crate) fn push(&self, item: T, injector: &ConcurrentQueue<T>) {
-        if let Err(full) = self.0.push(item) {
-            push(injector, full.into_inner());
-        }
+    pub(crate) fn push(&self, item: T) {
+        push(&self.0, item);
     }
 
     /// The next to run.
@@ -44,21 +41,20 @@ impl<T> Local<T> {
         self.0.len()
     }
 
-    /// Takes up to a fair share out of the injector; the first is returned.
+    /// Takes a fair share out of the injector; the first is returned.
     pub(crate) fn refill(&self, injector: &ConcurrentQueue<T>, workers: usize) -> Option<T> {
-        let first = injector.pop().ok()?;
-        let share = (injector.len() / workers).min(LOCAL_CAPACITY / 2);
-        let more = injector.try_iter().take(share);
-        more.for_each(|item| self.push(item, injector));
-        Some(first)
+        self.take_from(injector, injector.len().div_ceil(workers))
     }
 
     /// Takes half of what waits in another worker's queue; the first is returned.
-    pub(crate) fn steal_from(&self, victim: &Self, injector: &ConcurrentQueue<T>) -> Option<T> {
-        let half = victim.len().div_ceil(2);
-        let first = victim.pop()?;
-        let more = victim.0.try_iter().take(half.saturating_sub(1));
-        more.for_each(|item| self.push(item, injector));
+    pub(crate) fn steal_from(&self, victim: &Self) -> Option<T> {
+        self.take_from(&victim.0, victim.len().div_ceil(2))
+    }
+
+    fn take_from(&self, other: &ConcurrentQueue<T>, count: usize) -> Option<T> {
+        let first = other.pop().ok()?;
+        let more = other.try_iter().take(count.min(BATCH_MAX).saturating_sub(1));
+        more.for_each(|item| self.push(item));
         Some(first)
     }
 
@@ -68,10 +64,10 @@ impl<T> Local<T> {
     }
 }
 
-/// Pushes into the injector, which takes everything: it is unbounded and never
-/// closed.
-pub(crate) fn push<T>(injector: &ConcurrentQueue<T>, item: T) {
-    assert!(injector.push(item).is_ok(), "it takes everything");
+/// Pushes into an unbounded queue that is never closed.
+#[inline]
+pub(crate) fn push<T>(queue: &ConcurrentQueue<T>, item: T) {
+    assert!(queue.push(item).is_ok(), "it takes everything");
 }
 
 #[cfg(test)]

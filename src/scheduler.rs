@@ -78,6 +78,8 @@ pub(crate) struct Worker {
 pub(crate) struct Wait {
     /// When it was chosen; None: none waits.
     pub(crate) since: Option<Instant>,
+    /// Since when there always was one that waits.
+    pub(crate) standing: Option<Instant>,
     /// How many are before it; 0: it waits no longer.
     pub(crate) ahead: usize,
     /// How many polls there were since it was chosen.
@@ -108,7 +110,7 @@ impl Worker {
     }
 
     pub(crate) fn push(&self, runnable: Runnable) {
-        self.remote().local.push(runnable, &self.shared.injector);
+        self.remote().local.push(runnable);
     }
 }
 

@@ -22,7 +22,10 @@ use std::{rc::Rc, thread};
 /// For how long a runnable may wait in a worker's queue before another worker is
 /// woken to share it. Waking costs some microseconds on both sides, and moves data
 /// to another core's caches.
-const WAIT_MAX: Duration = Duration::from_micros(200);
+const WAIT_MAX: Duration = Duration::from_micros(500);
+/// For how long some may always wait, however briefly each: a worker that is never
+/// done has more work than one core can do.
+const STANDING_MAX: Duration = Duration::from_millis(10);
 /// Polls between two choices of the runnable whose wait is measured: short polls must
 /// not pay for a clock reading each.
 const CHOICE_INTERVAL: u32 = 16;
@@ -50,21 +53,25 @@ impl Worker {
         if let Some(seat) = driver.take_seat().filter(|_| driver.is_needed()) {
             self.sit(seat, None);
         }
-        self.shared.injector.pop().ok()
+        self.refill()
+    }
+
+    fn refill(&self) -> Option<Runnable> {
+        self.remote().local.refill(&self.shared.injector, self.shared.remotes.len())
     }
 
     /// Its own, its share of what was injected, or half of another one's.
     fn next(&self) -> Option<Runnable> {
-        let (remotes, injector) = (&self.shared.remotes, &self.shared.injector);
-        let local = &remotes[self.index].local;
+        let local = &self.remote().local;
         let mine = local.pop().or_else(|| {
             self.wait.take();
-            local.refill(injector, remotes.len())
+            self.refill()
         });
         mine.or_else(|| {
+            let remotes = &self.shared.remotes;
             let (before, after) = remotes.split_at(fastrand::usize(..remotes.len()));
             let mut victims = after.iter().chain(before);
-            victims.find_map(|victim| local.steal_from(&victim.local, injector))
+            victims.find_map(|victim| local.steal_from(&victim.local))
         })
     }
 
@@ -77,19 +84,26 @@ impl Worker {
         wait.ahead = wait.ahead.saturating_sub(1);
         wait.polls += 1;
         if wait.ahead > 0 {
-            let too_long = |since: Instant| since.elapsed() > WAIT_MAX;
-            if wait.polls.is_power_of_two() && wait.since.is_some_and(too_long) {
-                self.shared.wake_another();
-                wait.since = Some(Instant::now());
+            if wait.polls.is_power_of_two() {
+                self.share_after(WAIT_MAX, &mut wait.since);
             }
         } else if self.shared.idle.any_asleep()
             && (wait.since.is_none() || wait.polls > CHOICE_INTERVAL)
         {
             let ahead = self.remote().local.len() + self.shared.injector.len();
-            let since = (ahead > 0).then(Instant::now);
-            wait = Wait { since, ahead, polls: 0 };
+            let now = (ahead > 0).then(Instant::now);
+            let standing = now.and(wait.standing.or(now));
+            wait = Wait { since: now, standing, ahead, polls: 0 };
+            self.share_after(STANDING_MAX, &mut wait.standing);
         }
         self.wait.set(wait);
+    }
+
+    fn share_after(&self, limit: Duration, since: &mut Option<Instant>) {
+        if since.is_some_and(|since| since.elapsed() > limit) {
+            self.shared.wake_another();
+            *since = Some(Instant::now());
+        }
     }
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.

@@ -75,6 +75,35 @@ fn a_single_task_behind_a_long_poll_is_run_by_others() {
     });
 }
 
+/// However many there are: none has its turn twice while another waits for one.
+#[test]
+fn tasks_take_turns() {
+    const TURNS: usize = 100;
+    within_deadline(|| {
+        for tasks in [10, 1_000] {
+            // How many tasks have had their first turn, their second ...
+            let had: Arc<[Counter]> = (0..TURNS).map(|_| Counter::new()).collect();
+            let turns = |_| {
+                let had = had.clone();
+                async move {
+                    for turn in 0..TURNS {
+                        // All have had the turn before the last.
+                        assert!(turn < 2 || had[turn - 2].get() == tasks, "turn {turn}");
+                        had[turn].add();
+                        yield_now().await;
+                    }
+                }
+            };
+            runtime(1).block_on(async {
+                let spawned: Vec<_> = (0..tasks).map(turns).map(arc::spawn).collect();
+                for task in spawned {
+                    task.await.unwrap();
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn the_first_task_of_a_runtime_that_slept_may_be_a_long_poll() {
     for workers in [2, 4] {

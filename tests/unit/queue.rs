@@ -13,7 +13,7 @@ use super::*;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Push,
-    /// So many at once, so that the queue runs over.
+    /// So many at once, more than are moved in one go.
     PushMany(usize),
     Inject(usize),
     Pop,
@@ -28,7 +28,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         14 => Just(Step::Push),
-        1 => (200_usize..400).prop_map(Step::PushMany),
+        1 => (200_usize..900).prop_map(Step::PushMany),
         2 => (1_usize..300).prop_map(Step::Inject),
         8 => Just(Step::Pop),
         3 => (1_usize..9).prop_map(Step::Refill),
@@ -38,22 +38,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a worker's queue ought to hold.
-#[derive(Default)]
-struct Expected(VecDeque<u32>);
-
-impl Expected {
-    fn push(&mut self, item: u32, injector: &mut VecDeque<u32>) {
-        let queue = if self.0.len() < LOCAL_CAPACITY { &mut self.0 } else { injector };
-        queue.push_back(item);
-    }
-}
-
 #[derive(Default)]
 struct Model {
     real: [Local<u32>; 2],
     injector: Option<ConcurrentQueue<u32>>,
-    expected: [Expected; 2],
+    /// What the workers' queues ought to hold.
+    expected: [VecDeque<u32>; 2],
     expected_injector: VecDeque<u32>,
     /// Which worker takes the steps.
     mine: usize,
@@ -70,8 +60,8 @@ impl Model {
         let injector = self.injector.take().unwrap_or_else(ConcurrentQueue::unbounded);
         let (mine, other) = (self.mine, 1 - self.mine);
         match step {
-            Step::Push => self.push(1, &injector),
-            Step::PushMany(count) => self.push(count, &injector),
+            Step::Push => self.push(1),
+            Step::PushMany(count) => self.push(count),
             Step::Inject(count) => {
                 for _ in 0..count {
                     let item = self.item();
@@ -79,45 +69,41 @@ impl Model {
                     self.expected_injector.push_back(item);
                 }
             }
-            Step::Pop => assert_eq!(self.real[mine].pop(), self.expected[mine].0.pop_front()),
+            Step::Pop => assert_eq!(self.real[mine].pop(), self.expected[mine].pop_front()),
             Step::Refill(workers) => {
+                let share = self.expected_injector.len().div_ceil(workers).min(BATCH_MAX);
                 let first = self.real[mine].refill(&injector, workers);
                 assert_eq!(first, self.expected_injector.pop_front());
-                let share = self.expected_injector.len() / workers;
-                for _ in 0..share.min(LOCAL_CAPACITY / 2) {
-                    let item = self.expected_injector.pop_front().unwrap();
-                    self.expected[mine].push(item, &mut self.expected_injector);
-                }
+                let more = self.expected_injector.drain(..share.saturating_sub(1));
+                self.expected[mine].extend(more);
             }
             Step::Steal => {
-                let first = self.real[other].steal_from(&self.real[mine], &injector);
-                let half = self.expected[mine].0.len().div_ceil(2);
-                assert_eq!(first, self.expected[mine].0.pop_front());
-                for _ in 1..half {
-                    let item = self.expected[mine].0.pop_front().unwrap();
-                    self.expected[other].push(item, &mut self.expected_injector);
-                }
+                let half = self.expected[mine].len().div_ceil(2).min(BATCH_MAX);
+                let first = self.real[other].steal_from(&self.real[mine]);
+                assert_eq!(first, self.expected[mine].pop_front());
+                let more: Vec<u32> = self.expected[mine].drain(..half.saturating_sub(1)).collect();
+                self.expected[other].extend(more);
             }
             Step::Spill => {
                 self.real[mine].spill(&injector);
-                self.expected_injector.append(&mut self.expected[mine].0);
+                self.expected_injector.append(&mut self.expected[mine]);
             }
             Step::ChangePlaces => self.mine = other,
         }
         self.injector = Some(injector);
     }
 
-    fn push(&mut self, count: usize, injector: &ConcurrentQueue<u32>) {
+    fn push(&mut self, count: usize) {
         for _ in 0..count {
             let item = self.item();
-            self.real[self.mine].push(item, injector);
-            self.expected[self.mine].push(item, &mut self.expected_injector);
+            self.real[self.mine].push(item);
+            self.expected[self.mine].push_back(item);
         }
     }
 
     fn check(&self) {
         for worker in 0..2 {
-            assert_eq!(self.real[worker].len(), self.expected[worker].0.len());
+            assert_eq!(self.real[worker].len(), self.expected[worker].len());
         }
         let injected = self.injector.as_ref().map_or(0, ConcurrentQueue::len);
         assert_eq!(injected, self.expected_injector.len());
@@ -150,27 +136,28 @@ proptest! {
 
 #[test]
 fn first_come_is_first_served() {
-    let (local, injector) = (Local::default(), ConcurrentQueue::unbounded());
-    local.push("waiting", &injector);
-    // Two tasks that wake each other for ever.
-    local.push("ping", &injector);
-    assert_eq!(local.pop(), Some("waiting"));
-    assert_eq!(local.pop(), Some("ping"));
+    let local = Local::default();
+    for item in 0..10_000 {
+        local.push(item);
+    }
+    for item in 0..10_000 {
+        assert_eq!(local.pop(), Some(item));
+    }
     assert_eq!(local.pop(), None);
 }
 
 #[test]
-fn thief_takes_half() {
+fn thief_takes_half_but_not_too_many() {
     let (owner, thief) = (Local::default(), Local::default());
-    let injector = ConcurrentQueue::unbounded();
-    assert_eq!(thief.steal_from(&owner, &injector), None);
-    for item in 1..=7 {
-        owner.push(item, &injector);
-    }
-    assert_eq!(thief.steal_from(&owner, &injector), Some(1));
+    assert_eq!(thief.steal_from(&owner), None);
+    (1..=7).for_each(|item| owner.push(item));
+    assert_eq!(thief.steal_from(&owner), Some(1));
     let mine: Vec<i32> = thief.0.try_iter().collect();
     let left: Vec<i32> = owner.0.try_iter().collect();
     assert_eq!((mine, left), (vec![2, 3, 4], vec![5, 6, 7]));
+    (0..100_000).for_each(|item| owner.push(item));
+    assert_eq!(thief.steal_from(&owner), Some(0));
+    assert_eq!(thief.len(), BATCH_MAX - 1);
 }
 
 #[test]
@@ -203,11 +190,11 @@ fn nothing_is_lost_or_doubled_among_an_owner_and_thieves() {
                         let item = if makes { made.fetch_add(1, Ordering::Relaxed) } else { ITEMS };
                         let other = &locals[random.usize(..THREADS)];
                         match random.u32(..8) {
-                            _ if item < ITEMS => mine.push(item, injector),
+                            _ if item < ITEMS => mine.push(item),
                             0..=3 => take(mine.pop()),
                             4 => take(mine.refill(injector, THREADS)),
                             5 if !std::ptr::eq(other, mine) => {
-                                take(mine.steal_from(other, injector));
+                                take(mine.steal_from(other));
                             }
                             6 if random.u32(..50) == 0 => mine.spill(injector),
                             _ => thread::yield_now(),
