@@ -1,0 +1,68 @@
+//! What the scenario tests share.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// What no test may take; far beyond what any of them does on a loaded machine.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Awaits what has to come.
+#[track_caller]
+pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let place = std::panic::Location::caller();
+    async move {
+        let result = arc::time::timeout(DEADLINE, future).await;
+        result.unwrap_or_else(|_| panic!("waited in vain at {place}"))
+    }
+}
+
+/// Waits for a condition that other tasks bring about.
+#[track_caller]
+pub fn until(condition: impl Fn() -> bool) -> impl Future<Output = ()> {
+    soon(async move {
+        while !condition() {
+            arc::time::sleep(Duration::from_micros(100)).await;
+        }
+    })
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+pub struct Woken(AtomicUsize);
+
+impl Woken {
+    pub fn new() -> (Arc<Self>, Waker) {
+        let woken = Arc::new(Self::default());
+        (woken.clone(), woken.into())
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Polls a future once.
+pub fn poll_once<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// Counts up when it is dropped.
+pub struct CountDrop(pub Arc<AtomicUsize>);
+
+impl Drop for CountDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
