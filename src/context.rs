@@ -1,22 +1,10 @@
-//! Find the current runtime, and the current worker, from a thread; and any
-//! runtime by its number.
-//!
-//! Tasks and timers know their runtime by number alone. A reference would have to
-//! be counted for each of them, in a place that all workers write to; the number
-//! is looked up only by threads that run none of its workers.
+//! Find the current runtime, and the current worker, from a thread.
 
-use crate::scheduler::{Shared, Worker};
-use crate::sync::Arc;
-use std::collections::BTreeMap;
+use crate::registry::Number;
+use crate::scheduler::{RUNTIMES, Shared, Worker};
+use crate::sync::{Arc, PoisonError};
 use std::mem::{ManuallyDrop, swap};
-use std::sync::{PoisonError, RwLock};
 use std::{cell::RefCell, rc::Rc};
-
-/// Tells a runtime from all others of the process, also from those that ended.
-pub(crate) type Number = u64;
-
-/// The runtimes that run.
-static RUNTIMES: RwLock<BTreeMap<Number, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
 /// What a thread may do: whoever polls must not block.
 #[derive(Clone, Copy, PartialEq)]
@@ -57,30 +45,15 @@ pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
     with_worker(|worker| worker.filter(serves).map(|worker| worker.index))
 }
 
-/// The runtime of that number, unless it has ended: then nothing that `act` does
-/// would be noticed any more. `act` must not run foreign code.
-pub(crate) fn with_number<R>(number: Number, act: impl FnOnce(Option<&Shared>) -> R) -> R {
+/// The runtime of that number, unless it has ended. `act` must not run foreign code.
+pub(crate) fn with_number<R>(number: Number, act: impl FnOnce(&Shared) -> R) -> Option<R> {
     CURRENT.with_borrow(|current| match &current.1 {
-        Some(worker) if worker.serves(number) => act(Some(&worker.shared)),
+        Some(worker) if worker.serves(number) => Some(act(&worker.shared)),
         _ => {
             let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
-            act(runtimes.get(&number).map(|runtime| &**runtime))
+            runtimes.get(&number).map(|runtime| act(runtime))
         }
     })
-}
-
-/// The runtime can be found by its number from now on.
-pub(crate) fn publish(runtime: &Arc<Shared>) {
-    let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-    runtimes.insert(runtime.number, runtime.clone());
-}
-
-/// The runtime cannot be found any more, and nobody is about to use it.
-pub(crate) fn withdraw(runtime: &Shared) {
-    let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-    let removed = runtimes.remove(&runtime.number);
-    drop(runtimes);
-    drop(removed);
 }
 
 pub(crate) fn role() -> Role {

@@ -6,9 +6,10 @@
 //! nobody ever waits for. A busy worker takes a look, without waiting, every
 //! `event_interval` polls; when all are too busy for that, the monitor does.
 
+use crate::kernel::{Events, Until};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
-use crate::{idle::Idle, kernel::Events, reactor::Reactor, timers::Timers};
-use std::{sync::TryLockError, task::Waker, time::Duration};
+use crate::{idle::Idle, reactor::Reactor, timers::Timers};
+use std::{sync::TryLockError, task::Waker};
 
 pub(crate) struct Driver {
     pub(crate) reactor: Reactor,
@@ -86,8 +87,12 @@ impl Seat<'_> {
         let holder = worker.map_or(0, |worker| worker + 1);
         driver.holder.store(holder, Ordering::SeqCst);
         let sleeper = worker.filter(|&worker| idle.is_asleep(worker));
-        let timeout = sleeper.map_or(Some(Duration::ZERO), |_| driver.timers.sleep_until_next());
-        let waited = driver.reactor.wait(&mut events, timeout, wakers);
+        let deadline = |_| driver.timers.sleep_until_next();
+        let until = match sleeper.map(deadline) {
+            Some(deadline) => deadline.map_or(Until::Forever, Until::Deadline),
+            None => Until::Now,
+        };
+        let waited = driver.reactor.wait(&mut events, until, wakers);
         waited.expect("arc: waiting for the kernel failed");
         driver.timers.expire(wakers);
         driver.looked.store(true, Ordering::Relaxed);

@@ -2,9 +2,10 @@
 //!
 //! On Linux polling's epoll instance is used directly: a source is registered
 //! edge-triggered with `EPOLLRDHUP`, without which a short read cannot be
-//! trusted, and which polling cannot ask for. A wait is one `epoll_pwait2`
-//! (polling's own makes five system calls), and a notification is one write to
-//! an eventfd that is never read.
+//! trusted, and which polling cannot ask for. A wait is one `epoll_pwait`
+//! (polling's own makes five system calls), a notification is one write to an
+//! eventfd that is never read, and a deadline is a timerfd that is never read and is
+//! set only when the deadline changes: a wait's own timeout would be in milliseconds.
 //!
 //! Everywhere else polling does all of it, and sources are oneshot: an event ends
 //! the interest, and asking for it again tells of what is there already. The
@@ -13,9 +14,17 @@
 
 use polling::{AsSource, Event};
 use std::io;
+use std::time::{Duration, Instant};
 
-/// None is for ever.
-pub(crate) type Timeout = Option<std::time::Duration>;
+/// How long to wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Until {
+    /// Only look.
+    Now,
+    Deadline(Instant),
+    Forever,
+}
+
 /// What happened to a source: its key, whether reading and writing are worth
 /// trying now, and whether there was a hang-up or an error. Such a one concerns
 /// both directions: either one's next operation tells what happened.
@@ -26,9 +35,12 @@ pub(crate) use system::Kernel;
 
 #[cfg(all(target_os = "linux", not(arc_oneshot), not(arc_portable)))]
 mod system {
-    use super::{AsSource, Event, Events, Timeout, Told, io};
+    use super::{AsSource, Duration, Event, Events, Instant, Told, Until, io};
+    use crate::sync::{Mutex, lock};
     use rustix::event::epoll::{self, EventData, EventFlags};
     use rustix::event::{EventfdFlags, Timespec, eventfd};
+    use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
+    use rustix::time::{timerfd_create, timerfd_settime};
     use std::os::fd::OwnedFd;
 
     /// How many events one wait fetches at the most.
@@ -41,6 +53,9 @@ mod system {
         poller: polling::Poller,
         /// Registered edge-triggered: every write is an event of its own.
         notifier: OwnedFd,
+        /// The same, and for when it is set.
+        timer: OwnedFd,
+        set_for: Mutex<Option<Instant>>,
     }
 
     impl Kernel {
@@ -49,7 +64,15 @@ mod system {
             let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
             let flags = EventFlags::IN | EventFlags::ET;
             epoll::add(&poller, &notifier, EventData::new_u64(NOTIFICATION), flags)?;
-            Ok(Self { poller, notifier })
+            let flags_of_timer = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags_of_timer)?;
+            epoll::add(&poller, &timer, EventData::new_u64(NOTIFICATION), flags)?;
+            Ok(Self {
+                poller,
+                notifier,
+                timer,
+                set_for: Mutex::default(),
+            })
         }
 
         /// PRI is for urgent bytes: a read stops short at them.
@@ -69,17 +92,36 @@ mod system {
             self.poller.delete(source)
         }
 
-        /// Waits until something happens or `timeout` is over (Linux 5.11). One
-        /// that the kernel cannot hold is as good as none.
-        pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
+        /// Waits until something happens, or the time has come.
+        pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
             events.clear();
             let mut buffer = [const { std::mem::MaybeUninit::uninit() }; EVENTS_MAX];
-            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+            if let Until::Deadline(deadline) = until {
+                self.set_timer(deadline)?;
+            }
+            let timeout = (until == Until::Now).then(Timespec::default);
             match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
                 Ok((told, _)) => events.extend(told.iter().map(tell)),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+            Ok(())
+        }
+
+        /// A deadline that the kernel cannot hold is as good as none.
+        fn set_timer(&self, deadline: Instant) -> io::Result<()> {
+            let mut set_for = lock(&self.set_for);
+            if set_for.replace(deadline) == Some(deadline) {
+                return Ok(());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            // Zero would be never.
+            let left = left.max(Duration::from_nanos(1));
+            let time = Itimerspec {
+                it_interval: Timespec::default(),
+                it_value: Timespec::try_from(left).unwrap_or_default(),
+            };
+            timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
             Ok(())
         }
 
@@ -102,7 +144,7 @@ mod system {
 
 #[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
 mod system {
-    use super::{AsSource, Event, Events, Timeout, io};
+    use super::{AsSource, Duration, Event, Events, Instant, Until, io};
     use polling::Poller;
     use std::sync::Mutex;
 
@@ -132,14 +174,19 @@ mod system {
             self.0.delete(source)
         }
 
-        /// Waits until something happens or `timeout` is over. polling deals
+        /// Waits until something happens, or the time has come. polling deals
         /// with interruptions. As an event ends the interest in both directions,
         /// whoever waits for the other one is woken as well, and asks again. Then
         /// it is told of a hang-up again, too, so nothing depends on knowing.
         ///
         /// polling's `poll` says `WouldBlock` when it sees a notification before
         /// the byte that is written for it.
-        pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) -> io::Result<()> {
+        pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
+            let timeout = match until {
+                Until::Now => Some(Duration::ZERO),
+                Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
+                Until::Forever => None,
+            };
             let mut told = crate::sync::lock(&self.1);
             told.clear();
             match self.0.wait(&mut told, timeout) {

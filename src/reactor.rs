@@ -13,7 +13,7 @@
 //! again under the lock under which it leaves its waker. So either the driver
 //! finds the waker, or the task finds the event.
 
-use crate::kernel::{Events, Kernel, Timeout};
+use crate::kernel::{Events, Kernel, Until};
 use crate::readiness::Readiness;
 use crate::sync::{lock, wake};
 use polling::{AsSource, Event};
@@ -90,10 +90,10 @@ impl Reactor {
     pub(crate) fn wait(
         &self,
         events: &mut Events,
-        timeout: Timeout,
+        until: Until,
         wakers: &mut Vec<Waker>,
     ) -> io::Result<()> {
-        self.kernel.wait(events, timeout)?;
+        self.kernel.wait(events, until)?;
         let sources = lock(&self.sources);
         for &mut (key, ready, hangup) in events {
             let source = sources.slab.get(key & INDEX_MASK);

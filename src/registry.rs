@@ -4,11 +4,15 @@
 //! Split into one shard per worker: tasks that are spawned and finish on one
 //! worker never contend with another's.
 
-use crate::context::Number;
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
 use std::task::Waker;
+
+/// Tells a runtime from all others of the process, also from those that ended. Tasks
+/// and timers know their runtime by it: references would have to be counted, in a
+/// place that all workers write to.
+pub(crate) type Number = u64;
 
 /// Names a task. Unique among all tasks of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

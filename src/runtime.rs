@@ -177,7 +177,7 @@ impl Runtime {
         }
         let thread = self.start_thread("monitor", |shared| monitor::main(shared.clone()))?;
         self.shared.monitor.thread.get_or_init(|| thread);
-        context::publish(&self.shared);
+        self.shared.publish();
         Ok(())
     }
 

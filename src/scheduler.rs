@@ -1,12 +1,16 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
-use crate::context::{self, Number};
 use crate::idle::{Doorbell, Idle};
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, wake};
-use crate::{blocking::Jobs, driver::Driver, queue, registry::Registry};
+use crate::registry::{Number, Registry};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, PoisonError, lock, wake};
+use crate::{blocking::Jobs, driver::Driver, queue};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
-use std::{task::Waker, thread::Thread, time::Instant};
+use std::{collections::BTreeMap, sync::RwLock, task::Waker, thread::Thread, time::Instant};
+
+/// The runtimes that run. Only threads that run no worker of a runtime look for it
+/// here.
+pub(crate) static RUNTIMES: RwLock<BTreeMap<Number, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
 /// A task that shall be polled; it carries the number of its runtime.
 pub(crate) type Runnable = async_task::Runnable<Number>;
@@ -63,11 +67,36 @@ pub(crate) struct Worker {
     pub(crate) active: Cell<bool>,
     /// Steps until the next look at the kernel, the clock and the injector.
     pub(crate) until_look: Cell<u32>,
-    /// Polls since the queue was last empty, and since when it has not been, as
-    /// far as somebody cares.
-    pub(crate) standing: Cell<(u32, Option<Instant>)>,
+    /// What waits in the queue, and since when.
+    pub(crate) wait: Cell<Wait>,
     /// What a look brought. Empty between two steps.
     pub(crate) wakers: RefCell<Vec<Waker>>,
+}
+
+/// One runnable that waits, of all that do: the last one, when it was chosen.
+#[derive(Clone, Copy)]
+pub(crate) struct Wait {
+    /// How many are before it; 0: it waits no longer.
+    pub(crate) ahead: usize,
+    /// How many polls there were since it was chosen.
+    pub(crate) polls: u32,
+    pub(crate) since: Option<Instant>,
+}
+
+/// Polls between two choices of the runnable whose wait is measured: short polls must
+/// not pay for a clock reading each.
+pub(crate) const CHOICE_INTERVAL: u32 = 16;
+
+/// None waits. The first one that does is chosen.
+impl Default for Wait {
+    fn default() -> Self {
+        let (ahead, polls, since) = (0, CHOICE_INTERVAL, None);
+        Self {
+            ahead,
+            polls,
+            since,
+        }
+    }
 }
 
 impl Worker {
@@ -78,7 +107,7 @@ impl Worker {
             index,
             is_guest,
             active: Cell::new(is_guest),
-            standing: Cell::default(),
+            wait: Cell::default(),
             wakers: RefCell::default(),
         }
     }
@@ -114,6 +143,12 @@ impl Shared {
             shutdown: AtomicBool::new(false),
             config,
         })
+    }
+
+    /// The runtime can be found by its number from now on.
+    pub(crate) fn publish(self: &Arc<Self>) {
+        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
+        runtimes.insert(self.number, self.clone());
     }
 
     /// From a thread that runs no worker of this runtime.
@@ -187,7 +222,9 @@ impl Shared {
         self.driver.reactor.close(&mut wakers);
         self.driver.timers.close(&mut wakers);
         wakers.into_iter().for_each(wake);
-        context::withdraw(self);
+        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
+        runtimes.remove(&self.number);
+        drop(runtimes);
         let spill = |remote: &Remote| remote.local.spill(&self.injector);
         self.remotes.iter().for_each(spill);
         self.injector.try_iter().for_each(drop);

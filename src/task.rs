@@ -16,8 +16,7 @@
 //!                                        joiner is woken ◄────┴──► finished
 //! ```
 
-use crate::context::Number;
-use crate::registry::{Key, Registry};
+use crate::registry::{Key, Number, Registry};
 use crate::scheduler::{Runnable, Shared};
 use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
 use crate::{blocking, context, coop};
@@ -36,23 +35,18 @@ pub(crate) const FUTURE_MAX_BYTES: usize = 2048;
 /// A task is new, or was woken: it shall be polled. When its runtime has ended, it
 /// is dropped.
 fn schedule(runnable: Runnable) {
-    let not_mine = context::with_worker(|worker| match worker {
-        Some(worker) if worker.serves(*runnable.metadata()) => {
+    let number = *runnable.metadata();
+    let mut not_mine = context::with_worker(|worker| match worker {
+        Some(worker) if worker.serves(number) => {
             worker.push(runnable);
             None
         }
         _ => Some(runnable),
     });
-    let ended = not_mine.and_then(|runnable| {
-        context::with_number(*runnable.metadata(), |runtime| match runtime {
-            Some(runtime) => {
-                runtime.inject(runnable);
-                None
-            }
-            None => Some(runnable),
-        })
-    });
-    drop(ended);
+    if not_mine.is_some() {
+        let inject = |runtime: &Shared| not_mine.take().map(|runnable| runtime.inject(runnable));
+        context::with_number(number, inject);
+    }
 }
 
 /// If the runtime has ended the task is given back, to be dropped; then the handle
@@ -121,9 +115,7 @@ impl<F: Future> Future for Contained<F> {
 
 /// The registry of a runtime that has not ended.
 fn in_registry<R>(runtime: Number, act: impl FnOnce(&Registry) -> R) -> Option<R> {
-    context::with_number(runtime, |runtime| {
-        runtime.map(|runtime| act(&runtime.registry))
-    })
+    context::with_number(runtime, |runtime| act(&runtime.registry))
 }
 
 /// What became of a task: its output, a panic, or nothing, when it was

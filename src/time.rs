@@ -3,8 +3,8 @@
 //! Deadlines are exact: a timer never fires early, and is late by what the
 //! kernel and the scheduler take, not by a tick. Names and meaning are tokio's.
 
-use crate::context::{self, Number};
 use crate::timers::{self, Timers};
+use crate::{context, registry::Number};
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -83,9 +83,7 @@ struct Armed(Number, timers::Key);
 impl Armed {
     /// None: its runtime has ended.
     fn with_timers<R>(&self, act: impl FnOnce(&Timers) -> R) -> Option<R> {
-        context::with_number(self.0, |runtime| {
-            runtime.map(|runtime| act(&runtime.driver.timers))
-        })
+        context::with_number(self.0, |runtime| act(&runtime.driver.timers))
     }
 }
 

@@ -96,16 +96,15 @@ impl Timers {
         wheel.get_mut(key).map(|armed| std::mem::swap(armed, waker))
     }
 
-    /// T1 to T4: for how long the thread in the seat may sleep, None is for
-    /// ever. From now on `arm` says who must notify it.
-    pub(crate) fn sleep_until_next(&self) -> Option<Duration> {
+    /// T1 to T4: until when the thread in the seat may sleep, None is for ever. From
+    /// now on `arm` says who must notify it.
+    pub(crate) fn sleep_until_next(&self) -> Option<Instant> {
         self.sleeping_until.store(NEVER, Ordering::Relaxed);
         // T2, pairs with A2 in `arm`.
         fence(Ordering::SeqCst);
         let earliest = self.earliest()?;
         self.sleeping_until.store(earliest, Ordering::Relaxed);
-        let now = self.nanos(Instant::now());
-        Some(Duration::from_nanos(earliest.saturating_sub(now)))
+        self.epoch.checked_add(Duration::from_nanos(earliest))
     }
 
     /// The next expiry of all wheels, or earlier: a timer that was disarmed may

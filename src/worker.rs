@@ -8,21 +8,21 @@
 //! |--------------------------------------|---------------------------------------|
 //! | an event or a deadline               | the kernel, if it sleeps in the seat  |
 //! | a runnable came, and all slept       | whoever pushed it into the injector   |
-//! | another worker's queue stands        | that worker, see `share_load`         |
+//! | a task waits for long in a queue     | that queue's worker, see `share_load` |
 //! | another worker is stuck in one poll  | the monitor                           |
 //! | the future of `block_on` was woken   | its waker, for the worker it runs     |
 //! | the runtime ends                     | `Shared::shut_down`                   |
 
-use crate::scheduler::{Runnable, Shared, Worker};
+use crate::scheduler::{CHOICE_INTERVAL, Runnable, Shared, Wait, Worker};
 use crate::sync::{Arc, Ordering, wake};
 use crate::{context, coop, driver::Seat};
-use std::{rc::Rc, thread, time::Duration};
+use std::time::{Duration, Instant};
+use std::{rc::Rc, thread};
 
-/// For how long a worker's queue may stand, never once empty, before another
-/// worker is woken to share it. Waking costs some microseconds on both sides,
-/// and moves data to another core's caches.
-const STANDING_QUEUE_MAX: Duration = Duration::from_micros(200);
-
+/// For how long a runnable may wait in a worker's queue before another worker is
+/// woken to share it. Waking costs some microseconds on both sides, and moves data
+/// to another core's caches.
+const WAIT_MAX: Duration = Duration::from_micros(200);
 impl Worker {
     /// Polls one task, or sleeps until there is one or `stop` says so.
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
@@ -54,7 +54,7 @@ impl Worker {
         let (remotes, injector) = (&self.shared.remotes, &self.shared.injector);
         let local = &remotes[self.index].local;
         let mine = local.pop().or_else(|| {
-            self.standing.take();
+            self.wait.take();
             local.refill(injector, remotes.len())
         });
         mine.or_else(|| {
@@ -64,23 +64,28 @@ impl Worker {
         })
     }
 
-    /// Wakes another worker when this one's queue has been standing for too
-    /// long. The clock is read before the 1st, 2nd, 3rd, 5th, 9th ... poll, and
-    /// before every 64th, so that it costs little when polls are short and is
-    /// read at once when they are long.
+    /// Wakes another worker when tasks wait for too long in this one's queue. One of
+    /// them is followed through it at a time; the clock is read when it is chosen,
+    /// and again before the 1st, 2nd, 4th, 8th ... poll after that: often enough to
+    /// notice a long poll as soon as it ends.
     fn share_load(&self) {
-        let (polls, since) = self.standing.get();
-        self.standing.set((polls.wrapping_add(1), since));
-        let due = polls & polls.wrapping_sub(1) == 0 || polls.is_multiple_of(64);
-        if due && self.shared.idle.any_asleep() && self.remote().local.len() > 0 {
-            let now = std::time::Instant::now();
-            let mut since = since.unwrap_or(now);
-            if now - since >= STANDING_QUEUE_MAX {
+        let mut wait = self.wait.get();
+        wait.ahead = wait.ahead.saturating_sub(1);
+        wait.polls += 1;
+        if wait.ahead > 0 && wait.polls.is_power_of_two() {
+            let now = Instant::now();
+            if wait.since.is_some_and(|since| now - since > WAIT_MAX) {
                 self.shared.wake_another();
-                since = now;
+                wait.since = Some(now);
             }
-            self.standing.set((polls.wrapping_add(1), Some(since)));
+        } else if wait.ahead == 0 && wait.polls > CHOICE_INTERVAL && self.shared.idle.any_asleep() {
+            wait = Wait::default();
+            wait.ahead = self.remote().local.len() + self.shared.injector.len();
+            if wait.ahead > 0 {
+                (wait.polls, wait.since) = (0, Some(Instant::now()));
+            }
         }
+        self.wait.set(wait);
     }
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.

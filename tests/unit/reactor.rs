@@ -45,7 +45,11 @@ fn pair() -> (TcpStream, TcpStream) {
 fn turn(reactor: &Reactor, timeout: Duration) -> usize {
     let (mut events, mut wakers) = (Events::new(), Vec::new());
     reactor
-        .wait(&mut events, Some(timeout), &mut wakers)
+        .wait(
+            &mut events,
+            Until::Deadline(Instant::now() + timeout),
+            &mut wakers,
+        )
         .unwrap();
     let count = wakers.len();
     wakers.into_iter().for_each(Waker::wake);
