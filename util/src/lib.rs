@@ -5,6 +5,7 @@
 //! thing.
 
 mod macros;
+pub mod net;
 pub mod sync;
 pub mod task;
 

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use arc::net::{TcpListener, TcpStream};
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,5 +66,33 @@ pub struct CountDrop(pub Arc<AtomicUsize>);
 impl Drop for CountDrop {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The two ends of a connection over the loopback interface.
+pub async fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    let address = listener.local_addr().expect("the address it listens on");
+    let client = TcpStream::connect(address).await.expect("connect");
+    let (server, _) = soon(listener.accept()).await.expect("accept");
+    (client, server)
+}
+
+/// A folder of its own, removed when it is dropped.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let name = format!("arc-util-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("make a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left there harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
