@@ -4,8 +4,11 @@
 //! Names, arguments and meaning are tokio's and tokio-util's wherever they have the
 //! thing.
 
+pub mod io;
 mod macros;
 pub mod net;
+#[cfg(unix)]
+pub mod signal;
 pub mod sync;
 pub mod task;
 
