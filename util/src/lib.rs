@@ -3,6 +3,17 @@
 //!
 //! Names, arguments and meaning are tokio's and tokio-util's wherever they have the
 //! thing.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, [`task_local!`] |
+//! | the root | [`select!`], [`join!`], [`try_join!`] |
+//! | [`sync`] | `CancellationToken`, `Notify`, `watch`; locks and channels of others |
+//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs |
+//! | [`io`] | pipes in memory, copying both ways, standard input and output |
+//! | `signal` | ctrl-c and the signals of Unix |
+//!
+//! The README has a table of tokio's names.
 
 pub mod io;
 mod macros;
