@@ -8,11 +8,14 @@ use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use common::{Folder, Woken, poll_once, soon};
 use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 #[arc::test(workers = 2)]
 async fn connections_are_accepted_and_carry_bytes() {
@@ -221,8 +224,57 @@ async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
     assert!(error.is_err() || error.unwrap() == 0, "nothing is left");
 }
 
-/// The kernel does not tell a sender that is not connected when another's datagram has
-/// made room.
+/// The kernel says that a socket can write which is not connected, and that it would
+/// block as soon as it tries.
+#[arc::test(workers = 2)]
+async fn who_waits_for_room_does_not_spin() {
+    let folder = Folder::new("spin");
+    let path = folder.0.join("socket");
+    let receiver = UnixDatagram::bind(&path).unwrap();
+    let connected = UnixDatagram::unbound().unwrap();
+    connected.connect(&path).unwrap();
+    let unconnected = UnixDatagram::unbound().unwrap();
+    while unconnected.try_send_to(b"other", &path).is_ok() {}
+    let (connected_polls, unconnected_polls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let start = Instant::now();
+    let sending = async {
+        let connected = counted(&connected_polls, connected.send(b"mine"));
+        let unconnected = counted(&unconnected_polls, unconnected.send_to(b"mine", &path));
+        let sent = futures_util::future::join(connected, unconnected).await;
+        assert_eq!((sent.0.unwrap(), sent.1.unwrap()), (4, 4));
+    };
+    let receiving = async {
+        // For as long as they would spin.
+        arc::time::sleep(Duration::from_millis(50)).await;
+        let mut ours = 0;
+        while ours < 2 {
+            let mut buffer = [0; 5];
+            let length = receiver.recv(&mut buffer).await.unwrap();
+            ours += usize::from(buffer[..length] == *b"mine");
+        }
+    };
+    soon(async { arc_util::join!(sending, receiving) }).await;
+    let most = usize::try_from(start.elapsed().as_millis()).unwrap() + 20;
+    for polls in [connected_polls, unconnected_polls] {
+        assert!((2..most).contains(&polls.load(Relaxed)), "{polls:?}");
+    }
+}
+
+/// Counts the polls that a future of its own asks for, not those of its neighbours.
+async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
+    let future = std::pin::pin!(future);
+    let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);
+    alone.next().await.unwrap()
+}
+
+async fn poll_counted<F: Future + Unpin>(polls: &AtomicUsize, mut future: F) -> F::Output {
+    std::future::poll_fn(|context| {
+        polls.fetch_add(1, Relaxed);
+        std::pin::Pin::new(&mut future).poll(context)
+    })
+    .await
+}
+
 #[arc::test(workers = 2)]
 async fn who_sends_to_a_queue_that_others_have_filled_waits_for_room() {
     let folder = Folder::new("full");

@@ -3,16 +3,15 @@
 use super::{SocketAddr, address_of, explain};
 use crate::net::options::{options, wraps};
 use arc::io::Async;
-use arc::time::timeout;
+use arc::time::sleep;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a receiver whose queue is full is tried again: the kernel does not tell a
-/// sender that is not connected to it when it has room.
-const RETRY: Duration = Duration::from_millis(10);
+/// How long the first wait is when a receiver's queue is full, and the longest.
+const WAITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
 
 /// Sends and receives datagrams in the Unix domain. None is lost, and they come in their
 /// order: who sends waits when the receiver's queue is full.
@@ -110,8 +109,9 @@ impl UnixDatagram {
         self.0.write_with(|socket| socket.send(datagram)).await
     }
 
-    /// Sends a datagram to a path, or to an abstract name. Waits while the receiver's
-    /// queue is full, also if others filled it.
+    /// Sends a datagram to a path, or to an abstract name. While the receiver's queue is
+    /// full it tries again every 10 ms at least: to a socket that is not
+    /// [connected](Self::connect) the kernel says that it can write when it cannot.
     ///
     /// # Errors
     ///
@@ -122,15 +122,16 @@ impl UnixDatagram {
     /// Cancel safe: then it was not sent.
     pub async fn send_to(&self, datagram: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
         let address = address_of(path.as_ref())?;
-        let send = |socket: &net::UnixDatagram| socket.send_to_addr(datagram, &address);
+        let mut wait = WAITS.0;
         loop {
-            if let Ok(sent) = timeout(RETRY, self.0.write_with(send)).await {
-                return sent;
-            }
-            match send(self.0.get_ref()) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            self.0.writable().await?;
+            match self.0.get_ref().send_to_addr(datagram, &address) {
+                // It stays writable in the eyes of the `Async`, too.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => sleep(wait).await,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 sent => return sent,
             }
+            wait = WAITS.1.min(wait * 2);
         }
     }
 
