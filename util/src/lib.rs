@@ -15,6 +15,8 @@
 //!
 //! The README has a table of tokio's names.
 
+#![forbid(unsafe_code)]
+
 pub mod io;
 mod macros;
 pub mod net;

@@ -145,17 +145,12 @@ mod tests {
 
     #[test]
     fn the_families_take_turns() {
-        let parse = |text: &str| text.split(' ').map(|it| it.parse().unwrap()).collect();
-        let turns = |text| -> Vec<SocketAddr> { take_turns(parse(text)) };
-        assert_eq!(
-            turns("[::1]:1 [::2]:1 [::3]:1 1.1.1.1:1 2.2.2.2:1"),
-            turns("[::1]:1 1.1.1.1:1 [::2]:1 2.2.2.2:1 [::3]:1")
-        );
-        let expected: Vec<SocketAddr> = parse("1.1.1.1:1 [::1]:1 2.2.2.2:1 [::2]:1 [::3]:1");
-        assert_eq!(
-            turns("1.1.1.1:1 2.2.2.2:1 [::1]:1 [::2]:1 [::3]:1"),
-            expected
-        );
+        let four = |number| SocketAddr::from(([127, 0, 0, number], 1));
+        let six = |number| SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, number], 1));
+        let turns = take_turns(vec![six(1), six(2), six(3), four(1), four(2)]);
+        assert_eq!(turns, [six(1), four(1), six(2), four(2), six(3)]);
+        let turns = take_turns(vec![four(1), four(2), six(1), six(2), six(3)]);
+        assert_eq!(turns, [four(1), six(1), four(2), six(2), six(3)]);
         assert_eq!(take_turns(vec![]), []);
     }
 }
