@@ -3,51 +3,13 @@
 mod common;
 
 use arc_util::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stderr, stdin, stdout};
-use common::DEADLINE;
+use common::{child, ended};
 use futures_util::TryStreamExt;
-use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
-
-/// Set in the process that plays the child.
-const CHILD: &str = "ARC_UTIL_TEST_CHILD";
-
-/// Starts this file's test of that name again, as a child; None: this is the child.
-fn child(test: &str) -> Option<Child> {
-    if std::env::var_os(CHILD).is_some() {
-        return None;
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
-    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    Some(
-        pipes
-            .stderr(Stdio::piped())
-            .env(CHILD, "1")
-            .spawn()
-            .unwrap(),
-    )
-}
-
-/// Waits for a child, but not for ever.
-fn ended(mut child: Child) -> (String, String) {
-    let (sender, receiver) = channel();
-    let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    std::thread::spawn(move || {
-        let (mut texts, status) = ((String::new(), String::new()), child.wait());
-        out.read_to_string(&mut texts.0).unwrap();
-        err.read_to_string(&mut texts.1).unwrap();
-        // Nobody hears it when the deadline is over.
-        let _ = sender.send((texts, status.unwrap()));
-    });
-    let (texts, status) = receiver.recv_timeout(DEADLINE).expect("the child ends");
-    assert!(status.success(), "{status}: {texts:?}");
-    texts
-}
+use std::io::Write;
 
 #[test]
 fn lines_of_standard_input_are_answered() {
-    let Some(mut child) = child("lines_of_standard_input_are_answered") else {
+    let Some(mut child) = child("lines_of_standard_input_are_answered", "") else {
         let runtime = arc::runtime::Runtime::new().unwrap();
         return runtime.block_on(async {
             let (mut lines, mut out) = (BufReader::new(stdin()).lines(), stdout());
@@ -74,7 +36,7 @@ fn lines_of_standard_input_are_answered() {
 /// Unlike with tokio.
 #[test]
 fn a_read_that_waits_does_not_hold_up_the_end() {
-    let Some(mut child) = child("a_read_that_waits_does_not_hold_up_the_end") else {
+    let Some(mut child) = child("a_read_that_waits_does_not_hold_up_the_end", "") else {
         let runtime = arc::runtime::Runtime::new().unwrap();
         return runtime.block_on(async {
             let mut lines = BufReader::new(stdin()).lines();

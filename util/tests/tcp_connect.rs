@@ -6,7 +6,7 @@ use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpSocket, TcpStream, connect, connect_timeout};
 use common::{DEADLINE, Woken, poll_once, soon};
 use std::io::ErrorKind;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 fn any() -> SocketAddr {
@@ -111,6 +111,22 @@ async fn a_socket_of_std_can_be_connected() {
     let address = listener.local_addr().unwrap();
     let stream = soon(socket.connect(address)).await.unwrap();
     assert_eq!(stream.peer_addr().unwrap(), address);
+}
+
+#[arc::test]
+async fn sockets_for_ipv6_connect_where_there_is_ipv6() {
+    let any = SocketAddr::from((Ipv6Addr::LOCALHOST, 0));
+    let Ok(socket) = TcpSocket::new_v6() else {
+        return;
+    };
+    assert!(socket.bind((Ipv4Addr::LOCALHOST, 0).into()).is_err());
+    if socket.bind(any).is_err() {
+        return;
+    }
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = TcpSocket::new_v6().unwrap().connect(address);
+    assert_eq!(soon(client).await.unwrap().peer_addr().unwrap(), address);
 }
 
 /// If each had 250 ms, it would take ten seconds.

@@ -329,3 +329,28 @@ async fn streams_come_from_std_and_go_back() {
     let error = std::io::Read::read(&mut &left, &mut text).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WouldBlock, "still non-blocking");
 }
+
+#[test]
+fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
+    const NAME: &str = "accepting_without_descriptors_is_an_error_and_the_connection_waits";
+    if let Some(child) = common::child(NAME, "ulimit -n 64") {
+        common::ended(child);
+        return;
+    }
+    let runtime = arc::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let folder = Folder::new("descriptors");
+        let path = folder.0.join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let _client = UnixStream::connect(&path).await.unwrap();
+        let open = |_| std::fs::File::open("/dev/null").ok();
+        let files: Vec<_> = (0..64).map_while(open).collect();
+        assert!(files.len() < 64, "there is a limit");
+        let start = Instant::now();
+        let error = soon(listener.accept()).await.unwrap_err();
+        assert!(error.raw_os_error().is_some(), "{error}");
+        assert!(start.elapsed() >= Duration::from_millis(50));
+        drop(files);
+        soon(listener.accept()).await.unwrap();
+    });
+}

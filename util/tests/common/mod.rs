@@ -6,8 +6,10 @@ use arc::net::{TcpListener, TcpStream};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -95,4 +97,42 @@ impl Drop for Folder {
         // What is left there harms nobody.
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Set in the process that plays the child.
+const CHILD: &str = "ARC_UTIL_TEST_CHILD";
+
+/// Starts this file's test of that name again, as a child, behind a line of shell such as
+/// `ulimit -n 64`; None: this is the child.
+pub fn child(test: &str, shell: &str) -> Option<Child> {
+    if std::env::var_os(CHILD).is_some() {
+        return None;
+    }
+    let mut command = Command::new("sh");
+    let line = format!("{shell}\nexec \"$0\" \"$@\"");
+    let own = std::env::current_exe().expect("the test's own path");
+    command.arg("-c").arg(line).arg(own).env(CHILD, "1");
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Some(pipes.stderr(Stdio::piped()).spawn().expect("it starts"))
+}
+
+/// Waits for a child, but not for ever; gives what it printed.
+#[track_caller]
+pub fn ended(mut child: Child) -> (String, String) {
+    let (sender, receiver) = channel();
+    let id = child.id();
+    std::thread::spawn(move || {
+        child.stdin.take();
+        // Nobody hears it when the deadline is over.
+        let _ = sender.send(child.wait_with_output());
+    });
+    let output = receiver.recv_timeout(DEADLINE);
+    let output = output.unwrap_or_else(|_| panic!("process {id} does not end"));
+    let output = output.expect("it can be waited for");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let went_well = output.status.success() && out.contains("1 passed");
+    assert!(went_well, "{}: {out}{err}", output.status);
+    (out, err)
 }
