@@ -7,6 +7,7 @@ mod common;
 use arc_util::signal::ctrl_c;
 use arc_util::signal::unix::{Signal, SignalKind, signal};
 use common::{Woken, poll_once, soon};
+use signal_hook::consts::{SIGKILL, SIGSEGV, SIGSTOP};
 use signal_hook::low_level::raise;
 use std::io::ErrorKind;
 use std::pin::pin;
@@ -79,7 +80,7 @@ async fn a_wait_that_is_dropped_loses_no_signal() {
 
 #[arc::test]
 async fn what_cannot_be_listened_for_is_an_error() {
-    for number in [9, 19, 11] {
+    for number in [SIGKILL, SIGSTOP, SIGSEGV] {
         let error = signal(SignalKind::from_raw(number)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     }

@@ -3,8 +3,8 @@
 mod common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc_util::net::{SocketAddr, TcpListener, TcpSocket, TcpStream, connect, connect_timeout};
-use common::{DEADLINE, Woken, poll_once, soon};
+use arc_util::net::{SocketAddr, TcpListener, TcpSocket, connect};
+use common::soon;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
@@ -19,24 +19,6 @@ fn refusing() -> (TcpSocket, SocketAddr) {
     socket.bind(any()).unwrap();
     let address = socket.local_addr().unwrap();
     (socket, address)
-}
-
-/// A listener that does not answer any more: its queue is full. The streams fill it.
-#[cfg(target_os = "linux")]
-async fn silent() -> (TcpListener, Vec<TcpStream>) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(any()).unwrap();
-    let listener = socket.listen(0).unwrap();
-    let address = listener.local_addr().unwrap();
-    let mut streams = vec![];
-    loop {
-        assert!(streams.len() < 10, "the queue never fills up");
-        let attempt = TcpStream::connect(address);
-        match arc::time::timeout(Duration::from_millis(100), attempt).await {
-            Ok(stream) => streams.push(stream.unwrap()),
-            Err(_) => return (listener, streams),
-        }
-    }
 }
 
 #[arc::test(workers = 2)]
@@ -143,52 +125,74 @@ async fn after_a_failure_the_next_attempt_begins_at_once() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
+/// Where a full queue is silent.
 #[cfg(target_os = "linux")]
-#[arc::test(workers = 2)]
-async fn an_address_that_does_not_answer_is_overtaken() {
-    let (silent, _streams) = silent().await;
-    let listener = TcpListener::bind(any()).await.unwrap();
-    let good = listener.local_addr().unwrap();
-    let addresses = [silent.local_addr().unwrap(), good];
-    let start = Instant::now();
-    let stream = soon(connect(&addresses[..])).await.unwrap();
-    assert_eq!(stream.peer_addr().unwrap(), good);
-    let elapsed = start.elapsed();
-    assert!(elapsed >= Duration::from_millis(250), "too early");
-}
+mod linux {
+    use super::*;
+    use arc_util::net::{TcpStream, connect_timeout};
+    use common::{DEADLINE, Woken, poll_once};
 
-#[cfg(target_os = "linux")]
-#[arc::test(workers = 2)]
-async fn an_attempt_that_was_overtaken_may_still_win() {
-    let (silent, streams) = silent().await;
-    let (_socket, bad) = refusing();
-    let slow = silent.local_addr().unwrap();
-    let addresses = [slow, bad];
-    let (woken, waker) = Woken::new();
-    let mut connecting = Box::pin(connect(&addresses[..]));
-    assert!(poll_once(connecting.as_mut(), &waker).is_pending());
-    // The second attempt begins, and fails.
-    common::until(|| woken.count() > 0).await;
-    assert!(poll_once(connecting.as_mut(), &waker).is_pending());
-    for _ in &streams {
-        soon(silent.accept()).await.unwrap();
+    /// A listener that does not answer any more: its queue is full. The streams fill it.
+    async fn silent() -> (TcpListener, Vec<TcpStream>) {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(any()).unwrap();
+        let listener = socket.listen(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut streams = vec![];
+        loop {
+            assert!(streams.len() < 10, "the queue never fills up");
+            let attempt = TcpStream::connect(address);
+            match arc::time::timeout(Duration::from_millis(100), attempt).await {
+                Ok(stream) => streams.push(stream.unwrap()),
+                Err(_) => return (listener, streams),
+            }
+        }
     }
-    let stream = soon(connecting).await.unwrap();
-    assert_eq!(stream.peer_addr().unwrap(), slow);
-}
 
-#[cfg(target_os = "linux")]
-#[arc::test(workers = 2)]
-async fn connecting_ends_when_its_time_is_over() {
-    let (silent, _streams) = silent().await;
-    let address = silent.local_addr().unwrap();
-    let limit = Duration::from_millis(20);
-    let error = soon(connect_timeout(address, limit)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
-    let listener = TcpListener::bind(any()).await.unwrap();
-    let good = listener.local_addr().unwrap();
-    connect_timeout(good, DEADLINE).await.unwrap();
-    let (_socket, bad) = refusing();
-    let error = connect_timeout(bad, DEADLINE).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    #[arc::test(workers = 2)]
+    async fn an_address_that_does_not_answer_is_overtaken() {
+        let (silent, _streams) = silent().await;
+        let listener = TcpListener::bind(any()).await.unwrap();
+        let good = listener.local_addr().unwrap();
+        let addresses = [silent.local_addr().unwrap(), good];
+        let start = Instant::now();
+        let stream = soon(connect(&addresses[..])).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), good);
+        let elapsed = start.elapsed();
+        assert!(elapsed >= Duration::from_millis(250), "too early");
+    }
+
+    #[arc::test(workers = 2)]
+    async fn an_attempt_that_was_overtaken_may_still_win() {
+        let (silent, streams) = silent().await;
+        let (_socket, bad) = refusing();
+        let slow = silent.local_addr().unwrap();
+        let addresses = [slow, bad];
+        let (woken, waker) = Woken::new();
+        let mut connecting = Box::pin(connect(&addresses[..]));
+        assert!(poll_once(connecting.as_mut(), &waker).is_pending());
+        // The second attempt begins, and fails.
+        common::until(|| woken.count() > 0).await;
+        assert!(poll_once(connecting.as_mut(), &waker).is_pending());
+        for _ in &streams {
+            soon(silent.accept()).await.unwrap();
+        }
+        let stream = soon(connecting).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), slow);
+    }
+
+    #[arc::test(workers = 2)]
+    async fn connecting_ends_when_its_time_is_over() {
+        let (silent, _streams) = silent().await;
+        let address = silent.local_addr().unwrap();
+        let limit = Duration::from_millis(20);
+        let error = soon(connect_timeout(address, limit)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        let listener = TcpListener::bind(any()).await.unwrap();
+        let good = listener.local_addr().unwrap();
+        connect_timeout(good, DEADLINE).await.unwrap();
+        let (_socket, bad) = refusing();
+        let error = connect_timeout(bad, DEADLINE).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
 }

@@ -126,6 +126,7 @@ async fn options_are_set_and_read() {
     assert!(socket.take_error().unwrap().is_none());
 }
 
+#[cfg(target_os = "linux")]
 #[arc::test]
 async fn what_a_broadcast_needs_is_the_option() {
     let (socket, _) = bound().await;

@@ -6,15 +6,11 @@ mod common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
-use common::{Folder, Woken, poll_once, soon};
+use common::{Folder, soon};
 use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::Shutdown;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 #[arc::test(workers = 2)]
@@ -77,70 +73,6 @@ async fn errors_say_what_and_where() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// The kernel says `WouldBlock`, and sends no event when there is room.
-#[cfg(target_os = "linux")]
-#[arc::test(workers = 2)]
-async fn connecting_waits_while_the_queue_is_full() {
-    let folder = Folder::new("queue");
-    let path = folder.0.join("socket");
-    let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
-    socket.bind(&SockAddr::unix(&path).unwrap()).unwrap();
-    socket.listen(0).unwrap();
-    let listener = UnixListener::from_std(socket.into()).unwrap();
-    let _first = soon(UnixStream::connect(&path)).await.unwrap();
-    let (_woken, waker) = Woken::new();
-    let mut second = pin!(UnixStream::connect(&path));
-    assert!(poll_once(second.as_mut(), &waker).is_pending());
-    soon(listener.accept()).await.unwrap();
-    soon(second).await.unwrap();
-    soon(listener.accept()).await.unwrap();
-}
-
-#[cfg(target_os = "linux")]
-#[arc::test]
-async fn abstract_names_need_no_folder() {
-    use std::os::linux::net::SocketAddrExt;
-    let name = format!("arc-util-{}", std::process::id());
-    let path = format!("\0{name}-stream");
-    let listener = UnixListener::bind(&path).unwrap();
-    let address = listener.local_addr().unwrap();
-    assert_eq!(address.as_abstract_name(), Some(&path.as_bytes()[1..]));
-    soon(UnixStream::connect(&path)).await.unwrap();
-    soon(UnixStream::connect_addr(&address)).await.unwrap();
-    let error = UnixListener::bind_addr(&address).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    drop(listener);
-    assert!(UnixStream::connect(&path).await.is_err());
-    UnixListener::bind(&path).unwrap();
-
-    let path = format!("\0{name}-datagram");
-    let receiver = UnixDatagram::bind(&path).unwrap();
-    let sender = UnixDatagram::unbound().unwrap();
-    sender.send_to(b"to a name", &path).await.unwrap();
-    let mut buffer = [0; 16];
-    assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 9);
-    sender.connect(&path).unwrap();
-    assert_eq!(sender.send(b"again").await.unwrap(), 5);
-    assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
-}
-
-#[cfg(target_os = "linux")]
-#[arc::test]
-async fn the_peer_is_known() {
-    let folder = Folder::new("peer");
-    let path = folder.0.join("socket");
-    let listener = UnixListener::bind(&path).unwrap();
-    let client = UnixStream::connect(&path).await.unwrap();
-    let (server, _) = soon(listener.accept()).await.unwrap();
-    let peer = server.peer_cred().unwrap();
-    assert_eq!(peer, client.peer_cred().unwrap());
-    let process = i32::try_from(std::process::id()).unwrap();
-    assert_eq!(peer.pid(), Some(process));
-    use std::os::unix::fs::MetadataExt;
-    let own = std::fs::metadata("/proc/self").unwrap();
-    assert_eq!((peer.uid(), peer.gid()), (own.uid(), own.gid()));
-}
-
 #[arc::test]
 async fn attempts_without_waiting_say_would_block() {
     let (mut left, right) = UnixStream::pair().unwrap();
@@ -194,107 +126,6 @@ async fn datagrams_are_answered_by_name() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-}
-
-#[arc::test(workers = 2)]
-async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
-    let (left, right) = UnixDatagram::pair().unwrap();
-    let mut sent = 0_u32;
-    let error = loop {
-        match left.try_send(&sent.to_le_bytes()) {
-            Ok(_) => sent += 1,
-            Err(error) => break error,
-        }
-    };
-    assert_eq!(error.kind(), ErrorKind::WouldBlock);
-    let sender = arc::spawn(async move {
-        for number in sent..sent + 1000 {
-            left.send(&number.to_le_bytes()).await.unwrap();
-        }
-        left.shutdown(Shutdown::Write).unwrap();
-        left
-    });
-    for number in 0..sent + 1000 {
-        let mut buffer = [0; 4];
-        assert_eq!(soon(right.recv(&mut buffer)).await.unwrap(), 4);
-        assert_eq!(u32::from_le_bytes(buffer), number);
-    }
-    let _left = soon(sender).await.unwrap();
-    let error = right.try_recv(&mut [0; 4]);
-    assert!(error.is_err() || error.unwrap() == 0, "nothing is left");
-}
-
-/// The kernel says that a socket can write which is not connected, and that it would
-/// block as soon as it tries.
-#[arc::test(workers = 2)]
-async fn who_waits_for_room_does_not_spin() {
-    let folder = Folder::new("spin");
-    let path = folder.0.join("socket");
-    let receiver = UnixDatagram::bind(&path).unwrap();
-    let connected = UnixDatagram::unbound().unwrap();
-    connected.connect(&path).unwrap();
-    let unconnected = UnixDatagram::unbound().unwrap();
-    while unconnected.try_send_to(b"other", &path).is_ok() {}
-    let (connected_polls, unconnected_polls) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let start = Instant::now();
-    let sending = async {
-        let connected = counted(&connected_polls, connected.send(b"mine"));
-        let unconnected = counted(&unconnected_polls, unconnected.send_to(b"mine", &path));
-        let sent = futures_util::future::join(connected, unconnected).await;
-        assert_eq!((sent.0.unwrap(), sent.1.unwrap()), (4, 4));
-    };
-    let receiving = async {
-        // For as long as they would spin.
-        arc::time::sleep(Duration::from_millis(50)).await;
-        let mut ours = 0;
-        while ours < 2 {
-            let mut buffer = [0; 5];
-            let length = receiver.recv(&mut buffer).await.unwrap();
-            ours += usize::from(buffer[..length] == *b"mine");
-        }
-    };
-    soon(async { arc_util::join!(sending, receiving) }).await;
-    let most = usize::try_from(start.elapsed().as_millis()).unwrap() + 20;
-    for polls in [connected_polls, unconnected_polls] {
-        assert!((2..most).contains(&polls.load(Relaxed)), "{polls:?}");
-    }
-}
-
-/// Counts the polls that a future of its own asks for, not those of its neighbours.
-async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
-    let future = std::pin::pin!(future);
-    let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);
-    alone.next().await.unwrap()
-}
-
-async fn poll_counted<F: Future + Unpin>(polls: &AtomicUsize, mut future: F) -> F::Output {
-    std::future::poll_fn(|context| {
-        polls.fetch_add(1, Relaxed);
-        std::pin::Pin::new(&mut future).poll(context)
-    })
-    .await
-}
-
-#[arc::test(workers = 2)]
-async fn who_sends_to_a_queue_that_others_have_filled_waits_for_room() {
-    let folder = Folder::new("full");
-    let path = folder.0.join("socket");
-    let receiver = UnixDatagram::bind(&path).unwrap();
-    let others = UnixDatagram::unbound().unwrap();
-    while others.try_send_to(b"other", &path).is_ok() {}
-    let sender = UnixDatagram::unbound().unwrap();
-    let (_woken, waker) = Woken::new();
-    let mut sending = pin!(sender.send_to(b"mine", &path));
-    assert!(poll_once(sending.as_mut(), &waker).is_pending());
-    let mut buffer = [0; 8];
-    assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
-    assert_eq!(soon(sending).await.unwrap(), 4);
-    while buffer[..4] != *b"mine" {
-        soon(receiver.recv(&mut buffer)).await.unwrap();
-    }
-    let error = receiver.try_recv_from(&mut buffer).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WouldBlock);
-    assert!(sender.try_send_to(b"mine", &path).is_ok());
 }
 
 #[arc::test]
@@ -353,4 +184,177 @@ fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
         drop(files);
         soon(listener.accept()).await.unwrap();
     });
+}
+
+/// What the kernel does elsewhere differs, or is not there.
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use common::{Woken, poll_once};
+    use futures_util::stream::FuturesUnordered;
+    use socket2::{Domain, SockAddr, Socket, Type};
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// The kernel says `WouldBlock`, and sends no event when there is room.
+    #[arc::test(workers = 2)]
+    async fn connecting_waits_while_the_queue_is_full() {
+        let folder = Folder::new("queue");
+        let path = folder.0.join("socket");
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        socket.bind(&SockAddr::unix(&path).unwrap()).unwrap();
+        socket.listen(0).unwrap();
+        let listener = UnixListener::from_std(socket.into()).unwrap();
+        let _first = soon(UnixStream::connect(&path)).await.unwrap();
+        let (_woken, waker) = Woken::new();
+        let mut second = pin!(UnixStream::connect(&path));
+        assert!(poll_once(second.as_mut(), &waker).is_pending());
+        soon(listener.accept()).await.unwrap();
+        soon(second).await.unwrap();
+        soon(listener.accept()).await.unwrap();
+    }
+
+    #[arc::test]
+    async fn abstract_names_need_no_folder() {
+        use std::os::linux::net::SocketAddrExt;
+        let name = format!("arc-util-{}", std::process::id());
+        let path = format!("\0{name}-stream");
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = listener.local_addr().unwrap();
+        assert_eq!(address.as_abstract_name(), Some(&path.as_bytes()[1..]));
+        soon(UnixStream::connect(&path)).await.unwrap();
+        soon(UnixStream::connect_addr(&address)).await.unwrap();
+        let error = UnixListener::bind_addr(&address).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrInUse);
+        drop(listener);
+        assert!(UnixStream::connect(&path).await.is_err());
+        UnixListener::bind(&path).unwrap();
+
+        let path = format!("\0{name}-datagram");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let sender = UnixDatagram::unbound().unwrap();
+        sender.send_to(b"to a name", &path).await.unwrap();
+        let mut buffer = [0; 16];
+        assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 9);
+        sender.connect(&path).unwrap();
+        assert_eq!(sender.send(b"again").await.unwrap(), 5);
+        assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
+    }
+
+    #[arc::test]
+    async fn the_peer_is_known() {
+        let folder = Folder::new("peer");
+        let path = folder.0.join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).await.unwrap();
+        let (server, _) = soon(listener.accept()).await.unwrap();
+        let peer = server.peer_cred().unwrap();
+        assert_eq!(peer, client.peer_cred().unwrap());
+        let process = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(peer.pid(), Some(process));
+        use std::os::unix::fs::MetadataExt;
+        let own = std::fs::metadata("/proc/self").unwrap();
+        assert_eq!((peer.uid(), peer.gid()), (own.uid(), own.gid()));
+    }
+
+    #[arc::test(workers = 2)]
+    async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
+        let (left, right) = UnixDatagram::pair().unwrap();
+        let mut sent = 0_u32;
+        let error = loop {
+            match left.try_send(&sent.to_le_bytes()) {
+                Ok(_) => sent += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        let sender = arc::spawn(async move {
+            for number in sent..sent + 1000 {
+                left.send(&number.to_le_bytes()).await.unwrap();
+            }
+            left.shutdown(Shutdown::Write).unwrap();
+            left
+        });
+        for number in 0..sent + 1000 {
+            let mut buffer = [0; 4];
+            assert_eq!(soon(right.recv(&mut buffer)).await.unwrap(), 4);
+            assert_eq!(u32::from_le_bytes(buffer), number);
+        }
+        let _left = soon(sender).await.unwrap();
+        let error = right.try_recv(&mut [0; 4]);
+        assert!(error.is_err() || error.unwrap() == 0, "nothing is left");
+    }
+
+    /// The kernel says that a socket can write which is not connected, and that it would
+    /// block as soon as it tries.
+    #[arc::test(workers = 2)]
+    async fn who_waits_for_room_does_not_spin() {
+        let folder = Folder::new("spin");
+        let path = folder.0.join("socket");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let connected = UnixDatagram::unbound().unwrap();
+        connected.connect(&path).unwrap();
+        let unconnected = UnixDatagram::unbound().unwrap();
+        while unconnected.try_send_to(b"other", &path).is_ok() {}
+        let (connected_polls, unconnected_polls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let start = Instant::now();
+        let sending = async {
+            let connected = counted(&connected_polls, connected.send(b"mine"));
+            let unconnected = counted(&unconnected_polls, unconnected.send_to(b"mine", &path));
+            let sent = futures_util::future::join(connected, unconnected).await;
+            assert_eq!((sent.0.unwrap(), sent.1.unwrap()), (4, 4));
+        };
+        let receiving = async {
+            // For as long as they would spin.
+            arc::time::sleep(Duration::from_millis(50)).await;
+            let mut ours = 0;
+            while ours < 2 {
+                let mut buffer = [0; 5];
+                let length = receiver.recv(&mut buffer).await.unwrap();
+                ours += usize::from(buffer[..length] == *b"mine");
+            }
+        };
+        soon(async { arc_util::join!(sending, receiving) }).await;
+        let most = usize::try_from(start.elapsed().as_millis()).unwrap() + 20;
+        for polls in [connected_polls, unconnected_polls] {
+            assert!((2..most).contains(&polls.load(Relaxed)), "{polls:?}");
+        }
+    }
+
+    /// Counts the polls that a future of its own asks for, not those of its neighbours.
+    async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
+        let future = std::pin::pin!(future);
+        let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);
+        alone.next().await.unwrap()
+    }
+
+    async fn poll_counted<F: Future + Unpin>(polls: &AtomicUsize, mut future: F) -> F::Output {
+        std::future::poll_fn(|context| {
+            polls.fetch_add(1, Relaxed);
+            std::pin::Pin::new(&mut future).poll(context)
+        })
+        .await
+    }
+
+    #[arc::test(workers = 2)]
+    async fn who_sends_to_a_queue_that_others_have_filled_waits_for_room() {
+        let folder = Folder::new("full");
+        let path = folder.0.join("socket");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let others = UnixDatagram::unbound().unwrap();
+        while others.try_send_to(b"other", &path).is_ok() {}
+        let sender = UnixDatagram::unbound().unwrap();
+        let (_woken, waker) = Woken::new();
+        let mut sending = pin!(sender.send_to(b"mine", &path));
+        assert!(poll_once(sending.as_mut(), &waker).is_pending());
+        let mut buffer = [0; 8];
+        assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
+        assert_eq!(soon(sending).await.unwrap(), 4);
+        while buffer[..4] != *b"mine" {
+            soon(receiver.recv(&mut buffer)).await.unwrap();
+        }
+        let error = receiver.try_recv_from(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert!(sender.try_send_to(b"mine", &path).is_ok());
+    }
 }

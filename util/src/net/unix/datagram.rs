@@ -14,7 +14,8 @@ use std::time::Duration;
 const WAITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
 
 /// Sends and receives datagrams in the Unix domain. None is lost, and they come in their
-/// order: who sends waits when the receiver's queue is full.
+/// order: who sends waits when the receiver's queue is full. (macOS and the BSDs do not
+/// wait: there sending is an error then.)
 ///
 /// By shared reference, so several tasks can use it at once. The path of the socket
 /// stays when it is dropped. Dereferences to its [`Async`].
