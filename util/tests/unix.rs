@@ -257,6 +257,32 @@ mod linux {
         assert_eq!((peer.uid(), peer.gid()), (own.uid(), own.gid()));
     }
 
+    /// Between containers the process at the other end has no number.
+    #[test]
+    fn a_peer_of_another_namespace_is_known_without_its_number() {
+        const NAME: &str = "linux::a_peer_of_another_namespace_is_known_without_its_number";
+        const UNSHARE: &str = "unshare --user --map-root-user --pid --fork";
+        const PATH: &str = "ARC_UTIL_TEST_PATH";
+        if let Some(path) = std::env::var_os(PATH) {
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            return runtime.block_on(async {
+                let stream = soon(UnixStream::connect(path)).await.unwrap();
+                assert_eq!(stream.peer_cred().unwrap().pid(), None);
+            });
+        }
+        let mut shell = std::process::Command::new("sh");
+        let may = shell.arg("-c").arg(format!("{UNSHARE} true")).status();
+        if !may.unwrap().success() {
+            return;
+        }
+        let folder = Folder::new("namespace");
+        let path = folder.0.join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let path = path.display();
+        let line = format!("export {PATH}='{path}'; exec {UNSHARE} \"$0\" \"$@\"");
+        common::ended(common::child(NAME, &line).unwrap());
+    }
+
     #[arc::test(workers = 2)]
     async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
         let (left, right) = UnixDatagram::pair().unwrap();

@@ -1,6 +1,6 @@
 //! Who is at the other end.
 
-use rustix::net::sockopt::socket_peercred;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -27,16 +27,17 @@ pub struct UCred {
 }
 
 impl UCred {
-    pub(super) fn of(stream: impl AsFd) -> io::Result<Self> {
-        let peer = socket_peercred(stream)?;
+    pub(super) fn of(stream: &impl AsFd) -> io::Result<Self> {
+        let peer = getsockopt(stream, PeerCredentials)?;
         Ok(Self {
-            process: rustix::process::Pid::as_raw(Some(peer.pid)),
-            user: peer.uid.as_raw(),
-            group: peer.gid.as_raw(),
+            process: peer.pid(),
+            user: peer.uid(),
+            group: peer.gid(),
         })
     }
 
-    /// The process; None: it is outside of this process's namespace.
+    /// The process; None: it is of a namespace that this process does not see
+    /// into, such as that of the host of a container.
     pub fn pid(&self) -> Option<i32> {
         (self.process != 0).then_some(self.process)
     }
