@@ -150,7 +150,9 @@ macro_rules! __labels {
 /// Reads the branches one by one, then writes the code.
 ///
 /// `@pattern [options] [branches read] [names left] [pattern so far] tokens...` takes
-/// tokens up to the `=`; `@branch` the rest of the branch; `@end` has all of them.
+/// tokens up to the `=`; `@branch` the rest of the branch; `@end` has all of them. Each
+/// takes as many tokens at once as it can, as the compiler lets macros call themselves 128
+/// times.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -169,45 +171,50 @@ macro_rules! __select {
     (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [$($p:tt)+] = $($rest:tt)*) => {
         $crate::__select! { @branch [$($o)*] [$($done)*] [$($names)*] [$($p)+] $($rest)* }
     };
-    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [$($p:tt)*] $next:tt $($rest:tt)*) => {
-        $crate::__select! {
-            @pattern [$($o)*] [$($done)*] [$($names)*] [$($p)* $next] $($rest)*
-        }
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt = $($rest:tt)*) => {
+        $crate::__select! { @branch $o $d $n [$($p)* $q] $($rest)* }
     };
-    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [$($p:tt)+]) => {
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt = $($rest:tt)*) => {
+        $crate::__select! { @branch $o $d $n [$($p)* $q $r] $($rest)* }
+    };
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt $s:tt = $($rest:tt)*) => {
+        $crate::__select! { @branch $o $d $n [$($p)* $q $r $s] $($rest)* }
+    };
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt $s:tt $t:tt $($rest:tt)+) => {
+        $crate::__select! { @pattern $o $d $n [$($p)* $q $r $s $t] $($rest)+ }
+    };
+    (@pattern $o:tt $d:tt $n:tt $p:tt $($rest:tt)*) => {
         ::std::compile_error!("a branch of select! is `pattern = future => handler`")
     };
 
-    (@branch $o:tt $done:tt [] $p:tt $($rest:tt)*) => {
+    (@branch $o:tt $d:tt [] $p:tt $($rest:tt)*) => {
         ::std::compile_error!("select! takes at most 26 branches")
     };
-    (@branch $o:tt $done:tt $names:tt $p:tt $future:expr, if $if:expr => $($rest:tt)*) => {
-        $crate::__select! { @handler $o $done $names $p ($future) ($if) $($rest)* }
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block, $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
     };
-    (@branch $o:tt $done:tt $names:tt $p:tt $future:expr => $($rest:tt)*) => {
-        $crate::__select! { @handler $o $done $names $p ($future) (true) $($rest)* }
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
     };
-
-    (@handler $o:tt $done:tt $names:tt $p:tt $f:tt $if:tt $handler:block, $($rest:tt)*) => {
-        $crate::__select! { @push $o $done $names $p $f $if ($handler) $($rest)* }
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:expr $(, $($rest:tt)*)?) => {
+        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($($rest)*)? }
     };
-    (@handler $o:tt $done:tt $names:tt $p:tt $f:tt $if:tt $handler:block $($rest:tt)*) => {
-        $crate::__select! { @push $o $done $names $p $f $if ($handler) $($rest)* }
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:block, $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($rest)* }
     };
-    (@handler $o:tt $done:tt $names:tt $p:tt $f:tt $if:tt $handler:expr) => {
-        $crate::__select! { @push $o $done $names $p $f $if ($handler) }
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:block $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($rest)* }
     };
-    (@handler $o:tt $done:tt $names:tt $p:tt $f:tt $if:tt $handler:expr, $($rest:tt)*) => {
-        $crate::__select! { @push $o $done $names $p $f $if ($handler) $($rest)* }
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:expr $(, $($rest:tt)*)?) => {
+        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($($rest)*)? }
     };
 
     (
-        @push $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
-        $p:tt $f:tt $if:tt $handler:tt $($rest:tt)*
+        @push $o:tt [$($d:tt)*] [$name:ident $variant:ident $number:tt, $($n:tt)*]
+        $p:tt $f:tt $if:tt $h:tt $($rest:tt)*
     ) => {
         $crate::__select! {
-            @pattern $o [$($done)* { $name $variant $number $p $f $if $handler }] [$($names)*]
-            [] $($rest)*
+            @pattern $o [$($d)* { $name $variant $number $p $f $if $h }] [$($n)*] [] $($rest)*
         }
     };
 

@@ -182,3 +182,47 @@ async fn join_waits_for_all_and_try_join_for_the_first_error() {
     });
     assert_eq!(ended, Ok((1, "two")));
 }
+
+/// The compiler's limit of macros that call themselves is not in the way.
+#[arc::test]
+async fn as_many_branches_as_there_are_letters() {
+    for wanted in 0..26 {
+        assert_eq!(one_of_many(wanted).await, wanted);
+    }
+}
+
+async fn found(number: u8) -> Result<Option<(u8, char)>, ()> {
+    Ok(Some((number, '!')))
+}
+
+#[rustfmt::skip]
+async fn one_of_many(wanted: u8) -> u8 {
+    select! {
+        Ok(Some((it, _))) = found(0), if wanted == 0 => it,
+        Ok(Some((mut it, _))) = found(1), if wanted == 1 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(2), if wanted == 2 => it,
+        Ok(Some((mut it, _))) = found(3), if wanted == 3 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(4), if wanted == 4 => it,
+        Ok(Some((mut it, _))) = found(5), if wanted == 5 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(6), if wanted == 6 => it,
+        Ok(Some((mut it, _))) = found(7), if wanted == 7 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(8), if wanted == 8 => it,
+        Ok(Some((mut it, _))) = found(9), if wanted == 9 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(10), if wanted == 10 => it,
+        Ok(Some((mut it, _))) = found(11), if wanted == 11 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(12), if wanted == 12 => it,
+        Ok(Some((mut it, _))) = found(13), if wanted == 13 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(14), if wanted == 14 => it,
+        Ok(Some((mut it, _))) = found(15), if wanted == 15 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(16), if wanted == 16 => it,
+        Ok(Some((mut it, _))) = found(17), if wanted == 17 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(18), if wanted == 18 => it,
+        Ok(Some((mut it, _))) = found(19), if wanted == 19 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(20), if wanted == 20 => it,
+        Ok(Some((mut it, _))) = found(21), if wanted == 21 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(22), if wanted == 22 => it,
+        Ok(Some((mut it, _))) = found(23), if wanted == 23 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(24), if wanted == 24 => it,
+        Ok(Some((mut it, _))) = found(25), if wanted == 25 => { it += 1; it - 1 }
+    }
+}

@@ -153,7 +153,8 @@ impl Tasks {
     }
 
     fn poll(&self, context: &mut Context<'_>) {
-        *self.waker.borrow_mut() = Some(context.waker().clone());
+        // The one before is dropped when nothing is borrowed: it may run code of a task.
+        drop(self.waker.replace(Some(context.waker().clone())));
         // Taken out: a task may spawn, and may poll this very set.
         let mut running = self.running.take();
         for _ in 0..ENDED_MAX {
