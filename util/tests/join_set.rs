@@ -1,5 +1,7 @@
 //! Tasks of a set are joined in the order in which they end, whatever became of them.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc::runtime::Runtime;

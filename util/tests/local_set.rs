@@ -1,5 +1,7 @@
 //! Tasks that are not `Send` run on the thread that polls their set, and end with it.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc::runtime::Runtime;

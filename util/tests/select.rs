@@ -1,5 +1,7 @@
 //! `select!`, `join!` and `try_join!` with the syntax that people's code has.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc_util::sync::{mpmc, oneshot};

@@ -1,5 +1,7 @@
 //! Locks, channels and notifications on arc, of arc-util, of other crates, and tokio's.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc_util::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore};

@@ -1,5 +1,7 @@
 //! A tracker's wait ends when it is closed and nothing is left, and not before.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc_util::sync::oneshot;
