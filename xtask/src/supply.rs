@@ -30,11 +30,20 @@ checks: lock and package (these two by default), minimal, msrv, deny
 ";
 
 /// The packages that users get.
-const LIBRARIES: [&str; 3] = ["arc-runtime", "arc-macros", "arc-compat"];
+const LIBRARIES: [&str; 4] = ["arc-runtime", "arc-macros", "arc-compat", "arc-util"];
 
 /// The folders and files that a copy must have in which only these are built.
-const COPIED: [&str; 8] =
-    ["Cargo.toml", "Cargo.lock", "README.md", "src", "macros", "compat", "tests", "examples"];
+const COPIED: [&str; 9] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "README.md",
+    "src",
+    "macros",
+    "compat",
+    "util",
+    "tests",
+    "examples",
+];
 
 /// Runs `cargo xtask supply` with the arguments that follow these words.
 ///
@@ -169,7 +178,7 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in ["macros", "compat"]
+    for (folder, name) in ["macros", "compat", "util"]
         .iter()
         .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
     {
@@ -226,7 +235,7 @@ fn minimal(root: &Path) -> Result<(), Failure> {
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let text = text.lines().map(|line| match line.starts_with("members = [") {
-        true => "members = [\"macros\", \"compat\"]".to_owned(),
+        true => "members = [\"macros\", \"compat\", \"util\"]".to_owned(),
         false if line.starts_with("xtask.") => String::new(),
         false => line.to_owned(),
     });

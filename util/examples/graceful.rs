@@ -1,0 +1,96 @@
+//! A graceful end: a server that sends back lines, and on ctrl-c or SIGTERM lets its
+//! clients finish the lines they have begun, for at most five seconds.
+//!
+//! ```text
+//! $ cargo run --release -p arc-util --example graceful -- 127.0.0.1:8080
+//! listening on 127.0.0.1:8080
+//! ```
+//!
+//! In another terminal, type `nc 127.0.0.1 8080` and then some lines: each comes back.
+//! Ctrl-c, in the first:
+//!
+//! ```text
+//! ^Cstopping, with 1 client(s)
+//! stopped
+//! ```
+
+use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use arc::net::{TcpListener, TcpStream};
+use arc_util::select;
+use arc_util::sync::CancellationToken;
+use arc_util::task::TaskTracker;
+use std::io;
+use std::time::Duration;
+
+/// How long clients may take to finish.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+#[arc::main]
+async fn main() -> io::Result<()> {
+    let address = std::env::args().nth(1);
+    let address = address.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    println!("listening on {}", listener.local_addr()?);
+
+    let (token, clients) = (CancellationToken::new(), TaskTracker::new());
+    let stopped = stop_signal();
+    let mut stopped = std::pin::pin!(stopped);
+    loop {
+        select! {
+            // Whoever comes after the signal is not let in.
+            biased;
+            result = &mut stopped => break result?,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(clients.spawn(serve(stream, token.clone()))),
+                Err(error) => eprintln!("accepting: {error}"),
+            }
+        }
+    }
+    println!("stopping, with {} client(s)", clients.len());
+    drop(listener);
+    token.cancel();
+    clients.close();
+    match arc::time::timeout(FAREWELL, clients.wait()).await {
+        Ok(()) => println!("stopped"),
+        Err(_) => println!("stopped; {} client(s) cut off", clients.len()),
+    }
+    Ok(())
+}
+
+/// Ctrl-c, or what a service manager sends.
+#[cfg(unix)]
+async fn stop_signal() -> io::Result<()> {
+    use arc_util::signal::ctrl_c;
+    use arc_util::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    select! {
+        result = ctrl_c() => result,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn stop_signal() -> io::Result<()> {
+    std::future::pending().await
+}
+
+/// Sends lines back. Once cancelled, it ends when the client is between two lines.
+async fn serve(stream: TcpStream, token: CancellationToken) -> io::Result<()> {
+    let (mut read, mut write) = (BufReader::new(&stream), &stream);
+    let mut line = Vec::new();
+    loop {
+        // Cancel safe: what was read of a line is in it.
+        let arrived = token.run_until_cancelled(read.read_until(b'\n', &mut line));
+        let arrived = match arrived.await {
+            Some(arrived) => arrived,
+            None if line.is_empty() && read.buffer().is_empty() => break,
+            None => read.read_until(b'\n', &mut line).await,
+        };
+        if arrived? == 0 && line.is_empty() {
+            break;
+        }
+        write.write_all(&line).await?;
+        line.clear();
+    }
+    Ok(())
+}

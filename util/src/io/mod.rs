@@ -1,0 +1,46 @@
+//! Reading and writing: what arc's core has, and pipes in memory, copying to and fro,
+//! standard input and output.
+//!
+//! The traits are futures-io's. tokio's `copy`, `BufReader`, `lines`, `read_exact` and
+//! the like are here under their names; [`split`] and the sources and sinks come from
+//! futures-util.
+
+mod copy;
+mod duplex;
+mod stdio;
+
+pub use arc::io::{
+    Async, AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt,
+    AsyncWrite, AsyncWriteExt, BufReader, BufWriter, copy,
+};
+pub use copy::{copy_bidirectional, copy_bidirectional_with_sizes};
+pub use duplex::{DuplexStream, duplex};
+pub use futures_util::io::{
+    Cursor, LineWriter, Lines, ReadHalf, Sink, WriteHalf, copy_buf, empty, repeat, sink,
+};
+pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+
+/// The two directions of a stream of any kind, each owned; a lock keeps them apart.
+///
+/// The streams of [`net`](crate::net) need no lock: see
+/// [`IntoSplit`](crate::net::IntoSplit).
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let (near, mut far) = duplex(64);
+/// let (mut read, mut write) = split(near);
+/// write.write_all(b"ping").await?;
+/// far.write_all(b"pong").await?;
+/// let mut text = [0; 4];
+/// read.read_exact(&mut text).await?;
+/// assert_eq!(&text, b"pong");
+/// # Ok(())
+/// # }
+/// ```
+pub fn split<T: AsyncRead + AsyncWrite>(stream: T) -> (ReadHalf<T>, WriteHalf<T>) {
+    stream.split()
+}

@@ -1,0 +1,138 @@
+//! Standard input and output, on threads that may block.
+
+use arc::io::{AsyncRead, AsyncWrite};
+use blocking::Unblock;
+use std::fmt;
+use std::io::{self, Result};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// How far a thread reads ahead, or lags behind with writing, in bytes.
+const BUFFER: usize = 64 << 10;
+
+/// The standard input of the process, read by a thread of its own.
+///
+/// The thread reads ahead: make one `Stdin` and keep it, as what was read for one is not
+/// there for the next. A read that waits when the program ends does not hold it up.
+///
+/// # Examples
+///
+/// ```no_run
+/// use arc_util::io::{AsyncBufReadExt, BufReader, stdin};
+/// use futures_util::TryStreamExt;
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut lines = BufReader::new(stdin()).lines();
+/// while let Some(line) = lines.try_next().await? {
+///     println!("{} bytes", line.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn stdin() -> Stdin {
+    Stdin(Unblock::with_capacity(BUFFER, io::stdin()))
+}
+
+/// The standard output of the process, written by a thread of its own.
+///
+/// Flush it before the program ends: what the thread has not written yet is lost.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::io::{AsyncWriteExt, stdout};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut out = stdout();
+/// out.write_all(b"hello\n").await?;
+/// out.flush().await
+/// # }
+/// ```
+pub fn stdout() -> Stdout {
+    Stdout(Unblock::with_capacity(BUFFER, io::stdout()))
+}
+
+/// The standard error of the process, written by a thread of its own. See [`stdout`].
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::io::{AsyncWriteExt, stderr};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut out = stderr();
+/// out.write_all(b"something is wrong\n").await?;
+/// out.flush().await
+/// # }
+/// ```
+pub fn stderr() -> Stderr {
+    Stderr(Unblock::with_capacity(BUFFER, io::stderr()))
+}
+
+/// Reads the standard input; from [`stdin`].
+///
+/// # Cancellation
+///
+/// A read that is dropped loses nothing: the next one has what came.
+pub struct Stdin(Unblock<io::Stdin>);
+
+/// Writes the standard output; from [`stdout`].
+pub struct Stdout(Unblock<io::Stdout>);
+
+/// Writes the standard error; from [`stderr`].
+pub struct Stderr(Unblock<io::Stderr>);
+
+impl AsyncRead for Stdin {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+macro_rules! write_to {
+    ($($type:ty)*) => {$(
+        /// Errors come with a later call than the one whose bytes they are about;
+        /// flushing tells them all.
+        impl AsyncWrite for $type {
+            fn poll_write(
+                mut self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<Result<usize>> {
+                Pin::new(&mut self.0).poll_write(context, bytes)
+            }
+
+            fn poll_flush(
+                mut self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+            ) -> Poll<Result<()>> {
+                Pin::new(&mut self.0).poll_flush(context)
+            }
+
+            /// Flushes it. The process's own stays open.
+            fn poll_close(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+            ) -> Poll<Result<()>> {
+                self.poll_flush(context)
+            }
+        }
+    )*};
+}
+
+write_to! { Stdout Stderr }
+
+macro_rules! debug {
+    ($($type:ident)*) => {$(
+        impl fmt::Debug for $type {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(stringify!($type))
+            }
+        }
+    )*};
+}
+
+debug! { Stdin Stdout Stderr }

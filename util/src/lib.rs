@@ -1,0 +1,29 @@
+//! What a tokio user reaches for, built on arc's public API alone: tasks in groups,
+//! `select!`, cancellation, locks and channels, more sockets, signals.
+//!
+//! Names, arguments and meaning are tokio's and tokio-util's wherever they have the
+//! thing.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, [`task_local!`] |
+//! | the root | [`select!`], [`join!`], [`try_join!`] |
+//! | [`sync`] | `CancellationToken`, `Notify`, `watch`; locks and channels of others |
+//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs |
+//! | [`io`] | pipes in memory, copying both ways, standard input and output |
+//! | `signal` | ctrl-c and the signals of Unix |
+//!
+//! The README has a table of tokio's names.
+
+#![forbid(unsafe_code)]
+
+pub mod io;
+mod macros;
+pub mod net;
+#[cfg(unix)]
+pub mod signal;
+pub mod sync;
+pub mod task;
+
+#[doc(hidden)]
+pub use macros::private as __private;

@@ -1,0 +1,398 @@
+//! `select!`, `join!` and `try_join!`: macros by example, without `unsafe`.
+//!
+//! Each branch needs names of its own. As macros by example cannot make names up,
+//! [`__labels`](crate::__labels) has a list of them: for every branch a variable, a
+//! variant of the enum that says which branch won, and a number.
+
+/// Runs several futures until one of them ends, and drops the others.
+///
+/// The syntax is tokio's: branches of the form
+/// `pattern = future [, if precondition] => handler`, separated by commas, which may be
+/// left out after a block; then, perhaps, `else => handler`.
+///
+/// - All preconditions are evaluated first, then all futures' expressions; a branch
+///   whose precondition is false is not polled.
+/// - The future that ends first wins if its output matches the pattern; if not, its
+///   branch is out, and the others go on. The futures are dropped, and the handler runs,
+///   with what the pattern has bound.
+/// - When all branches are out, the handler of `else` runs.
+/// - Which branch is polled first is left to chance, so that none that is always ready
+///   starves the others; with `biased;` before them the branches are polled in their
+///   order.
+///
+/// At most 26 branches.
+///
+/// # Panics
+///
+/// When all branches are out and there is no `else`.
+///
+/// # Cancellation
+///
+/// The futures of the branches that did not win are dropped: in a loop use those that
+/// are cancel safe, or make the future before the loop and await `&mut future`.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::select;
+/// use arc_util::sync::mpmc;
+/// use std::time::Duration;
+/// # #[arc::main]
+/// # async fn main() {
+/// let (sender, receiver) = mpmc::unbounded();
+/// sender.try_send(41).unwrap();
+/// drop(sender);
+/// let mut sum = 0;
+/// loop {
+///     select! {
+///         biased;
+///         Ok(number) = receiver.recv(), if sum < 100 => sum += number,
+///         () = arc::time::sleep(Duration::from_millis(10)) => {
+///             sum += 1;
+///             break;
+///         }
+///         else => unreachable!("the sleep always ends"),
+///     }
+/// }
+/// assert_eq!(sum, 42);
+/// # }
+/// ```
+#[macro_export]
+macro_rules! select {
+    (biased; $($branches:tt)*) => {
+        $crate::__labels!([$crate::__select] [start: 0] $($branches)*)
+    };
+    ($($branches:tt)*) => {
+        $crate::__labels!([$crate::__select] [start: $crate::__private::random] $($branches)*)
+    };
+}
+
+/// Polls all futures until all have ended: a tuple of their outputs.
+///
+/// They are polled in their order, within one task. With `biased;` before them, which
+/// tokio knows, nothing is different.
+///
+/// At most 26 futures.
+///
+/// # Cancellation
+///
+/// All futures are dropped, and so are the outputs of those that have ended.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let (left, right) = arc_util::join!(async { 1 }, async { "two" });
+/// assert_eq!((left, right), (1, "two"));
+/// # }
+/// ```
+#[macro_export]
+macro_rules! join {
+    (biased; $($future:expr),* $(,)?) => {
+        $crate::__labels!([$crate::__join] [join] $(($future))*)
+    };
+    ($($future:expr),* $(,)?) => {
+        $crate::__labels!([$crate::__join] [join] $(($future))*)
+    };
+}
+
+/// Polls all futures until all have given `Ok`, or one an `Err`: a `Result` with a tuple
+/// of their values, or with the first error. Otherwise as [`join!`](crate::join).
+///
+/// # Errors
+///
+/// The first error of any of them; the others are dropped.
+///
+/// # Cancellation
+///
+/// As `join!`.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let numbers = arc_util::try_join!(async { "1".parse::<u8>() }, async { "2".parse::<u8>() });
+/// assert_eq!(numbers, Ok((1, 2)));
+/// let numbers = arc_util::try_join!(async { "1".parse::<u8>() }, async { "?".parse::<u8>() });
+/// assert!(numbers.is_err());
+/// # }
+/// ```
+#[macro_export]
+macro_rules! try_join {
+    (biased; $($future:expr),* $(,)?) => {
+        $crate::__labels!([$crate::__join] [try_join] $(($future))*)
+    };
+    ($($future:expr),* $(,)?) => {
+        $crate::__labels!([$crate::__join] [try_join] $(($future))*)
+    };
+}
+
+/// Calls a macro with the names for its branches: variable, variant, number.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __labels {
+    ([$($macro:tt)*] [$($options:tt)*] $($rest:tt)*) => {
+        $($macro)*! {
+            @pattern [$($options)*] []
+            [
+                __a A 0, __b B 1, __c C 2, __d D 3, __e E 4, __f F 5, __g G 6, __h H 7,
+                __i I 8, __j J 9, __k K 10, __l L 11, __m M 12, __n N 13, __o O 14, __p P 15,
+                __q Q 16, __r R 17, __s S 18, __t T 19, __u U 20, __v V 21, __w W 22, __x X 23,
+                __y Y 24, __z Z 25,
+            ]
+            [] $($rest)*
+        }
+    };
+}
+
+/// Reads the branches one by one, then writes the code.
+///
+/// `@pattern [options] [branches read] [names left] [pattern so far] tokens...` takes
+/// tokens up to the `=`; `@branch` the rest of the branch; `@end` has all of them. Each
+/// takes as many tokens at once as it can, as the compiler lets macros call themselves 128
+/// times.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select {
+    (@pattern [$($o:tt)*] [] [$($names:tt)*] []) => {
+        ::std::compile_error!("select! needs a branch")
+    };
+    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] []) => {
+        $crate::__select! {
+            @end [$($o)*] [$($done)*]
+            (::std::panic!("all branches of select! are out, and there is no `else`"))
+        }
+    };
+    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [] else => $else:expr $(,)?) => {
+        $crate::__select! { @end [$($o)*] [$($done)*] ($else) }
+    };
+    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [$($p:tt)+] = $($rest:tt)*) => {
+        $crate::__select! { @branch [$($o)*] [$($done)*] [$($names)*] [$($p)+] $($rest)* }
+    };
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt = $($rest:tt)*) => {
+        $crate::__select! { @branch $o $d $n [$($p)* $q] $($rest)* }
+    };
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt = $($rest:tt)*) => {
+        $crate::__select! { @branch $o $d $n [$($p)* $q $r] $($rest)* }
+    };
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt $s:tt = $($rest:tt)*) => {
+        $crate::__select! { @branch $o $d $n [$($p)* $q $r $s] $($rest)* }
+    };
+    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt $s:tt $t:tt $($rest:tt)+) => {
+        $crate::__select! { @pattern $o $d $n [$($p)* $q $r $s $t] $($rest)+ }
+    };
+    (@pattern $o:tt $d:tt $n:tt $p:tt $($rest:tt)*) => {
+        ::std::compile_error!("a branch of select! is `pattern = future => handler`")
+    };
+
+    (@branch $o:tt $d:tt [] $p:tt $($rest:tt)*) => {
+        ::std::compile_error!("select! takes at most 26 branches")
+    };
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block, $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
+    };
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
+    };
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:expr $(, $($rest:tt)*)?) => {
+        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($($rest)*)? }
+    };
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:block, $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($rest)* }
+    };
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:block $($rest:tt)*) => {
+        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($rest)* }
+    };
+    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:expr $(, $($rest:tt)*)?) => {
+        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($($rest)*)? }
+    };
+
+    (
+        @push $o:tt [$($d:tt)*] [$name:ident $variant:ident $number:tt, $($n:tt)*]
+        $p:tt $f:tt $if:tt $h:tt $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @pattern $o [$($d)* { $name $variant $number $p $f $if $h }] [$($n)*] [] $($rest)*
+        }
+    };
+
+    (
+        @end [start: $($start:tt)*]
+        [$({
+            $name:ident $variant:ident $number:tt
+            [$($p:tt)+] ($f:expr) ($if:expr) ($handler:expr)
+        })+]
+        ($else:expr)
+    ) => {{
+        enum __Selected<$($variant),+> {
+            $($variant($variant),)+
+            Out,
+        }
+        // Whether the branch is out.
+        let mut out = [$(!$if),+];
+        let selected = {
+            $(let mut $name =
+                $crate::__private::pin!(::std::future::IntoFuture::into_future($f));)+
+            let branches = out.len();
+            let start = $crate::__start!(branches, $($start)*);
+            ::std::future::poll_fn(|context| {
+                for turn in 0..branches {
+                    match (start + turn) % branches {
+                        $($number => {
+                            if out[$number] {
+                                continue;
+                            }
+                            let polled = ::std::future::Future::poll($name.as_mut(), context);
+                            let ::std::task::Poll::Ready(output) = polled else {
+                                continue;
+                            };
+                            out[$number] = true;
+                            #[allow(unused_variables, unreachable_patterns,
+                                reason = "the pattern is only tried here")]
+                            match &output {
+                                $crate::__tried!([] [] $($p)+) => {}
+                                _ => continue,
+                            }
+                            return ::std::task::Poll::Ready(__Selected::$variant(output));
+                        })+
+                        _ => ::std::unreachable!("a number modulo their number"),
+                    }
+                }
+                match out.contains(&false) {
+                    true => ::std::task::Poll::Pending,
+                    false => ::std::task::Poll::Ready(__Selected::Out),
+                }
+            })
+            .await
+        };
+        match selected {
+            $(__Selected::$variant($($p)+) => $handler,)+
+            __Selected::Out => $else,
+            #[allow(unreachable_patterns, reason = "patterns may match always")]
+            _ => ::std::unreachable!("the pattern has matched before"),
+        }
+    }};
+}
+
+/// The branch that is polled first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __start {
+    ($branches:ident, 0) => {
+        0
+    };
+    ($branches:ident, $($random:tt)*) => {
+        $($random)*($branches)
+    };
+}
+
+/// A pattern without `mut`, `ref` and `&`: it matches a reference to what the pattern
+/// matches.
+///
+/// `[outer groups] [done] tokens...`: groups are entered, so that what is in them is
+/// cleaned as well, and put together when they end.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tried {
+    ($outer:tt $done:tt mut $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
+    ($outer:tt $done:tt ref $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
+    ($outer:tt $done:tt & $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
+    ($outer:tt $done:tt && $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
+    ($outer:tt $done:tt ($($inner:tt)*) $($rest:tt)*) => {
+        $crate::__tried!([round $outer $done $($rest)*] [] $($inner)*)
+    };
+    ($outer:tt $done:tt [$($inner:tt)*] $($rest:tt)*) => {
+        $crate::__tried!([square $outer $done $($rest)*] [] $($inner)*)
+    };
+    ($outer:tt $done:tt {$($inner:tt)*} $($rest:tt)*) => {
+        $crate::__tried!([curly $outer $done $($rest)*] [] $($inner)*)
+    };
+    ($outer:tt [$($done:tt)*] $next:tt $($rest:tt)*) => {
+        $crate::__tried!($outer [$($done)* $next] $($rest)*)
+    };
+    ([round $outer:tt [$($before:tt)*] $($rest:tt)*] [$($done:tt)*]) => {
+        $crate::__tried!($outer [$($before)* ($($done)*)] $($rest)*)
+    };
+    ([square $outer:tt [$($before:tt)*] $($rest:tt)*] [$($done:tt)*]) => {
+        $crate::__tried!($outer [$($before)* [$($done)*]] $($rest)*)
+    };
+    ([curly $outer:tt [$($before:tt)*] $($rest:tt)*] [$($done:tt)*]) => {
+        $crate::__tried!($outer [$($before)* {$($done)*}] $($rest)*)
+    };
+    ([] [$($done:tt)*]) => { $($done)* };
+}
+
+/// Gives every future its names, then writes the code.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __join {
+    (@pattern $kind:tt [$($done:tt)*] [] [] $($rest:tt)+) => {
+        ::std::compile_error!("at most 26 futures")
+    };
+    (
+        @pattern $kind:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*] []
+        ($future:expr) $($rest:tt)*
+    ) => {
+        $crate::__join! {
+            @pattern $kind [$($done)* { $name $future }] [$($names)*] [] $($rest)*
+        }
+    };
+    (@pattern [join] [$({ $name:ident $future:expr })*] $names:tt []) => {{
+        $(let mut $name = $crate::__private::pin!($crate::__private::maybe_done(
+            ::std::future::IntoFuture::into_future($future)
+        ));)*
+        ::std::future::poll_fn(|_context| {
+            let mut _is_pending = false;
+            $(_is_pending |= ::std::future::Future::poll($name.as_mut(), _context).is_pending();)*
+            match _is_pending {
+                true => ::std::task::Poll::Pending,
+                false => ::std::task::Poll::Ready(($($crate::__private::taken(
+                    $name.as_mut().take_output()
+                ),)*)),
+            }
+        })
+        .await
+    }};
+    (@pattern [try_join] [$({ $name:ident $future:expr })*] $names:tt []) => {{
+        $(let mut $name = $crate::__private::pin!($crate::__private::try_maybe_done(
+            ::std::future::IntoFuture::into_future($future)
+        ));)*
+        ::std::future::poll_fn(|_context| {
+            let mut _is_pending = false;
+            $(match ::std::future::Future::poll($name.as_mut(), _context) {
+                ::std::task::Poll::Pending => _is_pending = true,
+                ::std::task::Poll::Ready(::std::result::Result::Ok(())) => {}
+                ::std::task::Poll::Ready(::std::result::Result::Err(error)) => {
+                    return ::std::task::Poll::Ready(::std::result::Result::Err(error));
+                }
+            })*
+            match _is_pending {
+                true => ::std::task::Poll::Pending,
+                false => ::std::task::Poll::Ready(::std::result::Result::Ok((
+                    $($crate::__private::taken($name.as_mut().take_output()),)*
+                ))),
+            }
+        })
+        .await
+    }};
+}
+
+/// What the macros need, wherever they are used.
+#[doc(hidden)]
+pub mod private {
+    pub use futures_util::future::{maybe_done, try_maybe_done};
+    pub use std::pin::pin;
+
+    /// The number of one of the branches.
+    pub fn random(branches: usize) -> usize {
+        fastrand::usize(..branches)
+    }
+
+    /// All have ended, and nobody has taken an output yet.
+    #[track_caller]
+    pub fn taken<T>(output: Option<T>) -> T {
+        output.unwrap_or_else(|| unreachable!("the future has ended"))
+    }
+}

@@ -1,0 +1,33 @@
+//! Sockets: those of arc's core, and what tokio has beyond them.
+//!
+//! Every socket here has an [`Async`](arc::io::Async) of std's inside and dereferences
+//! to it: `readable`, `writable`, `read_with` and the like are there, and `get_ref`
+//! reaches what std's can do.
+
+mod connect;
+mod options;
+mod socket;
+mod split;
+mod udp;
+#[cfg(unix)]
+pub mod unix;
+
+pub use arc::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs, lookup_host};
+pub use connect::{connect, connect_timeout};
+pub use socket::TcpSocket;
+pub use split::{IntoSplit, OwnedReadHalf, OwnedWriteHalf, ReuniteError};
+pub use udp::UdpSocket;
+#[cfg(unix)]
+pub use unix::{UnixDatagram, UnixListener, UnixStream};
+
+/// The names that tokio has for the halves of a TCP connection.
+pub mod tcp {
+    use super::TcpStream;
+
+    /// The reading direction of a TCP connection.
+    pub type OwnedReadHalf = super::OwnedReadHalf<TcpStream>;
+    /// The writing direction of a TCP connection.
+    pub type OwnedWriteHalf = super::OwnedWriteHalf<TcpStream>;
+    /// The halves are not of one TCP connection.
+    pub type ReuniteError = super::ReuniteError<TcpStream>;
+}

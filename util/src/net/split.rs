@@ -1,0 +1,227 @@
+//! The two directions of a stream, each owned.
+
+use arc::io::{AsyncRead, AsyncWrite};
+use arc::net::TcpStream;
+use std::io::{IoSlice, IoSliceMut, Result};
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::{fmt, net};
+
+/// Streams with two directions that can be owned apart.
+///
+/// Implemented for [`TcpStream`] and, on Unix, for
+/// [`UnixStream`](super::UnixStream). It cannot be implemented elsewhere.
+///
+/// # Examples
+///
+/// ```
+/// use arc::io::{AsyncReadExt, AsyncWriteExt};
+/// use arc_util::net::{IntoSplit, TcpListener, TcpStream};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (mut server, _) = listener.accept().await?;
+///
+/// let (mut read, mut write) = client.into_split();
+/// let sending = arc::spawn(async move { write.write_all(b"ping").await });
+/// let mut text = [0; 4];
+/// server.read_exact(&mut text).await?;
+/// server.write_all(&text).await?;
+/// read.read_exact(&mut text).await?;
+/// assert_eq!(&text, b"ping");
+/// # sending.await?
+/// # }
+/// ```
+pub trait IntoSplit: sealed::Stream {
+    /// The two directions apart, for two tasks; at the cost of a shared allocation.
+    /// When the writing half is dropped, the sending direction is shut down.
+    fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
+        let stream = Arc::new(self);
+        let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
+        (OwnedReadHalf { stream }, write)
+    }
+}
+
+impl<S: sealed::Stream> IntoSplit for S {}
+
+pub(super) mod sealed {
+    /// What an `OwnedWriteHalf` needs to know of its stream.
+    pub trait Stream: Sized {
+        /// Ends the sending direction. It fails when the connection is gone: then
+        /// nothing is left to do.
+        fn end_sending(&self);
+    }
+}
+
+impl sealed::Stream for TcpStream {
+    fn end_sending(&self) {
+        let _ = self.shutdown(net::Shutdown::Write);
+    }
+}
+
+/// The reading direction, from [`IntoSplit::into_split`]. Dereferences to the stream.
+///
+/// # Examples
+///
+/// See [`IntoSplit`].
+pub struct OwnedReadHalf<S = TcpStream> {
+    stream: Arc<S>,
+}
+
+/// The writing direction, from [`IntoSplit::into_split`]. Dereferences to the stream.
+/// Dropping it shuts the sending direction down, unless it is
+/// [forgotten](Self::forget).
+///
+/// # Examples
+///
+/// See [`IntoSplit`].
+pub struct OwnedWriteHalf<S: IntoSplit = TcpStream> {
+    stream: Arc<S>,
+    shuts_down: bool,
+}
+
+impl<S: IntoSplit> OwnedReadHalf<S> {
+    /// Puts the two directions together again.
+    ///
+    /// # Errors
+    ///
+    /// When they are not of one stream; the error holds both.
+    pub fn reunite(self, other: OwnedWriteHalf<S>) -> std::result::Result<S, ReuniteError<S>> {
+        if !Arc::ptr_eq(&self.stream, &other.stream) {
+            return Err(ReuniteError(self, other));
+        }
+        other.forget();
+        let stream = Arc::into_inner(self.stream);
+        Ok(stream.unwrap_or_else(|| unreachable!("only halves own the stream")))
+    }
+}
+
+impl<S: IntoSplit> OwnedWriteHalf<S> {
+    /// As [`OwnedReadHalf::reunite`].
+    ///
+    /// # Errors
+    ///
+    /// When they are not of one stream; the error holds both.
+    pub fn reunite(self, other: OwnedReadHalf<S>) -> std::result::Result<S, ReuniteError<S>> {
+        other.reunite(self)
+    }
+
+    /// Drops it without shutting the sending direction down.
+    pub fn forget(mut self) {
+        self.shuts_down = false;
+    }
+}
+
+impl<S: IntoSplit> Drop for OwnedWriteHalf<S> {
+    fn drop(&mut self) {
+        if self.shuts_down {
+            self.stream.end_sending();
+        }
+    }
+}
+
+impl<S> AsyncRead for OwnedReadHalf<S>
+where
+    for<'a> &'a S: AsyncRead + Unpin,
+{
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut &*self.stream).poll_read(context, buffer)
+    }
+
+    fn poll_read_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut &*self.stream).poll_read_vectored(context, buffers)
+    }
+}
+
+impl<S: IntoSplit> AsyncWrite for OwnedWriteHalf<S>
+where
+    for<'a> &'a S: AsyncWrite + Unpin,
+{
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut &*self.stream).poll_write(context, buffer)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut &*self.stream).poll_write_vectored(context, buffers)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut &*self.stream).poll_flush(context)
+    }
+
+    /// Shuts the sending direction down.
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut &*self.stream).poll_close(context)
+    }
+}
+
+impl<S> Deref for OwnedReadHalf<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.stream
+    }
+}
+
+impl<S: IntoSplit> Deref for OwnedWriteHalf<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.stream
+    }
+}
+
+impl<S> AsRef<S> for OwnedReadHalf<S> {
+    fn as_ref(&self) -> &S {
+        &self.stream
+    }
+}
+
+impl<S: IntoSplit> AsRef<S> for OwnedWriteHalf<S> {
+    fn as_ref(&self) -> &S {
+        &self.stream
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for OwnedReadHalf<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "OwnedReadHalf({:?})", self.stream)
+    }
+}
+
+impl<S: IntoSplit + fmt::Debug> fmt::Debug for OwnedWriteHalf<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "OwnedWriteHalf({:?})", self.stream)
+    }
+}
+
+/// The halves given to [`OwnedReadHalf::reunite`] are not of one stream.
+#[derive(Debug)]
+pub struct ReuniteError<S: IntoSplit = TcpStream>(pub OwnedReadHalf<S>, pub OwnedWriteHalf<S>);
+
+impl<S: IntoSplit + fmt::Debug> std::error::Error for ReuniteError<S> {}
+
+impl<S: IntoSplit> fmt::Display for ReuniteError<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the two halves are not of one stream")
+    }
+}

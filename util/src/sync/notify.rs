@@ -1,0 +1,163 @@
+//! Wakes one task, or all, that wait for something to happen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Wakes one task, or all, that wait for something to happen.
+///
+/// [`notify_one`](Self::notify_one) wakes whoever has waited longest; when nobody waits,
+/// the next one does not wait at all. That holds for one: notifications are not
+/// counted. (Names and meaning are tokio's.)
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::sync::Notify;
+/// use std::sync::Arc;
+/// # #[arc::main]
+/// # async fn main() {
+/// let notify = Arc::new(Notify::new());
+/// let waiter = notify.clone();
+/// let task = arc::spawn(async move { waiter.notified().await });
+/// notify.notify_one();
+/// task.await.unwrap();
+/// # }
+/// ```
+#[derive(Default)]
+pub struct Notify {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// `notify_one` found nobody.
+    permit: bool,
+    /// How often `notify_waiters` was called.
+    rounds: u64,
+    /// The number of the next to wait: in their order they came.
+    next: u64,
+    waiting: BTreeMap<u64, Waker>,
+    /// Woken by `notify_one`, and not yet polled.
+    notified: BTreeSet<u64>,
+}
+
+impl Notify {
+    /// Nobody waits, and nothing has happened yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a notification. [`notify_waiters`](Self::notify_waiters) counts from
+    /// now on, [`notify_one`](Self::notify_one) from when the future is first polled.
+    ///
+    /// # Cancellation
+    ///
+    /// A notification that this one was given and has not seen goes to the next. The
+    /// place in the line is lost.
+    pub fn notified(&self) -> Notified<'_> {
+        let round = self.lock().rounds;
+        Notified { notify: self, round, number: None }
+    }
+
+    /// Wakes the one that has waited longest, or lets the next one through.
+    pub fn notify_one(&self) {
+        let mut state = self.lock();
+        let Some((number, waker)) = state.waiting.pop_first() else {
+            state.permit = true;
+            return;
+        };
+        state.notified.insert(number);
+        drop(state);
+        waker.wake();
+    }
+
+    /// Wakes all that wait now, and no others.
+    pub fn notify_waiters(&self) {
+        let mut state = self.lock();
+        state.rounds += 1;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_values().for_each(Waker::wake);
+    }
+}
+
+impl fmt::Debug for Notify {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Notify({} wait)", self.lock().waiting.len())
+    }
+}
+
+/// Waits for a notification; from [`Notify::notified`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct Notified<'a> {
+    notify: &'a Notify,
+    /// The round that it began in: in a later one it has been notified.
+    round: u64,
+    /// None: not in the line, or no more.
+    number: Option<u64>,
+}
+
+impl Notified<'_> {
+    /// Gets in line without waiting; true if there is a notification for it already.
+    pub fn enable(self: Pin<&mut Self>) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        self.poll(&mut context).is_ready()
+    }
+}
+
+impl Future for Notified<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let waker = context.waker().clone();
+        let mut state = self.notify.lock();
+        let is_notified = self.number.is_some_and(|it| state.notified.remove(&it));
+        let is_in_line = self.number.is_some();
+        if is_notified || self.round != state.rounds {
+            self.number = None;
+            return Poll::Ready(());
+        }
+        if !is_in_line && std::mem::take(&mut state.permit) {
+            // Whoever polls it again is told the same.
+            self.round = state.rounds.wrapping_sub(1);
+            return Poll::Ready(());
+        }
+        let number = self.number.unwrap_or(state.next);
+        state.next = state.next.max(number + 1);
+        let before = state.waiting.insert(number, waker);
+        drop(state);
+        drop(before);
+        self.number = Some(number);
+        Poll::Pending
+    }
+}
+
+impl Drop for Notified<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else {
+            return;
+        };
+        let mut state = self.notify.lock();
+        let waker = state.waiting.remove(&number);
+        let is_notified = state.notified.remove(&number);
+        drop(state);
+        drop(waker);
+        if is_notified {
+            self.notify.notify_one();
+        }
+    }
+}
+
+impl fmt::Debug for Notified<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Notified")
+    }
+}

@@ -1,0 +1,353 @@
+//! Tasks that are not `Send`, on the thread that is in `block_on`.
+
+use arc::runtime::Handle;
+use futures_util::future::{AbortHandle, Abortable, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// How many tasks may end before the others on the thread have their turn.
+const ENDED_MAX: usize = 128;
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+thread_local! {
+    /// The set whose tasks are being polled.
+    static CURRENT: RefCell<Option<Rc<Tasks>>> = const { RefCell::new(None) };
+}
+
+/// Runs futures that are not `Send` as tasks, all on the thread that polls the set.
+///
+/// They run while a future of [`run_until`](Self::run_until), or the set itself, is
+/// awaited, and at no other time. As the set is not `Send`, that has to be in
+/// `block_on`, not in a task. Tasks that are left when the set is dropped are dropped
+/// with it. (Names and meaning are tokio's; but the handles have an error of their own.)
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::task::{LocalSet, spawn_local};
+/// use std::cell::Cell;
+/// use std::rc::Rc;
+///
+/// #[arc::main]
+/// async fn main() {
+///     let count = Rc::new(Cell::new(0));
+///     let set = LocalSet::new();
+///     set.run_until(async {
+///         let others = count.clone();
+///         let task = spawn_local(async move {
+///             arc::task::yield_now().await;
+///             others.set(others.get() + 1);
+///         });
+///         task.await.unwrap();
+///     })
+///     .await;
+///     assert_eq!(count.get(), 1);
+/// }
+/// ```
+#[derive(Default)]
+pub struct LocalSet {
+    tasks: Rc<Tasks>,
+}
+
+#[derive(Default)]
+struct Tasks {
+    /// Taken out while they are polled.
+    running: RefCell<FuturesUnordered<Task>>,
+    spawned: RefCell<Vec<Task>>,
+    /// Of whoever polls the set.
+    waker: RefCell<Option<Waker>>,
+}
+
+impl LocalSet {
+    /// A set without tasks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Spawns a future as a task of this set. It is first polled when the set is.
+    pub fn spawn_local<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
+        self.tasks.spawn(future)
+    }
+
+    /// Runs the set's tasks until a future has ended; it may call [`spawn_local`].
+    ///
+    /// # Panics
+    ///
+    /// When the future does. The panic of a task is in its handle.
+    ///
+    /// # Cancellation
+    ///
+    /// The tasks stay in the set, and go on when it is polled again.
+    pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let entered = Entered::new(&self.tasks);
+            let polled = future.as_mut().poll(context);
+            if polled.is_pending() {
+                self.tasks.poll(context);
+            }
+            drop(entered);
+            polled
+        })
+        .await
+    }
+
+    /// `block_on` of the runtime, with the set's tasks. See [`run_until`](Self::run_until).
+    ///
+    /// # Panics
+    ///
+    /// When the future does; and where `block_on` does.
+    pub fn block_on<F: Future>(&self, runtime: &Handle, future: F) -> F::Output {
+        runtime.block_on(self.run_until(future))
+    }
+}
+
+/// Waits until all tasks of the set have ended.
+impl Future for LocalSet {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let _entered = Entered::new(&self.tasks);
+        self.tasks.poll(context);
+        match self.tasks.is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
+impl fmt::Debug for LocalSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tasks = self.tasks.running.borrow().len() + self.tasks.spawned.borrow().len();
+        write!(formatter, "LocalSet({tasks} tasks)")
+    }
+}
+
+impl Tasks {
+    fn spawn<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
+        let (abort, registration) = AbortHandle::new_pair();
+        let slot = Arc::new(Slot::default());
+        let finish = Finish(slot.clone());
+        let task = async move {
+            // The future is dropped inside, so that a panic of its drop is kept as well.
+            let contained = async move { Abortable::new(future, registration).await };
+            let outcome = AssertUnwindSafe(contained).catch_unwind().await;
+            finish.0.set(match outcome {
+                Ok(output) => output.map_err(|_aborted| LocalJoinError(None)),
+                Err(payload) => Err(LocalJoinError(Some(Mutex::new(payload)))),
+            });
+        };
+        self.spawned.borrow_mut().push(Box::pin(task));
+        let waker = self.waker.borrow().clone();
+        waker.into_iter().for_each(Waker::wake);
+        LocalJoinHandle { slot, abort }
+    }
+
+    fn poll(&self, context: &mut Context<'_>) {
+        // The one before is dropped when nothing is borrowed: it may run code of a task.
+        drop(self.waker.replace(Some(context.waker().clone())));
+        // Taken out: a task may spawn, and may poll this very set.
+        let mut running = self.running.take();
+        for _ in 0..ENDED_MAX {
+            running.extend(self.spawned.take());
+            match running.poll_next_unpin(context) {
+                Poll::Ready(Some(())) => {}
+                _ if self.spawned.borrow().is_empty() => {
+                    return self.put_back(running);
+                }
+                _ => {}
+            }
+        }
+        self.put_back(running);
+        context.waker().wake_by_ref();
+    }
+
+    fn put_back(&self, running: FuturesUnordered<Task>) {
+        let meanwhile = self.running.replace(running);
+        self.spawned.borrow_mut().extend(meanwhile);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.running.borrow().is_empty() && self.spawned.borrow().is_empty()
+    }
+}
+
+/// Makes a set the current one, and then the one before it.
+struct Entered {
+    before: Option<Rc<Tasks>>,
+}
+
+impl Entered {
+    fn new(tasks: &Rc<Tasks>) -> Self {
+        let before = CURRENT.with(|current| current.replace(Some(tasks.clone())));
+        Self { before }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        drop(CURRENT.with(|current| current.replace(before)));
+    }
+}
+
+/// Spawns a future as a task of the [`LocalSet`] that is running on this thread.
+///
+/// # Panics
+///
+/// Outside a `LocalSet`.
+///
+/// # Examples
+///
+/// See [`LocalSet`].
+#[track_caller]
+pub fn spawn_local<F: Future + 'static>(future: F) -> LocalJoinHandle<F::Output> {
+    let current = CURRENT.with(|current| current.borrow().clone());
+    let Some(tasks) = current else {
+        panic!("spawn_local was called outside a LocalSet: call it in `LocalSet::run_until`");
+    };
+    tasks.spawn(future)
+}
+
+/// Where a task leaves its outcome.
+struct Slot<T>(Mutex<Outcome<T>>);
+
+enum Outcome<T> {
+    Running(Option<Waker>),
+    Ended(Result<T, LocalJoinError>),
+    Taken,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Outcome::Running(None)))
+    }
+}
+
+impl<T> Slot<T> {
+    fn lock(&self) -> MutexGuard<'_, Outcome<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first outcome counts.
+    fn set(&self, result: Result<T, LocalJoinError>) {
+        let mut outcome = self.lock();
+        let Outcome::Running(waker) = &mut *outcome else {
+            return;
+        };
+        let waker = waker.take();
+        *outcome = Outcome::Ended(result);
+        drop(outcome);
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Says at least that the task was dropped.
+struct Finish<T>(Arc<Slot<T>>);
+
+impl<T> Drop for Finish<T> {
+    fn drop(&mut self) {
+        self.0.set(Err(LocalJoinError(None)));
+    }
+}
+
+/// Waits for the output of a task of a [`LocalSet`]. Dropping it detaches the task.
+///
+/// # Cancellation
+///
+/// Awaiting is cancel safe.
+pub struct LocalJoinHandle<T> {
+    slot: Arc<Slot<T>>,
+    abort: AbortHandle,
+}
+
+impl<T> LocalJoinHandle<T> {
+    /// Ends the task when it is polled next; its future is dropped.
+    pub fn abort(&self) {
+        self.abort.abort();
+    }
+
+    /// Whether the task has ended.
+    pub fn is_finished(&self) -> bool {
+        !matches!(*self.slot.lock(), Outcome::Running(_))
+    }
+}
+
+impl<T> Future for LocalJoinHandle<T> {
+    type Output = Result<T, LocalJoinError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let waker = context.waker().clone();
+        let mut outcome = self.slot.lock();
+        match std::mem::replace(&mut *outcome, Outcome::Taken) {
+            Outcome::Running(before) => {
+                *outcome = Outcome::Running(Some(waker));
+                drop(outcome);
+                drop(before);
+                Poll::Pending
+            }
+            Outcome::Ended(result) => Poll::Ready(result),
+            // A future that has ended may do what it likes.
+            Outcome::Taken => Poll::Pending,
+        }
+    }
+}
+
+impl<T> fmt::Debug for LocalJoinHandle<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let finished = self.is_finished();
+        write!(formatter, "LocalJoinHandle(finished: {finished})")
+    }
+}
+
+/// Why a local task gave no output: it panicked, or it was aborted or dropped with its
+/// set.
+pub struct LocalJoinError(Option<Mutex<Box<dyn Any + Send>>>);
+
+impl LocalJoinError {
+    /// Whether the task was aborted, or dropped with its set.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether the task panicked.
+    pub fn is_panic(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What the panic carried.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, when the task did not panic.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        let payload = self.0.ok_or(Self(None))?;
+        Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Display for LocalJoinError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.is_panic() {
+            true => "a local task panicked",
+            false => "a local task was cancelled",
+        })
+    }
+}
+
+impl fmt::Debug for LocalJoinError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "LocalJoinError({self})")
+    }
+}
+
+impl std::error::Error for LocalJoinError {}

@@ -1,0 +1,42 @@
+//! Tasks in groups: [`JoinSet`] and [`TaskTracker`] wait for many, [`LocalSet`] runs
+//! those that are not `Send`, and [`task_local!`](crate::task_local) gives each its
+//! own values.
+//!
+//! # Tasks that borrow
+//!
+//! There is no `scope` whose tasks borrow from the function that spawns them: such a
+//! function can be dropped half-way, or leaked, while its tasks run on other threads, and
+//! nothing would make it wait for them. (A thread can be made to wait, which is how
+//! std's and rayon's do it; in a task that would block a worker.) Futures that borrow
+//! can run at once in the task they are in: join them, or put them into a
+//! `FuturesUnordered`. For what shall run on other workers share an `Arc`.
+//!
+//! ```
+//! use futures_util::stream::{FuturesUnordered, StreamExt};
+//! # #[arc::main]
+//! # async fn main() {
+//! let text = String::from("one two three");
+//! let length = async |word: &str| {
+//!     arc::task::yield_now().await;
+//!     word.len()
+//! };
+//! let mut all: FuturesUnordered<_> = text.split(' ').map(&length).collect();
+//! let mut sum = 0;
+//! while let Some(length) = all.next().await {
+//!     sum += length;
+//! }
+//! assert_eq!(sum, 11);
+//! # }
+//! ```
+
+mod abort;
+mod join_set;
+mod local_key;
+mod local_set;
+mod tracker;
+
+pub use abort::AbortHandle;
+pub use join_set::JoinSet;
+pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
+pub use local_set::{LocalJoinError, LocalJoinHandle, LocalSet, spawn_local};
+pub use tracker::{TaskTracker, TaskTrackerToken, TrackedFuture};

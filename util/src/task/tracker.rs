@@ -1,0 +1,233 @@
+//! Waits for tasks whose outputs nobody wants.
+
+use arc::runtime::Handle;
+use arc::task::JoinHandle;
+use event_listener::{Event, listener};
+use pin_project_lite::pin_project;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+/// No more tasks are to come.
+const CLOSED: usize = 1;
+/// One task.
+const TASK: usize = 2;
+
+/// Counts tasks, and tells when it was closed and all of them have ended.
+///
+/// Unlike a [`JoinSet`](super::JoinSet) it keeps no outputs, so it does not grow with
+/// the tasks that have ended; it can be cloned; and dropping it aborts nothing. Made for
+/// shutting down together with a [`CancellationToken`](crate::sync::CancellationToken).
+/// (Names and meaning are tokio-util's.)
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::task::TaskTracker;
+/// # #[arc::main]
+/// # async fn main() {
+/// let tracker = TaskTracker::new();
+/// for _ in 0..10 {
+///     tracker.spawn(async { arc::task::yield_now().await });
+/// }
+/// tracker.close();
+/// tracker.wait().await;
+/// assert!(tracker.is_empty());
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct TaskTracker {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// The number of tasks times `TASK`, and `CLOSED`. AcqRel, wherever `state` is
+    /// changed: whoever finds no tasks left sees what they did.
+    state: AtomicUsize,
+    /// It was closed, and all tasks have ended.
+    ended: Event,
+}
+
+impl Inner {
+    fn notify_if(&self, state: usize) {
+        if state == CLOSED {
+            self.ended.notify(usize::MAX);
+        }
+    }
+}
+
+impl TaskTracker {
+    /// An open tracker without tasks. It needs no runtime.
+    pub fn new() -> Self {
+        let inner = Inner { state: AtomicUsize::new(0), ended: Event::new() };
+        let inner = Arc::new(inner);
+        Self { inner }
+    }
+
+    /// Waits until the tracker is closed and all its tasks have ended.
+    ///
+    /// It ends as well if that was so for a moment since it was first polled.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe.
+    pub async fn wait(&self) {
+        listener!(self.inner.ended => ended);
+        if self.state() != CLOSED {
+            ended.await;
+        }
+    }
+
+    fn state(&self) -> usize {
+        self.inner.state.load(Ordering::Acquire)
+    }
+
+    /// Says that waiting may end when all tasks have. Tasks can still be added. True
+    /// if it was open.
+    pub fn close(&self) -> bool {
+        let before = self.inner.state.fetch_or(CLOSED, Ordering::AcqRel);
+        self.inner.notify_if(before | CLOSED);
+        before & CLOSED == 0
+    }
+
+    /// Takes [`close`](Self::close) back. True if it was closed.
+    pub fn reopen(&self) -> bool {
+        self.inner.state.fetch_and(!CLOSED, Ordering::AcqRel) & CLOSED != 0
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.state() & CLOSED != 0
+    }
+
+    /// How many tasks there are.
+    pub fn len(&self) -> usize {
+        self.state() / TASK
+    }
+
+    /// Whether there are no tasks.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Spawns a future as a task of the current runtime, and counts it until it has
+    /// ended, in whatever way.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        arc::spawn(self.track_future(future))
+    }
+
+    /// As [`spawn`](Self::spawn), on a given runtime.
+    #[track_caller]
+    pub fn spawn_on<F>(&self, future: F, handle: &Handle) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        handle.spawn(self.track_future(future))
+    }
+
+    /// Runs a function that blocks on a thread of its own, and counts it until it has
+    /// ended.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn spawn_blocking<R: Send + 'static>(
+        &self,
+        function: impl FnOnce() -> R + Send + 'static,
+    ) -> JoinHandle<R> {
+        let token = self.token();
+        arc::task::spawn_blocking(move || {
+            let _token = token;
+            function()
+        })
+    }
+
+    /// Counts a future, from now until it is dropped.
+    pub fn track_future<F: Future>(&self, future: F) -> TrackedFuture<F> {
+        let token = self.token();
+        TrackedFuture { future, token }
+    }
+
+    /// Counts as a task until it is dropped.
+    pub fn token(&self) -> TaskTrackerToken {
+        self.inner.state.fetch_add(TASK, Ordering::AcqRel);
+        TaskTrackerToken { tracker: self.clone() }
+    }
+
+    /// Whether both are clones of one tracker.
+    pub fn ptr_eq(left: &Self, right: &Self) -> bool {
+        Arc::ptr_eq(&left.inner, &right.inner)
+    }
+}
+
+impl Default for TaskTracker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TaskTracker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tasks, closed) = (self.len(), self.is_closed());
+        write!(formatter, "TaskTracker({tasks} tasks, closed: {closed})")
+    }
+}
+
+/// Counts as a task of a [`TaskTracker`] until it is dropped.
+#[derive(Debug)]
+pub struct TaskTrackerToken {
+    tracker: TaskTracker,
+}
+
+impl TaskTrackerToken {
+    /// The tracker that counts it.
+    pub fn task_tracker(&self) -> &TaskTracker {
+        &self.tracker
+    }
+}
+
+impl Clone for TaskTrackerToken {
+    fn clone(&self) -> Self {
+        self.tracker.token()
+    }
+}
+
+impl Drop for TaskTrackerToken {
+    fn drop(&mut self) {
+        let inner = &self.tracker.inner;
+        let before = inner.state.fetch_sub(TASK, Ordering::AcqRel);
+        inner.notify_if(before - TASK);
+    }
+}
+
+pin_project! {
+    /// A future that a [`TaskTracker`] counts. The future is dropped before it is counted
+    /// as ended.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct TrackedFuture<F> {
+        #[pin]
+        future: F,
+        token: TaskTrackerToken,
+    }
+}
+
+impl<F: Future> Future for TrackedFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll(context)
+    }
+}

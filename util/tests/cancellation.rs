@@ -1,0 +1,92 @@
+//! A token tells all that wait, and all its children, once and for ever.
+
+mod common;
+
+use arc_util::sync::CancellationToken;
+use arc_util::task::JoinSet;
+use common::{CountDrop, soon};
+use std::future::{pending, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[arc::test(workers = 2)]
+async fn everybody_who_waits_is_told() {
+    let token = CancellationToken::new();
+    let mut set = JoinSet::new();
+    for _ in 0..100 {
+        set.spawn(token.clone().cancelled_owned());
+    }
+    arc::task::yield_now().await;
+    assert!(!token.is_cancelled() && set.try_join_next().is_none());
+    token.cancel();
+    token.cancel();
+    assert_eq!(soon(set.join_all()).await.len(), 100);
+    soon(token.cancelled()).await;
+}
+
+#[arc::test]
+async fn children_are_cancelled_with_their_parent_and_not_the_other_way_round() {
+    let parent = CancellationToken::new();
+    let (left, right) = (parent.child_token(), parent.child_token());
+    let grandchild = left.child_token();
+    left.cancel();
+    assert!(grandchild.is_cancelled() && left.child_token().is_cancelled());
+    assert!(!parent.is_cancelled() && !right.is_cancelled());
+    parent.cancel();
+    assert!(right.is_cancelled());
+    soon(parent.child_token().cancelled()).await;
+}
+
+#[test]
+fn a_child_outlives_its_parent_handle_and_hears_of_its_grandparent() {
+    let grandparent = CancellationToken::new();
+    let parent = grandparent.child_token();
+    let child = parent.child_token();
+    drop(parent);
+    grandparent.cancel();
+    assert!(child.is_cancelled());
+}
+
+/// Done by recursion, it would overflow the stack.
+#[test]
+fn a_line_of_many_generations_is_cancelled_and_dropped() {
+    let first = CancellationToken::new();
+    let mut last = first.child_token();
+    for _ in 0..200_000 {
+        last = last.child_token();
+    }
+    first.cancel();
+    assert!(last.is_cancelled());
+    drop(last);
+    let mut last = CancellationToken::new();
+    for _ in 0..200_000 {
+        last = last.child_token();
+    }
+    drop(last);
+}
+
+#[arc::test]
+async fn run_until_cancelled_drops_the_future() {
+    let token = CancellationToken::new();
+    assert_eq!(token.run_until_cancelled(ready(1)).await, Some(1));
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let guard = CountDrop(dropped.clone());
+    let task = arc::spawn(token.clone().run_until_cancelled_owned(async move {
+        let _guard = guard;
+        pending::<()>().await
+    }));
+    arc::task::yield_now().await;
+    token.cancel();
+    assert_eq!(soon(task).await.unwrap(), None);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
+    assert_eq!(token.run_until_cancelled(ready(1)).await, None);
+}
+
+#[test]
+fn a_guard_cancels_unless_it_is_disarmed() {
+    let token = CancellationToken::new();
+    assert!(token.clone().drop_guard().disarm() == token);
+    assert!(!token.is_cancelled());
+    drop(token.clone().drop_guard());
+    assert!(token.is_cancelled());
+}

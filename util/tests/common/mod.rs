@@ -1,0 +1,138 @@
+//! What the scenario tests share.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use arc::net::{TcpListener, TcpStream};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// What no test may take; far beyond what any of them does on a loaded machine.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Awaits what has to come.
+#[track_caller]
+pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let place = std::panic::Location::caller();
+    async move {
+        let result = arc::time::timeout(DEADLINE, future).await;
+        result.unwrap_or_else(|_| panic!("waited in vain at {place}"))
+    }
+}
+
+/// Waits for a condition that other tasks bring about.
+#[track_caller]
+pub fn until(condition: impl Fn() -> bool) -> impl Future<Output = ()> {
+    soon(async move {
+        while !condition() {
+            arc::time::sleep(Duration::from_micros(100)).await;
+        }
+    })
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+pub struct Woken(AtomicUsize);
+
+impl Woken {
+    pub fn new() -> (Arc<Self>, Waker) {
+        let woken = Arc::new(Self::default());
+        (woken.clone(), woken.into())
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Polls a future once.
+pub fn poll_once<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// Counts up when it is dropped.
+pub struct CountDrop(pub Arc<AtomicUsize>);
+
+impl Drop for CountDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The two ends of a connection over the loopback interface.
+pub async fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    let address = listener.local_addr().expect("the address it listens on");
+    let client = TcpStream::connect(address).await.expect("connect");
+    let (server, _) = soon(listener.accept()).await.expect("accept");
+    (client, server)
+}
+
+/// A folder of its own, removed when it is dropped.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let name = format!("arc-util-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("make a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left there harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Set in the process that plays the child.
+const CHILD: &str = "ARC_UTIL_TEST_CHILD";
+
+/// Starts this file's test of that name again, as a child, behind a line of shell such as
+/// `ulimit -n 64`; None: this is the child.
+pub fn child(test: &str, shell: &str) -> Option<Child> {
+    if std::env::var_os(CHILD).is_some() {
+        return None;
+    }
+    let mut command = Command::new("sh");
+    let line = format!("{shell}\nexec \"$0\" \"$@\"");
+    let own = std::env::current_exe().expect("the test's own path");
+    command.arg("-c").arg(line).arg(own).env(CHILD, "1");
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Some(pipes.stderr(Stdio::piped()).spawn().expect("it starts"))
+}
+
+/// Waits for a child, but not for ever; gives what it printed.
+#[track_caller]
+pub fn ended(mut child: Child) -> (String, String) {
+    let (sender, receiver) = channel();
+    let id = child.id();
+    std::thread::spawn(move || {
+        child.stdin.take();
+        // Nobody hears it when the deadline is over.
+        let _ = sender.send(child.wait_with_output());
+    });
+    let output = receiver.recv_timeout(DEADLINE);
+    let output = output.unwrap_or_else(|_| panic!("process {id} does not end"));
+    let output = output.expect("it can be waited for");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let went_well = output.status.success() && out.contains("1 passed");
+    assert!(went_well, "{}: {out}{err}", output.status);
+    (out, err)
+}

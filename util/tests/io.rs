@@ -1,0 +1,237 @@
+//! Pipes in memory, copying to and fro, standard input and output.
+
+mod common;
+
+use arc_util::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
+use arc_util::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex, split};
+use common::{Woken, poll_once, soon, tcp_pair};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+fn random(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..bytes).map(|_| random.u8(..)).collect()
+}
+
+#[arc::test(workers = 2)]
+async fn what_goes_into_a_duplex_comes_out_whole_both_ways() {
+    for capacity in [1, 7, 1000] {
+        let (left, right) = duplex(capacity);
+        let mut tasks = vec![];
+        for (stream, seed) in [(left, 1), (right, 2)] {
+            tasks.push(arc::spawn(async move {
+                let (mut reader, mut writer) = split(stream);
+                let sending = async {
+                    for piece in random(2_000, seed).chunks(333) {
+                        writer.write_all(piece).await.unwrap();
+                    }
+                    writer.close().await.unwrap();
+                };
+                let mut all = Vec::new();
+                let receiving = reader.read_to_end(&mut all);
+                let ((), read) = arc_util::join!(sending, receiving);
+                assert_eq!(read.unwrap(), 2_000);
+                assert!(all == random(2_000, 3 - seed));
+            }));
+        }
+        for task in tasks {
+            soon(task).await.unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_full_duplex_waits_for_the_reader_and_an_empty_one_for_the_writer() {
+    let (mut left, mut right) = duplex(4);
+    let (reads, reader) = Woken::new();
+    let (writes, writer) = Woken::new();
+    let mut buffer = [0; 8];
+    let mut read = Box::pin(right.read(&mut buffer));
+    assert!(poll_once(read.as_mut(), &reader).is_pending());
+    let mut write = Box::pin(left.write(b"hello"));
+    let Poll::Ready(Ok(4)) = poll_once(write.as_mut(), &writer) else {
+        panic!("it takes what there is room for");
+    };
+    drop(write);
+    assert_eq!(reads.count(), 1);
+    drop(read);
+    let mut write = Box::pin(left.write(b"o"));
+    assert!(poll_once(write.as_mut(), &writer).is_pending());
+    let Poll::Ready(Ok(4)) = poll_once(pin!(right.read(&mut buffer)), &reader) else {
+        panic!("it has what was written");
+    };
+    assert_eq!(writes.count(), 1);
+    assert!(matches!(poll_once(write.as_mut(), &writer), Poll::Ready(Ok(1))));
+    assert_eq!((reads.count(), writes.count()), (1, 1));
+}
+
+#[test]
+fn the_ends_of_a_duplex_tell_that_the_other_is_gone() {
+    let (mut left, mut right) = duplex(4);
+    let (reads, reader) = Woken::new();
+    let (writes, writer) = Woken::new();
+    let mut buffer = [0; 8];
+    // Closed: the other direction goes on.
+    let mut read = Box::pin(right.read(&mut buffer));
+    assert!(poll_once(read.as_mut(), &reader).is_pending());
+    let closed = poll_once(pin!(left.close()), &writer);
+    assert!(closed.is_ready());
+    assert_eq!(reads.count(), 1);
+    let end = poll_once(read.as_mut(), &reader);
+    assert!(matches!(end, Poll::Ready(Ok(0))), "{end:?}");
+    drop(read);
+    let Poll::Ready(Err(error)) = poll_once(pin!(left.write(b"x")), &writer) else {
+        panic!("it was closed");
+    };
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    assert!(poll_once(pin!(right.write_all(b"full")), &writer).is_ready());
+    // Dropped: who waits for room is told.
+    let mut write = Box::pin(right.write(b"!"));
+    assert!(poll_once(write.as_mut(), &writer).is_pending());
+    drop(left);
+    assert_eq!(writes.count(), 1);
+    let Poll::Ready(Err(error)) = poll_once(write.as_mut(), &writer) else {
+        panic!("nobody reads it");
+    };
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn a_dropped_duplex_leaves_what_it_has_written() {
+    let (mut left, mut right) = duplex(8);
+    let waker = Waker::noop();
+    assert!(poll_once(pin!(left.write_all(b"will")), waker).is_ready());
+    assert!(format!("{left:?}").contains("4 written, of 8"));
+    drop(left);
+    let mut text = String::new();
+    assert!(poll_once(pin!(right.read_to_string(&mut text)), waker).is_ready());
+    assert_eq!(text, "will");
+}
+
+#[test]
+fn a_duplex_reads_and_writes_around_the_edge_of_its_buffer() {
+    let (mut left, mut right) = duplex(5);
+    let waker = Waker::noop();
+    let mut buffer = [0; 5];
+    // One byte stays in it, so that it never begins anew.
+    let sent = random(79, 1);
+    assert!(poll_once(pin!(left.write_all(&sent[..1])), waker).is_ready());
+    for at in (0..78).step_by(3) {
+        let write = left.write_all(&sent[at + 1..at + 4]);
+        assert!(poll_once(pin!(write), waker).is_ready());
+        let read = poll_once(pin!(right.read(&mut buffer[..3])), waker);
+        assert!(matches!(read, Poll::Ready(Ok(3))), "at once, not in two");
+        assert_eq!(buffer[..3], sent[at..at + 3]);
+    }
+    assert!(poll_once(pin!(right.read_exact(&mut buffer[..1])), waker).is_ready());
+    let parts = [IoSlice::new(b""), IoSlice::new(b"abc")];
+    let wrote = poll_once(pin!(left.write_vectored(&parts)), waker);
+    assert!(matches!(wrote, Poll::Ready(Ok(3))));
+    let mut parts = [IoSliceMut::new(&mut buffer)];
+    let read = poll_once(pin!(right.read_vectored(&mut parts)), waker);
+    assert!(matches!(read, Poll::Ready(Ok(3))));
+}
+
+/// A client and a server, over TCP, with a proxy between them.
+#[arc::test(workers = 2)]
+async fn a_proxy_copies_both_ways_until_both_have_ended() {
+    let ((client, mut near), (mut far, server)) = (tcp_pair().await, tcp_pair().await);
+    let proxy = arc::spawn(async move { copy_bidirectional(&mut near, &mut far).await });
+    let server = arc::spawn(async move {
+        let (mut reader, mut writer) = (&server, &server);
+        let copied = arc_util::io::copy(&mut reader, &mut writer).await;
+        writer.write_all(b"that was all").await.unwrap();
+        copied.unwrap()
+    });
+    let sent = random(3_000_000, 1);
+    let sending = async {
+        (&mut &client).write_all(&sent).await.unwrap();
+        (&mut &client).close().await.unwrap();
+    };
+    let mut all = Vec::new();
+    let mut reader = &client;
+    let receiving = reader.read_to_end(&mut all);
+    let ((), read) = soon(async { arc_util::join!(sending, receiving) }).await;
+    read.unwrap();
+    assert!(all[..3_000_000] == sent && &all[3_000_000..] == b"that was all");
+    assert_eq!(soon(server).await.unwrap(), 3_000_000);
+    assert_eq!(soon(proxy).await.unwrap().unwrap(), (3_000_000, 3_000_012));
+}
+
+/// Gives bytes and then nothing, for now; takes bytes, and counts the flushes.
+struct Peer {
+    gives: Vec<u8>,
+    taken: Vec<u8>,
+    flushes: usize,
+    error: Option<ErrorKind>,
+}
+
+impl Peer {
+    fn new(gives: &[u8]) -> Self {
+        Self { gives: gives.to_vec(), taken: vec![], flushes: 0, error: None }
+    }
+}
+
+impl AsyncRead for Peer {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        if let Some(kind) = self.error {
+            return Poll::Ready(Err(kind.into()));
+        }
+        if self.gives.is_empty() {
+            return Poll::Pending;
+        }
+        let length = buffer.len().min(self.gives.len());
+        buffer[..length].copy_from_slice(&self.gives[..length]);
+        self.gives.drain(..length);
+        Poll::Ready(Ok(length))
+    }
+}
+
+impl AsyncWrite for Peer {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        self.taken.extend(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        self.flushes += 1;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn what_was_copied_is_flushed_when_nothing_more_comes() {
+    let (mut left, mut right) = (Peer::new(b"forth"), Peer::new(b""));
+    let mut copying = Box::pin(copy_bidirectional_with_sizes(&mut left, &mut right, 2, 2));
+    for _ in 0..3 {
+        assert!(poll_once(copying.as_mut(), Waker::noop()).is_pending());
+    }
+    drop(copying);
+    assert_eq!((&right.taken[..], right.flushes), (&b"forth"[..], 1));
+    assert_eq!((left.taken.len(), left.flushes), (0, 0));
+}
+
+#[test]
+fn an_error_ends_the_copying() {
+    let (mut left, mut right) = (Peer::new(b"forth"), Peer::new(b""));
+    right.error = Some(ErrorKind::ConnectionReset);
+    let copied = poll_once(pin!(copy_bidirectional(&mut left, &mut right)), Waker::noop());
+    let Poll::Ready(Err(error)) = copied else {
+        panic!("{copied:?}");
+    };
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    assert_eq!(right.taken, b"forth");
+}

@@ -1,0 +1,184 @@
+//! Tasks of a set are joined in the order in which they end, whatever became of them.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc::runtime::Runtime;
+use arc_util::sync::oneshot;
+use arc_util::task::JoinSet;
+use common::{CountDrop, Woken, poll_once, soon, until};
+use std::collections::HashSet;
+use std::future::pending;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[arc::test]
+async fn outputs_come_in_the_order_in_which_tasks_end() {
+    let mut set = JoinSet::new();
+    let mut senders = Vec::new();
+    for number in 0..3 {
+        let (sender, receiver) = oneshot::channel::<()>();
+        senders.push(sender);
+        set.spawn(async move {
+            receiver.await.unwrap();
+            number
+        });
+    }
+    assert_eq!(set.len(), 3);
+    for number in [1, 2, 0] {
+        let (sender, _) = oneshot::channel();
+        let sender = std::mem::replace(&mut senders[number], sender);
+        sender.send(()).unwrap();
+        assert_eq!(soon(set.join_next()).await.unwrap().unwrap(), number);
+    }
+    assert!(set.is_empty());
+    assert!(soon(set.join_next()).await.is_none());
+}
+
+#[arc::test]
+async fn all_of_many_are_joined_once() {
+    let mut set: JoinSet<usize> = (0..1000).map(|number| async move { number }).collect();
+    let mut seen = HashSet::new();
+    while let Some(result) = soon(set.join_next()).await {
+        assert!(seen.insert(result.unwrap()), "joined twice");
+    }
+    assert_eq!(seen.len(), 1000);
+}
+
+#[arc::test]
+async fn ids_tell_which_task_it_was() {
+    let mut set = JoinSet::new();
+    let good = set.spawn(async { 1 }).id();
+    let bad = set.spawn(async { panic!("on purpose") }).id();
+    let mut ids = HashSet::new();
+    while let Some(joined) = soon(set.join_next_with_id()).await {
+        ids.insert(match joined {
+            Ok((id, output)) => {
+                assert_eq!(output, 1);
+                (id, "output")
+            }
+            Err(error) => {
+                assert!(error.is_panic(), "{error}");
+                (error.id(), "panic")
+            }
+        });
+    }
+    assert_eq!(ids, HashSet::from([(good, "output"), (bad, "panic")]));
+}
+
+#[arc::test]
+async fn try_join_next_does_not_wait() {
+    let mut set = JoinSet::new();
+    assert!(set.try_join_next().is_none());
+    let (sender, receiver) = oneshot::channel::<()>();
+    let abort = set.spawn(async { receiver.await.unwrap() });
+    assert!(set.try_join_next().is_none());
+    sender.send(()).unwrap();
+    until(|| abort.is_finished()).await;
+    assert!(set.try_join_next().unwrap().is_ok());
+    assert!(set.is_empty() && abort.is_finished());
+}
+
+#[arc::test]
+async fn an_abort_handle_ends_its_task_alone() {
+    let mut set = JoinSet::new();
+    let first = set.spawn(pending::<()>());
+    let second = set.spawn(pending::<()>());
+    assert_ne!(first.id(), second.id());
+    first.abort();
+    first.abort();
+    let error = soon(set.join_next()).await.unwrap().unwrap_err();
+    assert!(error.is_cancelled() && error.id() == first.id());
+    assert!(first.is_finished() && !second.is_finished());
+    assert_eq!(set.len(), 1);
+}
+
+#[arc::test(workers = 2)]
+async fn aborting_while_it_is_joined_loses_nothing() {
+    for _ in 0..200 {
+        let mut set = JoinSet::new();
+        let abort = set.spawn(pending::<()>());
+        let other = abort.clone();
+        let aborter = arc::spawn(async move { other.abort() });
+        abort.abort();
+        let error = soon(set.join_next()).await.unwrap().unwrap_err();
+        assert!(error.is_cancelled());
+        soon(aborter).await.unwrap();
+    }
+}
+
+#[arc::test]
+async fn shutdown_waits_for_the_drop_of_all() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let mut set = JoinSet::new();
+    for _ in 0..10 {
+        let guard = CountDrop(dropped.clone());
+        set.spawn(async move {
+            let _guard = guard;
+            pending::<()>().await
+        });
+    }
+    soon(set.shutdown()).await;
+    assert_eq!(dropped.load(Ordering::SeqCst), 10);
+    assert!(set.is_empty());
+}
+
+#[arc::test]
+async fn dropping_the_set_aborts_and_detaching_does_not() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (answer, answered) = oneshot::channel();
+    let mut set = JoinSet::new();
+    set.spawn(async move {
+        receiver.await.unwrap();
+        answer.send("still here").unwrap();
+    });
+    set.detach_all();
+    assert!(set.is_empty());
+    let guard = CountDrop(dropped.clone());
+    set.spawn(async move {
+        let _guard = guard;
+        pending().await
+    });
+    drop(set);
+    until(|| dropped.load(Ordering::SeqCst) == 1).await;
+    sender.send(()).unwrap();
+    assert_eq!(soon(answered).await, Ok("still here"));
+}
+
+#[arc::test]
+async fn functions_that_block_and_other_runtimes_take_part() {
+    let other = Runtime::new().unwrap();
+    let mut set = JoinSet::new();
+    set.spawn_blocking(|| 1);
+    set.spawn_on(async { 2 }, other.handle());
+    set.spawn_blocking_on(|| 4, other.handle());
+    let outputs = soon(set.join_all()).await;
+    assert_eq!(outputs.iter().sum::<i32>(), 7);
+    other.shutdown_background();
+}
+
+#[arc::test]
+async fn join_all_goes_on_with_the_panic() {
+    let mut set = JoinSet::new();
+    set.spawn(async { panic!("on purpose") });
+    let all = arc::spawn(async move { set.join_all().await });
+    let payload = soon(all).await.unwrap_err().into_panic();
+    assert_eq!(payload.downcast_ref(), Some(&"on purpose"));
+}
+
+/// A panic after the first poll of `join_next` must wake it as an output does.
+#[arc::test]
+async fn who_waits_is_woken() {
+    let mut set = JoinSet::new();
+    let (sender, receiver) = oneshot::channel::<()>();
+    set.spawn(async { receiver.await.unwrap() });
+    let (woken, waker) = Woken::new();
+    let mut joined = pin!(set.join_next());
+    assert!(poll_once(joined.as_mut(), &waker).is_pending());
+    drop(sender);
+    until(|| woken.count() > 0).await;
+    assert!(soon(joined).await.unwrap().unwrap_err().is_panic());
+}

@@ -1,0 +1,114 @@
+//! Tasks that are not `Send` run on the thread that polls their set, and end with it.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc::runtime::Runtime;
+use arc_util::sync::oneshot;
+use arc_util::task::{LocalSet, spawn_local};
+use common::soon;
+use std::cell::{Cell, RefCell};
+use std::future::pending;
+use std::panic::catch_unwind;
+use std::rc::Rc;
+use std::thread;
+
+#[arc::test(workers = 2)]
+async fn local_tasks_stay_on_the_thread_and_are_awaited() {
+    let home = thread::current().id();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let set = LocalSet::new();
+    let before = set.spawn_local(async { 1 });
+    let run = set.run_until(async {
+        let tasks: Vec<_> = (0..10)
+            .map(|number| {
+                let seen = seen.clone();
+                spawn_local(async move {
+                    for _ in 0..5 {
+                        arc::time::sleep(std::time::Duration::from_micros(50)).await;
+                        assert_eq!(thread::current().id(), home);
+                    }
+                    seen.borrow_mut().push(number);
+                    spawn_local(async move { number * 2 }).await.unwrap()
+                })
+            })
+            .collect();
+        let mut sum = before.await.unwrap();
+        for task in tasks {
+            sum += task.await.unwrap();
+        }
+        sum
+    });
+    assert_eq!(soon(run).await, 91);
+    assert_eq!(seen.borrow().len(), 10);
+}
+
+#[arc::test]
+async fn a_local_task_is_woken_by_another_thread() {
+    let set = LocalSet::new();
+    let (sender, receiver) = oneshot::channel();
+    let run = set.run_until(async {
+        let task = spawn_local(async { receiver.await.unwrap() });
+        let sender = arc::task::spawn_blocking(move || sender.send(5).unwrap());
+        (task.await.unwrap(), sender.await.unwrap())
+    });
+    assert_eq!(soon(run).await.0, 5);
+}
+
+#[arc::test]
+async fn panics_and_aborts_are_in_the_handle() {
+    let set = LocalSet::new();
+    let panicked = set.spawn_local(async { panic!("on purpose") });
+    let aborted = set.spawn_local(pending::<()>());
+    let run = set.run_until(async {
+        let payload = panicked.await.unwrap_err().try_into_panic().unwrap();
+        assert_eq!(payload.downcast_ref(), Some(&"on purpose"));
+        assert!(!aborted.is_finished());
+        aborted.abort();
+        assert!(aborted.await.unwrap_err().is_cancelled());
+    });
+    soon(run).await;
+}
+
+#[arc::test]
+async fn the_set_itself_waits_for_all() {
+    let count = Rc::new(Cell::new(0));
+    let set = LocalSet::new();
+    for _ in 0..300 {
+        let count = count.clone();
+        drop(set.spawn_local(async move {
+            arc::task::yield_now().await;
+            count.set(count.get() + 1);
+        }));
+    }
+    soon(set).await;
+    assert_eq!(count.get(), 300);
+}
+
+#[test]
+fn tasks_that_are_left_are_dropped_with_the_set() {
+    let runtime = Runtime::new().unwrap();
+    let held = Rc::new(());
+    let set = LocalSet::new();
+    let task = {
+        let held = held.clone();
+        set.spawn_local(async move {
+            let _held = held;
+            pending::<()>().await
+        })
+    };
+    set.block_on(runtime.handle(), async { arc::task::yield_now().await });
+    assert_eq!(Rc::strong_count(&held), 2);
+    drop(set);
+    assert_eq!(Rc::strong_count(&held), 1);
+    assert!(runtime.block_on(task).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn spawn_local_needs_a_set() {
+    assert!(catch_unwind(|| drop(spawn_local(async {}))).is_err());
+    let runtime = Runtime::new().unwrap();
+    LocalSet::new().block_on(runtime.handle(), async {});
+    assert!(catch_unwind(|| drop(spawn_local(async {}))).is_err());
+}

@@ -1,0 +1,230 @@
+//! `select!`, `join!` and `try_join!` with the syntax that people's code has.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc_util::sync::{mpmc, oneshot};
+use arc_util::{join, select, try_join};
+use common::soon;
+use std::cell::Cell;
+use std::future::{pending, ready};
+use std::pin::pin;
+
+#[arc::test]
+async fn the_first_that_ends_wins_and_the_others_are_dropped_before_its_handler() {
+    let (sender, receiver) = oneshot::channel::<u8>();
+    let mut log = vec!["begun"];
+    let output = select! {
+        () = async {
+            // Borrowed by a branch that loses, and by the handler of the one that wins.
+            log.push("polled");
+            let _ = receiver.await;
+        } => "wrong",
+        value = ready(1) => {
+            log.push("won");
+            assert_eq!(value, 1);
+            "right"
+        }
+    };
+    assert_eq!(output, "right");
+    assert_eq!(log.last(), Some(&"won"));
+    assert!(sender.send(1).is_err(), "the other branch is dropped");
+}
+
+#[arc::test]
+async fn patterns_that_do_not_match_are_out() {
+    let number = select! {
+        Some(number) = ready(None::<i32>) => number,
+        Ok(mut number) | Err(mut number) = ready(Ok::<i32, i32>(4)) => {
+            number += 1;
+            number
+        }
+    };
+    assert_eq!(number, 5);
+    let number = select! {
+        Some((1, _)) = ready(Some((2, 3))) => 1,
+        Some(Point { x, y: 5 }) = ready(Some(Point { x: 1, y: 6 })) => x,
+        [_, ref x] = ready([String::new(), "x".to_owned()]), if false => i32::from(x == "x"),
+        else => 7,
+    };
+    assert_eq!(number, 7);
+    let number = select! {
+        Some(&Point { x, .. }) = ready(Some(&Point { x: 8, y: 6 })) => x,
+    };
+    assert_eq!(number, 8);
+}
+
+struct Point {
+    x: i32,
+    y: i32,
+}
+
+#[arc::test]
+#[should_panic(expected = "all branches of select! are out")]
+async fn without_an_else_it_panics_when_all_are_out() {
+    select! {
+        Some(()) = ready(None) => {},
+        _ = ready(()), if false => {},
+    }
+}
+
+#[arc::test]
+async fn preconditions_come_first_and_futures_of_others_are_not_polled() {
+    let polled = Cell::new(false);
+    let is_ready = |yes: bool| !polled.get() && yes;
+    let output = select! {
+        _ = async { polled.set(true) }, if is_ready(false) => "polled",
+        output = async { "other" }, if is_ready(true) => output,
+    };
+    assert_eq!(output, "other");
+    assert!(!polled.get());
+}
+
+#[arc::test]
+async fn biased_keeps_the_order_and_chance_is_fair() {
+    let (mut biased, mut fair) = ([0; 3], [0; 3]);
+    for _ in 0..1000 {
+        select! {
+            biased;
+            _ = ready(()) => biased[0] += 1,
+            _ = ready(()) => biased[1] += 1,
+            _ = ready(()) => biased[2] += 1,
+        }
+        select! {
+            _ = ready(()) => fair[0] += 1,
+            _ = ready(()) => fair[1] += 1,
+            _ = ready(()) => fair[2] += 1,
+        }
+    }
+    assert_eq!(biased, [1000, 0, 0]);
+    // 333 each, and a deviation of 15: less than 100 is not chance.
+    assert!(fair.iter().all(|&count| count > 100), "{fair:?}");
+}
+
+#[arc::test]
+async fn loops_break_continue_return_and_ask() {
+    async fn sum(receiver: mpmc::Receiver<Result<i32, String>>) -> Result<i32, String> {
+        let mut sum = 0;
+        let mut never = pin!(pending::<()>());
+        loop {
+            select! {
+                received = receiver.recv() => match received {
+                    Ok(result) => {
+                        let number = result?;
+                        if number == 0 {
+                            continue;
+                        }
+                        sum += async { number }.await;
+                    }
+                    Err(_) => break,
+                },
+                () = &mut never => return Err("never".to_owned()),
+            }
+        }
+        Ok(sum)
+    }
+    for (last, expected) in [(Ok(3), Ok(5)), (Err("oh".to_owned()), Err("oh".to_owned()))] {
+        let (sender, receiver) = mpmc::unbounded();
+        for result in [Ok(2), Ok(0), last] {
+            sender.try_send(result).unwrap();
+        }
+        drop(sender);
+        assert_eq!(soon(sum(receiver)).await, expected);
+    }
+}
+
+#[arc::test]
+async fn it_is_woken_by_any_branch() {
+    for winner in 0..2 {
+        let (left, left_received) = oneshot::channel::<()>();
+        let (right, right_received) = oneshot::channel::<()>();
+        let task = arc::spawn(async {
+            select! {
+                Ok(()) = left_received => 0,
+                Ok(()) = right_received => 1,
+            }
+        });
+        arc::task::yield_now().await;
+        let mut senders = [Some(left), Some(right)];
+        senders[winner].take().unwrap().send(()).unwrap();
+        assert_eq!(soon(task).await.unwrap(), winner);
+    }
+}
+
+#[arc::test]
+async fn many_branches_and_nested_ones() {
+    let letter = select! {
+        biased;
+        _ = pending::<()>() => 'a', _ = pending::<()>() => 'b', _ = pending::<()>() => 'c',
+        _ = pending::<()>() => 'd', _ = pending::<()>() => 'e', _ = pending::<()>() => 'f',
+        _ = pending::<()>() => 'g', _ = pending::<()>() => 'h', _ = pending::<()>() => 'i',
+        Some(Some(_)) = ready(Some(None::<()>)) => 'j',
+        c = async { select! { inner = ready('k') => inner } } => select! { () = ready(()) => c },
+    };
+    assert_eq!(letter, 'k');
+}
+
+#[arc::test]
+async fn join_waits_for_all_and_try_join_for_the_first_error() {
+    let (sender, receiver) = oneshot::channel();
+    let outputs = join!(
+        async { receiver.await.unwrap() },
+        async { sender.send(2).unwrap() },
+        ready("three"),
+    );
+    assert_eq!(outputs, (2, (), "three"));
+    assert_eq!(join!(), ());
+    assert_eq!(join!(biased; ready(1)), (1,));
+    let ended = try_join!(pending::<Result<(), &str>>(), async { Err::<(), _>("oh") });
+    assert_eq!(ended, Err("oh"));
+    let ended: Result<_, ()> = try_join!(async { Ok(1) }, async {
+        arc::task::yield_now().await;
+        Ok("two")
+    });
+    assert_eq!(ended, Ok((1, "two")));
+}
+
+/// The compiler's limit of macros that call themselves is not in the way.
+#[arc::test]
+async fn as_many_branches_as_there_are_letters() {
+    for wanted in 0..26 {
+        assert_eq!(one_of_many(wanted).await, wanted);
+    }
+}
+
+async fn found(number: u8) -> Result<Option<(u8, char)>, ()> {
+    Ok(Some((number, '!')))
+}
+
+#[rustfmt::skip]
+async fn one_of_many(wanted: u8) -> u8 {
+    select! {
+        Ok(Some((it, _))) = found(0), if wanted == 0 => it,
+        Ok(Some((mut it, _))) = found(1), if wanted == 1 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(2), if wanted == 2 => it,
+        Ok(Some((mut it, _))) = found(3), if wanted == 3 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(4), if wanted == 4 => it,
+        Ok(Some((mut it, _))) = found(5), if wanted == 5 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(6), if wanted == 6 => it,
+        Ok(Some((mut it, _))) = found(7), if wanted == 7 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(8), if wanted == 8 => it,
+        Ok(Some((mut it, _))) = found(9), if wanted == 9 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(10), if wanted == 10 => it,
+        Ok(Some((mut it, _))) = found(11), if wanted == 11 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(12), if wanted == 12 => it,
+        Ok(Some((mut it, _))) = found(13), if wanted == 13 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(14), if wanted == 14 => it,
+        Ok(Some((mut it, _))) = found(15), if wanted == 15 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(16), if wanted == 16 => it,
+        Ok(Some((mut it, _))) = found(17), if wanted == 17 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(18), if wanted == 18 => it,
+        Ok(Some((mut it, _))) = found(19), if wanted == 19 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(20), if wanted == 20 => it,
+        Ok(Some((mut it, _))) = found(21), if wanted == 21 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(22), if wanted == 22 => it,
+        Ok(Some((mut it, _))) = found(23), if wanted == 23 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(24), if wanted == 24 => it,
+        Ok(Some((mut it, _))) = found(25), if wanted == 25 => { it += 1; it - 1 }
+    }
+}

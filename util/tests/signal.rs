@@ -1,0 +1,97 @@
+//! Signals. Each test has one of its own, as they go to the whole process.
+
+#![cfg(unix)]
+
+mod common;
+
+use arc_util::signal::ctrl_c;
+use arc_util::signal::unix::{Signal, SignalKind, signal};
+use common::{Woken, poll_once, soon};
+use signal_hook::consts::{SIGKILL, SIGSEGV, SIGSTOP};
+use signal_hook::low_level::raise;
+use std::io::ErrorKind;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+fn send(kind: SignalKind) {
+    raise(kind.as_raw_value()).unwrap();
+}
+
+fn poll(signal: &mut Signal) -> Poll<Option<()>> {
+    signal.poll_recv(&mut Context::from_waker(Waker::noop()))
+}
+
+#[arc::test(workers = 2)]
+async fn ctrl_c_is_heard() {
+    let (woken, waker) = Woken::new();
+    let mut waiting = pin!(ctrl_c());
+    assert!(poll_once(waiting.as_mut(), &waker).is_pending());
+    send(SignalKind::interrupt());
+    common::until(|| woken.count() > 0).await;
+    soon(waiting).await.unwrap();
+}
+
+#[arc::test(workers = 2)]
+async fn a_signal_is_heard_again_and_again_by_all_who_listen() {
+    let kind = SignalKind::user_defined1();
+    let (mut one, mut two) = (signal(kind).unwrap(), signal(kind).unwrap());
+    for _ in 0..20 {
+        send(kind);
+        assert_eq!(soon(one.recv()).await, Some(()));
+        assert_eq!(soon(two.recv()).await, Some(()));
+    }
+    assert!(poll(&mut one).is_pending(), "each counts once");
+    // Who does not listen any more is in nobody's way.
+    drop(two);
+    send(kind);
+    assert_eq!(soon(one.recv()).await, Some(()));
+    drop(one);
+    send(kind);
+    let mut late = signal(kind).unwrap();
+    assert!(poll(&mut late).is_pending());
+}
+
+#[arc::test]
+async fn signals_that_nobody_has_received_count_as_one() {
+    let kind = SignalKind::user_defined2();
+    let mut signals = signal(kind).unwrap();
+    // More than the pipe holds.
+    for _ in 0..5000 {
+        send(kind);
+    }
+    assert_eq!(soon(signals.recv()).await, Some(()));
+    assert!(poll(&mut signals).is_pending());
+    send(kind);
+    let received = std::future::poll_fn(|context| signals.poll_recv(context));
+    assert_eq!(soon(received).await, Some(()));
+}
+
+#[arc::test]
+async fn a_wait_that_is_dropped_loses_no_signal() {
+    let mut hangups = signal(SignalKind::hangup()).unwrap();
+    let (woken, waker) = Woken::new();
+    let mut receiving = Box::pin(hangups.recv());
+    assert!(poll_once(receiving.as_mut(), &waker).is_pending());
+    send(SignalKind::hangup());
+    common::until(|| woken.count() > 0).await;
+    drop(receiving);
+    assert_eq!(soon(hangups.recv()).await, Some(()));
+}
+
+#[arc::test]
+async fn what_cannot_be_listened_for_is_an_error() {
+    for number in [SIGKILL, SIGSTOP, SIGSEGV] {
+        let error = signal(SignalKind::from_raw(number)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+    assert!(signal(1000.into()).is_err());
+    assert_eq!(i32::from(SignalKind::terminate()), 15);
+}
+
+#[test]
+fn when_the_runtime_has_ended_nothing_is_heard() {
+    let runtime = arc::runtime::Runtime::new().unwrap();
+    let mut signals = runtime.block_on(async { signal(SignalKind::quit()).unwrap() });
+    drop(runtime);
+    assert_eq!(poll(&mut signals), Poll::Ready(None));
+}

@@ -1,0 +1,141 @@
+//! The directions of a stream apart: reading and writing at once, ends, and together
+//! again; of TCP and of Unix streams alike.
+
+mod common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::net::{IntoSplit, tcp};
+use common::{soon, tcp_pair};
+use std::io::{IoSlice, IoSliceMut};
+
+/// Makes tests of functions that are given the two ends of a connection.
+macro_rules! on_both_kinds {
+    ($(async fn $name:ident($left:ident, $right:ident) $body:block)*) => {
+        mod tcp_streams {
+            use super::*;
+            $(
+                #[arc::test(workers = 2)]
+                async fn $name() {
+                    let ($left, $right) = tcp_pair().await;
+                    soon(async move { $body }).await;
+                }
+            )*
+        }
+
+        #[cfg(unix)]
+        mod unix_streams {
+            use super::*;
+            $(
+                #[arc::test(workers = 2)]
+                async fn $name() {
+                    let ($left, $right) = arc_util::net::UnixStream::pair().unwrap();
+                    soon(async move { $body }).await;
+                }
+            )*
+        }
+    };
+}
+
+on_both_kinds! {
+    async fn dropped_write_half_ends_the_stream_and_the_read_half_goes_on(left, right) {
+        let mut right = right;
+        let (mut reader, mut writer) = IntoSplit::into_split(left);
+        writer.write_all(b"last words").await.unwrap();
+        drop(writer);
+        let mut text = String::new();
+        right.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "last words");
+        right.write_all(b"answer").await.unwrap();
+        drop(right);
+        let mut answer = String::new();
+        reader.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(answer, "answer");
+    }
+
+    async fn forgotten_write_half_leaves_the_stream_open(left, right) {
+        let (reader, writer) = IntoSplit::into_split(left);
+        writer.forget();
+        // The read half is the stream, too.
+        (&mut &*reader).write_all(b"!").await.unwrap();
+        let mut byte = [0];
+        (&mut &right).read_exact(&mut byte).await.unwrap();
+        drop(reader);
+        assert_eq!((&mut &right).read(&mut byte).await.unwrap(), 0);
+    }
+
+    async fn closed_write_half_ends_the_stream_before_it_is_dropped(left, right) {
+        let mut right = right;
+        let (_reader, mut writer) = IntoSplit::into_split(left);
+        writer.write_all(b"all").await.unwrap();
+        writer.flush().await.unwrap();
+        writer.close().await.unwrap();
+        let mut text = String::new();
+        right.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "all");
+        assert!(writer.write_all(b"more").await.is_err());
+    }
+
+    async fn halves_come_together_again_if_they_are_of_one_stream(left, right) {
+        let (left_read, left_write) = IntoSplit::into_split(left);
+        let (right_read, right_write) = IntoSplit::into_split(right);
+        let error = left_read.reunite(right_write).unwrap_err();
+        assert!(error.to_string().contains("not of one stream"));
+        let (left_read, right_write) = (error.0, error.1);
+        let mut left = left_read.reunite(left_write).unwrap();
+        let mut right = right_write.reunite(right_read).unwrap();
+        // Nothing was shut down on the way.
+        left.write_all(b"to the right").await.unwrap();
+        right.write_all(b"to the left").await.unwrap();
+        let mut text = [0; 12];
+        right.read_exact(&mut text).await.unwrap();
+        assert_eq!(&text, b"to the right");
+        left.read_exact(&mut text[..11]).await.unwrap();
+        assert_eq!(&text[..11], b"to the left");
+    }
+
+    async fn halves_work_in_tasks_of_their_own(left, right) {
+        let (mut left_read, mut left_write) = IntoSplit::into_split(left);
+        let (mut right_read, mut right_write) = IntoSplit::into_split(right);
+        let echo = arc::spawn(async move {
+            let copied = arc::io::copy(&mut right_read, &mut right_write).await;
+            copied.unwrap()
+        });
+        let mut random = fastrand::Rng::with_seed(1);
+        let sent: Vec<u8> = (0..1_000_000).map(|_| random.u8(..)).collect();
+        let sender = arc::spawn({
+            let sent = sent.clone();
+            async move {
+                for piece in sent.chunks(999) {
+                    left_write.write_all(piece).await.unwrap();
+                }
+            }
+        });
+        let mut all = Vec::new();
+        left_read.read_to_end(&mut all).await.unwrap();
+        assert!(all == sent);
+        assert_eq!(echo.await.unwrap(), 1_000_000);
+        sender.await.unwrap();
+    }
+
+    async fn several_buffers_are_moved_at_once(left, right) {
+        let (_left_read, mut left_write) = IntoSplit::into_split(left);
+        let (mut right_read, _right_write) = IntoSplit::into_split(right);
+        let parts = [IoSlice::new(b"ab"), IoSlice::new(b"cdef")];
+        assert_eq!(left_write.write_vectored(&parts).await.unwrap(), 6);
+        let (mut one, mut two) = ([0; 3], [0; 9]);
+        let mut parts = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+        assert_eq!(right_read.read_vectored(&mut parts).await.unwrap(), 6);
+        assert_eq!((&one, &two[..3]), (b"abc", &b"def"[..]));
+    }
+}
+
+#[arc::test]
+async fn halves_are_the_stream() {
+    let (left, _right) = tcp_pair().await;
+    let address = left.local_addr().unwrap();
+    let (reader, writer): (tcp::OwnedReadHalf, tcp::OwnedWriteHalf) = IntoSplit::into_split(left);
+    assert_eq!(reader.local_addr().unwrap(), address);
+    writer.set_nodelay(true).unwrap();
+    assert!(reader.as_ref().nodelay().unwrap());
+    assert!(format!("{reader:?} {writer:?}").contains("OwnedWriteHalf(Async(TcpStream"));
+}

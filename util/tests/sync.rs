@@ -1,0 +1,198 @@
+//! Locks, channels and notifications on arc, of arc-util, of other crates, and tokio's.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc_util::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore};
+use arc_util::sync::{broadcast, mpmc, oneshot, watch};
+use arc_util::task::JoinSet;
+use common::{Woken, poll_once, soon};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Waker;
+
+#[arc::test]
+async fn one_notification_goes_to_one_and_waits_for_the_next() {
+    let notify = Notify::new();
+    notify.notify_one();
+    notify.notify_one();
+    soon(notify.notified()).await;
+    let (woken, waker) = Woken::new();
+    let mut first = Box::pin(notify.notified());
+    let mut second = Box::pin(notify.notified());
+    assert!(poll_once(first.as_mut(), &waker).is_pending(), "they are not counted");
+    assert!(poll_once(second.as_mut(), &waker).is_pending());
+    notify.notify_one();
+    assert_eq!(woken.count(), 1);
+    assert!(poll_once(second.as_mut(), &waker).is_pending(), "the first is first");
+    // What it was given and has not seen goes to the next.
+    drop(first);
+    assert_eq!(woken.count(), 2);
+    assert!(poll_once(second.as_mut(), &waker).is_ready());
+}
+
+#[arc::test]
+async fn two_notifications_wake_two() {
+    let notify = Notify::new();
+    let (woken, waker) = Woken::new();
+    let mut both = [Box::pin(notify.notified()), Box::pin(notify.notified())];
+    for notified in &mut both {
+        assert!(poll_once(notified.as_mut(), &waker).is_pending());
+    }
+    notify.notify_one();
+    notify.notify_one();
+    assert_eq!(woken.count(), 2);
+    for notified in &mut both {
+        assert!(poll_once(notified.as_mut(), &waker).is_ready());
+    }
+    let mut next = pin!(notify.notified());
+    assert!(!next.as_mut().enable(), "nothing is left over");
+}
+
+#[arc::test]
+async fn notify_waiters_tells_those_that_were_made_before_and_no_others() {
+    let notify = Notify::new();
+    let mut made = pin!(notify.notified());
+    let mut waits = pin!(notify.notified());
+    assert!(!waits.as_mut().enable());
+    notify.notify_waiters();
+    soon(made.as_mut()).await;
+    soon(waits.as_mut()).await;
+    let mut later = pin!(notify.notified());
+    assert!(poll_once(later.as_mut(), Waker::noop()).is_pending());
+}
+
+#[arc::test(workers = 2)]
+async fn a_watcher_sees_the_last_value_and_the_end() {
+    let (sender, mut receiver) = watch::channel(0);
+    assert_eq!(receiver.has_changed(), Ok(false));
+    let task = arc::spawn({
+        let mut receiver = receiver.clone();
+        async move {
+            let mut last = 0;
+            while receiver.changed().await.is_ok() {
+                let now = *receiver.borrow_and_update();
+                assert!(now > last, "{now} after {last}");
+                last = now;
+            }
+            last
+        }
+    });
+    for number in 1..=1000 {
+        sender.send(number).unwrap();
+    }
+    assert_eq!(receiver.has_changed(), Ok(true));
+    assert_eq!(*soon(receiver.wait_for(|it| *it == 1000)).await.unwrap(), 1000);
+    assert!(!sender.send_if_modified(|_| false));
+    assert_eq!(receiver.has_changed(), Ok(false));
+    receiver.mark_changed();
+    soon(receiver.changed()).await.unwrap();
+    drop(sender);
+    assert_eq!(soon(task).await.unwrap(), 1000);
+    assert!(soon(receiver.changed()).await.is_err());
+    assert!(receiver.has_changed().is_err());
+}
+
+#[arc::test]
+async fn a_watched_value_knows_whether_anybody_watches() {
+    let (sender, receiver) = watch::channel("a");
+    let mut closed = pin!(sender.closed());
+    assert!(poll_once(closed.as_mut(), Waker::noop()).is_pending());
+    drop(receiver);
+    soon(closed).await;
+    assert_eq!(sender.send("b"), Err(watch::SendError("b")));
+    assert_eq!(sender.send_replace("c"), "a");
+    let receiver = sender.subscribe();
+    assert_eq!((*receiver.borrow(), receiver.has_changed()), ("c", Ok(false)));
+}
+
+#[arc::test(workers = 2)]
+async fn the_locks_of_async_lock_work() {
+    let lock = Arc::new((Mutex::new(0), RwLock::new(0), Semaphore::new(3)));
+    let (barrier, cell) = (Arc::new(Barrier::new(10)), Arc::new(OnceCell::new()));
+    let mut set = JoinSet::new();
+    for number in 0..10 {
+        let (lock, barrier, cell) = (lock.clone(), barrier.clone(), cell.clone());
+        set.spawn(async move {
+            let _permit = lock.2.acquire().await;
+            let mut sum = lock.0.lock().await;
+            let before = *sum;
+            arc::task::yield_now().await;
+            *sum = before + number;
+            *lock.1.write().await += number;
+            drop((sum, _permit));
+            let is_leader = barrier.wait().await.is_leader();
+            assert_eq!(*cell.get_or_init(async || *lock.0.lock().await).await, 45);
+            is_leader
+        });
+    }
+    let leaders = soon(set.join_all()).await;
+    assert_eq!(leaders.iter().filter(|it| **it).count(), 1);
+    assert_eq!(*lock.1.read().await, 45);
+}
+
+#[arc::test(workers = 2)]
+async fn the_channels_work() {
+    let (sender, receiver) = mpmc::bounded(2);
+    let (mut shout, heard) = broadcast::broadcast(16);
+    shout.set_overflow(true);
+    let mut set = JoinSet::new();
+    for _ in 0..4 {
+        let (receiver, mut heard) = (receiver.clone(), heard.clone());
+        set.spawn(async move {
+            let mut sum = heard.recv().await.unwrap();
+            while let Ok(number) = receiver.recv().await {
+                sum += number;
+            }
+            sum
+        });
+    }
+    drop((receiver, heard));
+    shout.broadcast(1000).await.unwrap();
+    for number in 0..100 {
+        soon(sender.send(number)).await.unwrap();
+    }
+    drop(sender);
+    assert_eq!(soon(set.join_all()).await.iter().sum::<i32>(), 4950 + 4000);
+    let (sender, receiver) = oneshot::channel();
+    sender.send(1).unwrap();
+    assert_eq!(soon(receiver).await, Ok(1));
+}
+
+/// What is written against `tokio::sync` need not be changed.
+#[arc::test(workers = 2)]
+async fn tokios_own_channels_and_locks_work_on_arc() {
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(2);
+    let (shout, mut heard) = tokio::sync::broadcast::channel(4);
+    let (state, mut watcher) = tokio::sync::watch::channel(0);
+    let lock = Arc::new(tokio::sync::Mutex::new(0));
+    let notify = Arc::new(tokio::sync::Notify::new());
+    let mut set = JoinSet::new();
+    for number in 0..100 {
+        let (sender, lock) = (sender.clone(), lock.clone());
+        set.spawn(async move {
+            *lock.lock().await += number;
+            sender.send(number).await.unwrap();
+        });
+    }
+    drop(sender);
+    let task = arc::spawn({
+        let notify = notify.clone();
+        async move {
+            let mut sum = 0;
+            while let Some(number) = receiver.recv().await {
+                sum += number;
+            }
+            shout.send(sum).unwrap();
+            state.send(sum).unwrap();
+            notify.notify_one();
+        }
+    });
+    soon(notify.notified()).await;
+    assert_eq!(soon(heard.recv()).await, Ok(4950));
+    assert_eq!(*soon(watcher.wait_for(|it| *it == 4950)).await.unwrap(), 4950);
+    assert_eq!(soon(set.join_all()).await.len(), 100);
+    assert_eq!(*lock.lock().await, 4950);
+    soon(task).await.unwrap();
+}

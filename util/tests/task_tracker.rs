@@ -1,0 +1,77 @@
+//! A tracker's wait ends when it is closed and nothing is left, and not before.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc_util::sync::oneshot;
+use arc_util::task::TaskTracker;
+use common::{Woken, poll_once, soon};
+use std::future::pending;
+use std::pin::pin;
+use std::task::Waker;
+
+#[arc::test]
+async fn wait_needs_both_the_close_and_the_end() {
+    let tracker = TaskTracker::new();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let task = tracker.spawn(async { receiver.await.unwrap() });
+    let (woken, waker) = Woken::new();
+    let mut wait = pin!(tracker.wait());
+    assert!(poll_once(wait.as_mut(), &waker).is_pending());
+    assert!(tracker.close() && !tracker.close() && tracker.is_closed());
+    assert!(poll_once(wait.as_mut(), &waker).is_pending());
+    assert_eq!((tracker.len(), woken.count()), (1, 0));
+    sender.send(()).unwrap();
+    soon(wait).await;
+    soon(task).await.unwrap();
+    assert!(tracker.is_empty());
+}
+
+#[arc::test]
+async fn an_open_tracker_without_tasks_waits_for_the_close() {
+    let tracker = TaskTracker::new();
+    soon(tracker.spawn(async {})).await.unwrap();
+    let mut wait = pin!(tracker.wait());
+    assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+    tracker.clone().close();
+    soon(wait).await;
+}
+
+#[arc::test]
+async fn it_ends_though_the_tracker_was_reopened_meanwhile() {
+    let tracker = TaskTracker::new();
+    let mut wait = pin!(tracker.wait());
+    assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+    tracker.close();
+    assert!(tracker.reopen() && !tracker.is_closed());
+    soon(wait).await;
+    let mut wait = pin!(tracker.wait());
+    assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+}
+
+#[arc::test]
+async fn aborted_and_panicking_tasks_count_as_ended() {
+    let tracker = TaskTracker::new();
+    let aborted = tracker.spawn(pending::<()>());
+    let panicked = tracker.spawn(async { panic!("on purpose") });
+    let blocking = tracker.spawn_blocking(|| panic!("on purpose"));
+    aborted.abort();
+    tracker.close();
+    soon(tracker.wait()).await;
+    assert!(soon(aborted).await.unwrap_err().is_cancelled());
+    assert!(soon(panicked).await.unwrap_err().is_panic());
+    assert!(soon::<arc::task::JoinHandle<()>>(blocking).await.is_err());
+}
+
+#[arc::test]
+async fn futures_and_tokens_count_until_they_are_dropped() {
+    let tracker = TaskTracker::new();
+    let future = tracker.track_future(pending::<()>());
+    let token = tracker.token();
+    let clone = token.clone();
+    assert!(TaskTracker::ptr_eq(clone.task_tracker(), &tracker));
+    assert_eq!(tracker.len(), 3);
+    drop((future, token, clone));
+    assert!(tracker.is_empty());
+}

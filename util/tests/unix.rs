@@ -1,0 +1,378 @@
+//! Sockets of the Unix domain: streams, listeners, datagrams, abstract names.
+
+#![cfg(unix)]
+
+mod common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
+use common::{Folder, soon};
+use futures_util::StreamExt;
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[arc::test(workers = 2)]
+async fn connections_are_accepted_and_carry_bytes() {
+    let folder = Folder::new("stream");
+    let path = folder.0.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    assert_eq!(listener.local_addr().unwrap().as_pathname(), Some(&*path));
+    let server = arc::spawn(async move {
+        for _ in 0..50 {
+            let (stream, from) = listener.accept().await.unwrap();
+            assert!(from.is_unnamed());
+            let (mut reader, mut writer) = (&stream, &stream);
+            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+        }
+    });
+    for number in 0..50_u8 {
+        let mut client = soon(UnixStream::connect(&path)).await.unwrap();
+        assert_eq!(client.peer_addr().unwrap().as_pathname(), Some(&*path));
+        let sent = vec![number; 5000];
+        client.write_all(&sent).await.unwrap();
+        client.close().await.unwrap();
+        let mut all = Vec::new();
+        soon(client.read_to_end(&mut all)).await.unwrap();
+        assert!(all == sent);
+    }
+    soon(server).await.unwrap();
+}
+
+#[arc::test]
+async fn incoming_connections_are_a_stream() {
+    let folder = Folder::new("incoming");
+    let path = folder.0.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let _clients =
+        (UnixStream::connect(&path).await.unwrap(), UnixStream::connect(&path).await.unwrap());
+    let two = listener.incoming().take(2).collect::<Vec<_>>();
+    assert!(soon(two).await.iter().all(Result::is_ok));
+}
+
+#[arc::test]
+async fn errors_say_what_and_where() {
+    let folder = Folder::new("errors");
+    let path = folder.0.join("socket");
+    let error = UnixStream::connect(&path).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains("connecting to"), "{error}");
+    drop(UnixListener::bind(&path).unwrap());
+    let error = UnixStream::connect(&path).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    let error = UnixListener::bind(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    let path = path.display().to_string();
+    assert!(error.to_string().contains(&path), "{error}");
+    let (left, _right) = UnixStream::pair().unwrap();
+    let nobody = left.peer_addr().unwrap();
+    let error = UnixStream::connect_addr(&nobody).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[arc::test]
+async fn attempts_without_waiting_say_would_block() {
+    let (mut left, right) = UnixStream::pair().unwrap();
+    let mut buffer = [0; 16];
+    let error = right.try_read(&mut buffer).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    assert_eq!(left.try_write(b"one").unwrap(), 3);
+    let parts = [IoSlice::new(b"tw"), IoSlice::new(b"o")];
+    assert_eq!(left.try_write_vectored(&parts).unwrap(), 3);
+    soon(right.readable()).await.unwrap();
+    assert_eq!(right.try_read(&mut buffer[..2]).unwrap(), 2);
+    let (mut one, mut two) = ([0; 1], [0; 8]);
+    let mut parts = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+    assert_eq!(right.try_read_vectored(&mut parts).unwrap(), 4);
+    assert_eq!((&one, &two[..3]), (b"e", &b"two"[..]));
+    let (_, mut writer) = UnixStream::split(&mut left);
+    writer.write_all(b"end").await.unwrap();
+    left.shutdown(Shutdown::Write).unwrap();
+    let mut text = String::new();
+    soon((&mut &right).read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "end");
+    assert!(right.take_error().unwrap().is_none());
+}
+
+#[arc::test(workers = 2)]
+async fn datagrams_are_answered_by_name() {
+    let folder = Folder::new("datagram");
+    let (server, client) = (folder.0.join("server"), folder.0.join("client"));
+    let receiver = UnixDatagram::bind(&server).unwrap();
+    let echo = arc::spawn(async move {
+        let mut buffer = [0; 64];
+        for _ in 0..100 {
+            let (length, from) = receiver.recv_from(&mut buffer).await.unwrap();
+            let path = from.as_pathname().unwrap();
+            receiver.send_to(&buffer[..length], path).await.unwrap();
+        }
+    });
+    let socket = UnixDatagram::bind(&client).unwrap();
+    assert_eq!(socket.local_addr().unwrap().as_pathname(), Some(&*client));
+    let mut buffer = [0; 64];
+    for number in 0..100_u8 {
+        let datagram = vec![number; usize::from(number % 60) + 1];
+        socket.send_to(&datagram, &server).await.unwrap();
+        let (length, from) = soon(socket.recv_from(&mut buffer)).await.unwrap();
+        assert_eq!(&buffer[..length], datagram);
+        assert_eq!(from.as_pathname(), Some(&*server));
+    }
+    soon(echo).await.unwrap();
+    let error = socket.send_to(b"", folder.0.join("none")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[arc::test]
+async fn peers_of_datagrams_are_told() {
+    let folder = Folder::new("peers");
+    let (one, two) = (folder.0.join("one"), folder.0.join("two"));
+    let (left, right) = (UnixDatagram::bind(&one).unwrap(), UnixDatagram::bind(&two).unwrap());
+    assert!(left.peer_addr().is_err());
+    assert!(left.connect(folder.0.join("none")).is_err());
+    left.connect(&two).unwrap();
+    assert_eq!(left.peer_addr().unwrap().as_pathname(), Some(&*two));
+    left.send(b"hello").await.unwrap();
+    let mut buffer = [0; 8];
+    let received = soon(right.recv_from(&mut buffer)).await.unwrap();
+    assert_eq!(received.1.as_pathname(), Some(&*one));
+    assert!(UnixDatagram::bind(&one).is_err());
+    assert!(left.take_error().unwrap().is_none());
+}
+
+#[arc::test(workers = 2)]
+async fn streams_come_from_std_and_go_back() {
+    let (left, right) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (left, right) = (UnixStream::from_std(left).unwrap(), Arc::new(right));
+    (&mut &left).write_all(b"hello").await.unwrap();
+    let left = left.into_std().unwrap();
+    let mut text = [0; 5];
+    std::io::Read::read_exact(&mut &*right, &mut text).unwrap();
+    assert_eq!(&text, b"hello");
+    let error = std::io::Read::read(&mut &left, &mut text).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock, "still non-blocking");
+}
+
+#[test]
+fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
+    const NAME: &str = "accepting_without_descriptors_is_an_error_and_the_connection_waits";
+    if let Some(child) = common::child(NAME, "ulimit -n 64") {
+        common::ended(child);
+        return;
+    }
+    let runtime = arc::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let folder = Folder::new("descriptors");
+        let path = folder.0.join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let _client = UnixStream::connect(&path).await.unwrap();
+        let open = |_| std::fs::File::open("/dev/null").ok();
+        let files: Vec<_> = (0..64).map_while(open).collect();
+        assert!(files.len() < 64, "there is a limit");
+        let start = Instant::now();
+        let error = soon(listener.accept()).await.unwrap_err();
+        assert!(error.raw_os_error().is_some(), "{error}");
+        assert!(start.elapsed() >= Duration::from_millis(50));
+        drop(files);
+        soon(listener.accept()).await.unwrap();
+    });
+}
+
+/// What the kernel does elsewhere differs, or is not there.
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use common::{Woken, poll_once};
+    use futures_util::stream::FuturesUnordered;
+    use socket2::{Domain, SockAddr, Socket, Type};
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// The kernel says `WouldBlock`, and sends no event when there is room.
+    #[arc::test(workers = 2)]
+    async fn connecting_waits_while_the_queue_is_full() {
+        let folder = Folder::new("queue");
+        let path = folder.0.join("socket");
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        socket.bind(&SockAddr::unix(&path).unwrap()).unwrap();
+        socket.listen(0).unwrap();
+        let listener = UnixListener::from_std(socket.into()).unwrap();
+        let _first = soon(UnixStream::connect(&path)).await.unwrap();
+        let (_woken, waker) = Woken::new();
+        let mut second = pin!(UnixStream::connect(&path));
+        assert!(poll_once(second.as_mut(), &waker).is_pending());
+        soon(listener.accept()).await.unwrap();
+        soon(second).await.unwrap();
+        soon(listener.accept()).await.unwrap();
+    }
+
+    #[arc::test]
+    async fn abstract_names_need_no_folder() {
+        use std::os::linux::net::SocketAddrExt;
+        let name = format!("arc-util-{}", std::process::id());
+        let path = format!("\0{name}-stream");
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = listener.local_addr().unwrap();
+        assert_eq!(address.as_abstract_name(), Some(&path.as_bytes()[1..]));
+        soon(UnixStream::connect(&path)).await.unwrap();
+        soon(UnixStream::connect_addr(&address)).await.unwrap();
+        let error = UnixListener::bind_addr(&address).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrInUse);
+        drop(listener);
+        assert!(UnixStream::connect(&path).await.is_err());
+        UnixListener::bind(&path).unwrap();
+
+        let path = format!("\0{name}-datagram");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let sender = UnixDatagram::unbound().unwrap();
+        sender.send_to(b"to a name", &path).await.unwrap();
+        let mut buffer = [0; 16];
+        assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 9);
+        sender.connect(&path).unwrap();
+        assert_eq!(sender.send(b"again").await.unwrap(), 5);
+        assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
+    }
+
+    #[arc::test]
+    async fn the_peer_is_known() {
+        let folder = Folder::new("peer");
+        let path = folder.0.join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).await.unwrap();
+        let (server, _) = soon(listener.accept()).await.unwrap();
+        let peer = server.peer_cred().unwrap();
+        assert_eq!(peer, client.peer_cred().unwrap());
+        let process = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(peer.pid(), Some(process));
+        use std::os::unix::fs::MetadataExt;
+        let own = std::fs::metadata("/proc/self").unwrap();
+        assert_eq!((peer.uid(), peer.gid()), (own.uid(), own.gid()));
+    }
+
+    /// Between containers the process at the other end has no number.
+    #[test]
+    fn a_peer_of_another_namespace_is_known_without_its_number() {
+        const NAME: &str = "linux::a_peer_of_another_namespace_is_known_without_its_number";
+        const UNSHARE: &str = "unshare --user --map-root-user --pid --fork";
+        const PATH: &str = "ARC_UTIL_TEST_PATH";
+        if let Some(path) = std::env::var_os(PATH) {
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            return runtime.block_on(async {
+                let stream = soon(UnixStream::connect(path)).await.unwrap();
+                assert_eq!(stream.peer_cred().unwrap().pid(), None);
+            });
+        }
+        let mut shell = std::process::Command::new("sh");
+        let may = shell.arg("-c").arg(format!("{UNSHARE} true")).status();
+        if !may.unwrap().success() {
+            return;
+        }
+        let folder = Folder::new("namespace");
+        let path = folder.0.join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let path = path.display();
+        let line = format!("export {PATH}='{path}'; exec {UNSHARE} \"$0\" \"$@\"");
+        common::ended(common::child(NAME, &line).unwrap());
+    }
+
+    #[arc::test(workers = 2)]
+    async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
+        let (left, right) = UnixDatagram::pair().unwrap();
+        let mut sent = 0_u32;
+        let error = loop {
+            match left.try_send(&sent.to_le_bytes()) {
+                Ok(_) => sent += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        let sender = arc::spawn(async move {
+            for number in sent..sent + 1000 {
+                left.send(&number.to_le_bytes()).await.unwrap();
+            }
+            left.shutdown(Shutdown::Write).unwrap();
+            left
+        });
+        for number in 0..sent + 1000 {
+            let mut buffer = [0; 4];
+            assert_eq!(soon(right.recv(&mut buffer)).await.unwrap(), 4);
+            assert_eq!(u32::from_le_bytes(buffer), number);
+        }
+        let _left = soon(sender).await.unwrap();
+        let error = right.try_recv(&mut [0; 4]);
+        assert!(error.is_err() || error.unwrap() == 0, "nothing is left");
+    }
+
+    /// The kernel says that a socket can write which is not connected, and that it would
+    /// block as soon as it tries.
+    #[arc::test(workers = 2)]
+    async fn who_waits_for_room_does_not_spin() {
+        let folder = Folder::new("spin");
+        let path = folder.0.join("socket");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let connected = UnixDatagram::unbound().unwrap();
+        connected.connect(&path).unwrap();
+        let unconnected = UnixDatagram::unbound().unwrap();
+        while unconnected.try_send_to(b"other", &path).is_ok() {}
+        let (connected_polls, unconnected_polls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let start = Instant::now();
+        let sending = async {
+            let connected = counted(&connected_polls, connected.send(b"mine"));
+            let unconnected = counted(&unconnected_polls, unconnected.send_to(b"mine", &path));
+            let sent = futures_util::future::join(connected, unconnected).await;
+            assert_eq!((sent.0.unwrap(), sent.1.unwrap()), (4, 4));
+        };
+        let receiving = async {
+            // For as long as they would spin.
+            arc::time::sleep(Duration::from_millis(50)).await;
+            let mut ours = 0;
+            while ours < 2 {
+                let mut buffer = [0; 5];
+                let length = receiver.recv(&mut buffer).await.unwrap();
+                ours += usize::from(buffer[..length] == *b"mine");
+            }
+        };
+        soon(async { arc_util::join!(sending, receiving) }).await;
+        let most = usize::try_from(start.elapsed().as_millis()).unwrap() + 20;
+        for polls in [connected_polls, unconnected_polls] {
+            assert!((2..most).contains(&polls.load(Relaxed)), "{polls:?}");
+        }
+    }
+
+    /// Counts the polls that a future of its own asks for, not those of its neighbours.
+    async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
+        let future = std::pin::pin!(future);
+        let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);
+        alone.next().await.unwrap()
+    }
+
+    async fn poll_counted<F: Future + Unpin>(polls: &AtomicUsize, mut future: F) -> F::Output {
+        std::future::poll_fn(|context| {
+            polls.fetch_add(1, Relaxed);
+            std::pin::Pin::new(&mut future).poll(context)
+        })
+        .await
+    }
+
+    #[arc::test(workers = 2)]
+    async fn who_sends_to_a_queue_that_others_have_filled_waits_for_room() {
+        let folder = Folder::new("full");
+        let path = folder.0.join("socket");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let others = UnixDatagram::unbound().unwrap();
+        while others.try_send_to(b"other", &path).is_ok() {}
+        let sender = UnixDatagram::unbound().unwrap();
+        let (_woken, waker) = Woken::new();
+        let mut sending = pin!(sender.send_to(b"mine", &path));
+        assert!(poll_once(sending.as_mut(), &waker).is_pending());
+        let mut buffer = [0; 8];
+        assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
+        assert_eq!(soon(sending).await.unwrap(), 4);
+        while buffer[..4] != *b"mine" {
+            soon(receiver.recv(&mut buffer)).await.unwrap();
+        }
+        let error = receiver.try_recv_from(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert!(sender.try_send_to(b"mine", &path).is_ok());
+    }
+}
