@@ -83,21 +83,6 @@ impl<T: AsSource> Async<T> {
         Ok(Self { io: Some(io), source, runtime, drains })
     }
 
-    /// tokio's name for [`new`](Self::new), except that it need not be
-    /// non-blocking before.
-    ///
-    /// # Errors
-    ///
-    /// As `new`.
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime.
-    #[track_caller]
-    pub fn from_std(io: T) -> Result<Self> {
-        Self::new(io)
-    }
-
     /// tokio's name for [`into_inner`](Self::into_inner).
     ///
     /// # Errors

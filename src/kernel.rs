@@ -103,13 +103,14 @@ mod system {
             Ok(())
         }
 
+        /// If it was set for a deadline that is over, its event may have been told.
         /// A deadline that the kernel cannot hold is as good as none.
         fn set_timer(&self, deadline: Instant) -> io::Result<()> {
-            let mut set_for = lock(&self.set_for);
-            if set_for.replace(deadline) == Some(deadline) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let was_set_for = lock(&self.set_for).replace(deadline);
+            if was_set_for == Some(deadline) && !left.is_zero() {
                 return Ok(());
             }
-            let left = deadline.saturating_duration_since(Instant::now());
             // Zero would be never.
             let left = left.max(Duration::from_nanos(1));
             let time = Itimerspec {

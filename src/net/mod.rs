@@ -37,6 +37,20 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub type TcpListener = Async<std::net::TcpListener>;
 
 impl TcpListener {
+    /// Takes over std's listener, made non-blocking. See [`Async::new`].
+    ///
+    /// # Errors
+    ///
+    /// As `Async::new`.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
+        Self::new(listener)
+    }
+
     /// Listens on an address, or the first of several that can be had. Port 0
     /// is any free one, which [`local_addr`](Self::local_addr) tells.
     ///
@@ -85,7 +99,7 @@ impl TcpListener {
         loop {
             let accepted = self.read_with(|listener| {
                 let (stream, address) = listener.accept()?;
-                Ok((Async::register(stream, true)?, address))
+                Ok((TcpStream::from_std(stream)?, address))
             });
             match accepted.await {
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
@@ -138,6 +152,21 @@ impl TcpListener {
 pub type TcpStream = Async<std::net::TcpStream>;
 
 impl TcpStream {
+    /// Takes over std's stream, made non-blocking. [`Async::new`] does so too, but
+    /// does not know that it is TCP: reads then ask the kernel once more.
+    ///
+    /// # Errors
+    ///
+    /// As `Async::new`.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
+        Self::register(stream, true)
+    }
+
     /// Connects to an address, or the first of several that answers. Put a
     /// [`timeout`](crate::time::timeout) around it: the system's own is minutes.
     ///
@@ -163,7 +192,7 @@ impl TcpStream {
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
                 result => result?,
             }
-            let connecting = Self::register(socket.into(), true)?;
+            let connecting = Self::from_std(socket.into())?;
             let outcome = |stream: &std::net::TcpStream| {
                 stream.take_error()?.map_or(Ok(()), Err)?;
                 // An event that came before the connection did.

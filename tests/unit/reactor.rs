@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::task::Wake;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -281,6 +283,23 @@ fn wait_is_never_shorter_than_its_timeout() {
         let (timeout, start) = (Duration::from_micros(micros), Instant::now());
         turn(&reactor, timeout);
         assert!(start.elapsed() >= timeout, "{micros} us");
+    }
+}
+
+/// Several deadlines may share a wake-up, and one of them come too late for it.
+#[test]
+fn wait_for_a_deadline_that_has_been_told_ends_at_once() {
+    let reactor = Reactor::new().unwrap();
+    let deadline = Instant::now() + Duration::from_millis(2);
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for _ in 0..3 {
+            reactor.wait(&mut Vec::new(), Until::Deadline(deadline), &mut Vec::new()).unwrap();
+            sender.send(Instant::now() >= deadline).unwrap();
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true));
     }
 }
 

@@ -5,6 +5,7 @@ mod common;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpSocket, connect};
 use common::soon;
+use socket2::SockRef;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
@@ -44,7 +45,7 @@ async fn sockets_with_options_listen_and_connect() {
     socket.bind(any()).unwrap();
     let from = socket.local_addr().unwrap();
     let mut client = soon(socket.connect(address)).await.unwrap();
-    assert!(client.nodelay().unwrap() && client.keepalive().unwrap());
+    assert!(client.nodelay().unwrap() && SockRef::from(&client).keepalive().unwrap());
     let (mut server, accepted) = soon(listener.accept()).await.unwrap();
     assert_eq!(accepted, from);
     server.write_all(b"hello").await.unwrap();

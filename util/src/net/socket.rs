@@ -105,7 +105,7 @@ impl TcpSocket {
             Err(error) if is_in_progress(&error) => {}
             result => result?,
         }
-        let connecting: TcpStream = Async::new(self.0.into())?;
+        let connecting = TcpStream::from_std(self.0.into())?;
         let outcome = |stream: &net::TcpStream| {
             stream.take_error()?.map_or(Ok(()), Err)?;
             // An event that came before the connection did.
