@@ -6,7 +6,8 @@ use crate::sync::{Arc, AtomicBool, Mutex, Ordering, PoisonError, lock, wake};
 use crate::{blocking::Jobs, driver::Driver, queue};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
-use std::{collections::BTreeMap, sync::RwLock, task::Waker, thread::Thread, time::Instant};
+use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, sync::RwLock, task::Waker, thread::Thread};
 
 /// The runtimes that run. Only threads that run no worker of a runtime look for it
 /// here.
@@ -84,6 +85,8 @@ pub(crate) struct Wait {
     pub(crate) ahead: usize,
     /// How many polls there were since it was chosen.
     pub(crate) polls: u32,
+    /// What a poll took lately, on the average.
+    pub(crate) mean_poll: Duration,
 }
 
 impl Worker {

@@ -22,7 +22,7 @@ use std::{rc::Rc, thread};
 /// For how long a runnable may wait in a worker's queue before another worker is
 /// woken to share it. Waking costs some microseconds on both sides, and moves data
 /// to another core's caches.
-const WAIT_MAX: Duration = Duration::from_micros(500);
+const WAIT_MAX: Duration = Duration::from_millis(1);
 /// For how long some may always wait, however briefly each: a worker that is never
 /// done has more work than one core can do.
 const STANDING_MAX: Duration = Duration::from_millis(10);
@@ -64,7 +64,7 @@ impl Worker {
     fn next(&self) -> Option<Runnable> {
         let local = &self.remote().local;
         let mine = local.pop().or_else(|| {
-            self.wait.take();
+            self.wait.update(|wait| Wait { mean_poll: wait.mean_poll, ..Wait::default() });
             self.refill()
         });
         mine.or_else(|| {
@@ -75,10 +75,10 @@ impl Worker {
         })
     }
 
-    /// Wakes another worker when tasks wait for too long in this one's queue. One of
-    /// them is followed through it at a time; the clock is read when it is chosen,
-    /// and again before the 1st, 2nd, 4th, 8th ... poll after that: often enough to
-    /// notice a long poll as soon as it ends.
+    /// Wakes another worker when tasks wait for too long in this one's queue, or are
+    /// going to. One of them is followed through it at a time; the clock is read when
+    /// it is chosen, and again before the 1st, 2nd, 4th, 8th ... poll after that: often
+    /// enough to notice a long poll as soon as it ends.
     fn share_load(&self) {
         let mut wait = self.wait.get();
         wait.ahead = wait.ahead.saturating_sub(1);
@@ -90,11 +90,17 @@ impl Worker {
         } else if self.shared.idle.any_asleep()
             && (wait.since.is_none() || wait.polls > CHOICE_INTERVAL)
         {
-            let ahead = self.remote().local.len() + self.shared.injector.len();
-            let now = (ahead > 0).then(Instant::now);
-            let standing = now.and(wait.standing.or(now));
-            wait = Wait { since: now, standing, ahead, polls: 0 };
+            wait.ahead = self.remote().local.len() + self.shared.injector.len();
+            let now = (wait.ahead > 0).then(Instant::now);
+            if let (Some(now), Some(since)) = (now, wait.since) {
+                wait.mean_poll = (7 * wait.mean_poll + (now - since) / wait.polls) / 8;
+            }
+            if wait.mean_poll.as_nanos() * wait.ahead as u128 > WAIT_MAX.as_nanos() {
+                self.shared.wake_another();
+            }
+            wait.standing = now.and(wait.standing.or(now));
             self.share_after(STANDING_MAX, &mut wait.standing);
+            (wait.since, wait.polls) = (now, 0);
         }
         self.wait.set(wait);
     }
