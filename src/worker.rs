@@ -82,7 +82,7 @@ impl Worker {
     fn share_load(&self) {
         let mut wait = self.wait.get();
         wait.ahead = wait.ahead.saturating_sub(1);
-        wait.polls += 1;
+        wait.polls = wait.polls.saturating_add(1);
         if wait.ahead > 0 {
             if wait.polls.is_power_of_two() {
                 self.share_after(WAIT_MAX, &mut wait.since);
