@@ -1,6 +1,6 @@
 //! Try, else register the waker: [`Async`] makes any descriptor asynchronous.
 //!
-//! Every socket of [`arc::net`](crate::net) is an `Async` inside. The traits
+//! Every socket of [`arc::net`](crate::net) is an `Async`. The traits
 //! are futures-io's, and futures-util's extension traits come with them.
 
 use crate::reactor::{Direction, Source, gone};
@@ -310,7 +310,7 @@ macro_rules! transfer {
     };
 }
 
-/// Reading, for whatever dereferences to an [`Async`].
+/// Reading, for an [`Async`] and for a reference to one.
 macro_rules! implement_read {
     ($($header:tt)*) => {
         $($header)* {
@@ -323,7 +323,7 @@ macro_rules! implement_read {
 implement_read! { impl<T: AsSource> AsyncRead for Async<T> where for<'a> &'a T: Read }
 implement_read! { impl<T: AsSource> AsyncRead for &Async<T> where for<'a> &'a T: Read }
 
-/// Writing, for whatever dereferences to an [`Async`].
+/// Writing, for an [`Async`] and for a reference to one.
 macro_rules! implement_write {
     ($($header:tt)*) => {
         $($header)* {

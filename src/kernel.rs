@@ -5,7 +5,7 @@
 //! trusted, and which polling cannot ask for. A wait is one `epoll_pwait`
 //! (polling's own makes five system calls), a notification is one write to an
 //! eventfd that is never read, and a deadline is a timerfd that is never read and is
-//! set only when the deadline changes: a wait's own timeout would be in milliseconds.
+//! set only when the deadline changes or is over: a wait's own timeout would be in milliseconds.
 //!
 //! Everywhere else polling does all of it, and sources are oneshot: an event ends
 //! the interest, and asking for it again tells of what is there already. The

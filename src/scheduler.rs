@@ -81,7 +81,7 @@ pub(crate) struct Wait {
     pub(crate) since: Option<Instant>,
     /// Since when there always was one that waits.
     pub(crate) standing: Option<Instant>,
-    /// How many are before it; 0: it waits no longer.
+    /// How many are before it, those in the injector included; 0: it waits no longer.
     pub(crate) ahead: usize,
     /// How many polls there were since it was chosen.
     pub(crate) polls: u32,

@@ -68,8 +68,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
-    /// Armed at the first poll that finds time left: a timeout around something
-    /// that is ready at once costs nothing.
+    /// Armed at the first poll, if there was time left when it was made, or is then:
+    /// a timeout around something that is ready at once costs nothing.
     armed: Option<Armed>,
     /// It began with time left and has not been polled yet: it is armed without
     /// another look at the clock.

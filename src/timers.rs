@@ -1,9 +1,9 @@
 //! The armed timers of a runtime: one wheel per worker, so that timers made and
 //! dropped on different workers do not contend.
 //!
-//! The thread in the seat sleeps until the earliest deadline of all wheels. A
-//! timer with an earlier one must cut that sleep short, and none may slip
-//! through while the sleeper computes how long to sleep:
+//! The thread in the seat sleeps until the earliest deadline of all wheels, rounded
+//! up (`SLACK`). A timer with an earlier one, rounded likewise, must cut that sleep
+//! short, and none may slip through while the sleeper computes how long to sleep:
 //!
 //! ```text
 //!   the thread in the seat               a task that arms a timer

@@ -1,8 +1,9 @@
 //! Sockets: those of arc's core, and what tokio has beyond them.
 //!
-//! Every socket here has an [`Async`](arc::io::Async) of std's inside and dereferences
-//! to it: `readable`, `writable`, `read_with` and the like are there, and `get_ref`
-//! reaches what std's can do.
+//! Every socket here is an [`Async`](arc::io::Async) of std's or dereferences to one:
+//! `readable`, `writable`, `read_with` and the like are there, and `get_ref` reaches what
+//! std's can do. Only a [`TcpSocket`] is not: it is registered when it listens or
+//! connects.
 
 mod connect;
 mod options;
