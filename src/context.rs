@@ -63,7 +63,9 @@ pub(crate) fn role() -> Role {
 /// The current runtime; `what` is what was called. `act` must not run foreign code.
 #[track_caller]
 pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
-    match with_runtime(|runtime| runtime.map(act)) {
+    // What it holds is dropped outside the borrow.
+    let mut act = Some(act);
+    match with_runtime(|runtime| runtime.zip(act.take()).map(|(runtime, act)| act(runtime))) {
         Some(result) => result,
         None => panic!(
             "{what} was called outside an arc runtime: call it from a task, inside \

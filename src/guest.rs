@@ -107,7 +107,8 @@ fn borrow_worker(main: &Main) -> Option<(context::Guard, Guest<'_>)> {
 ///
 /// SeqCst: `lent` is set before the bit is cleared, so that the worker's own
 /// thread, once it sees the bit cleared, sees for whom. If the worker was woken
-/// for its own thread, that may have seen `lent`, and must look again.
+/// for its own thread, that may have seen `lent`, and must look again; and if it fell
+/// asleep meanwhile, it may have left something behind.
 fn lend(shared: &Shared, index: usize) -> bool {
     let lent = &shared.remotes[index].lent;
     let free = !lent.swap(true, Ordering::SeqCst);
@@ -115,6 +116,7 @@ fn lend(shared: &Shared, index: usize) -> bool {
     if free && !claimed {
         lent.store(false, Ordering::SeqCst);
         shared.unpark_thread(index);
+        shared.look_after();
     }
     claimed
 }
@@ -126,6 +128,7 @@ impl Drop for Guest<'_> {
     fn drop(&mut self) {
         let Self(main, worker, resident) = self;
         let (shared, index, remote) = (&main.shared, worker.index, worker.remote());
+        worker.active.set(false);
         main.worker.store(0, Ordering::SeqCst);
         *lock(&remote.thread) = resident.take();
         remote.local.spill(&shared.injector);
@@ -134,9 +137,6 @@ impl Drop for Guest<'_> {
         if !shared.idle.is_asleep(index) || shared.is_shutdown() {
             shared.unpark_thread(index);
         }
-        if !shared.injector.is_empty() {
-            shared.wake_if_all_asleep();
-        }
-        shared.watch();
+        shared.look_after();
     }
 }

@@ -113,10 +113,8 @@ mod system {
             }
             // Zero would be never.
             let left = left.max(Duration::from_nanos(1));
-            let time = Itimerspec {
-                it_interval: Timespec::default(),
-                it_value: Timespec::try_from(left).unwrap_or_default(),
-            };
+            let it_value = Timespec::try_from(left).unwrap_or_default();
+            let time = Itimerspec { it_interval: Timespec::default(), it_value };
             timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
             Ok(())
         }

@@ -82,24 +82,19 @@ impl Registry {
         Self { runtime, shards: (0..shards).map(shard).collect(), aborts: AtomicUsize::new(0) }
     }
 
-    /// Enters the task that `make` makes for its key. False: the runtime has
-    /// ended, and the task was not entered.
-    pub(crate) fn enter<T>(&self, shard: usize, make: impl FnOnce(Key) -> (T, Waker)) -> (T, bool) {
+    /// Enters the task that `make` makes for its key, unless the runtime has ended.
+    pub(crate) fn enter<T>(&self, shard: usize, make: impl FnOnce(Key) -> (T, Waker)) -> T {
         let shard = shard % self.shards.len();
         let mut entries = lock(&self.shards[shard].0);
         let id = Id::after(entries.last);
         entries.last = id;
         let place = (shard, entries.slab.as_ref().map_or(0, Slab::vacant_key));
-        let (task, waker) = make(Key {
-            runtime: self.runtime,
-            id,
-            place,
-            aborts: self.aborts.load(Ordering::Relaxed),
-        });
-        let aborted = false;
-        let slab = entries.slab.as_mut();
-        let entered = slab.map(|slab| slab.insert(Entry { id, waker, aborted }));
-        (task, entered.is_some())
+        let (runtime, aborts) = (self.runtime, self.aborts.load(Ordering::Relaxed));
+        let (task, waker) = make(Key { runtime, id, place, aborts });
+        if let Some(slab) = &mut entries.slab {
+            slab.insert(Entry { id, waker, aborted: false });
+        }
+        task
     }
 
     /// Does something to the slab and to a task's entry, if it has not ended.

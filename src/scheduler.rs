@@ -186,6 +186,14 @@ impl Shared {
         }
     }
 
+    /// Nobody ran a worker for a moment: whatever came then is somebody's now.
+    pub(crate) fn look_after(&self) {
+        if !self.injector.is_empty() {
+            self.wake_if_all_asleep();
+        }
+        self.watch();
+    }
+
     /// SeqCst: a worker that falls asleep sets its bit before it reads this, and
     /// `shut_down` writes this before it looks at the bits.
     pub(crate) fn is_shutdown(&self) -> bool {

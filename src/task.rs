@@ -32,21 +32,27 @@ pub use crate::registry::Id;
 /// each function that it is moved through would need that much stack.
 pub(crate) const FUTURE_MAX_BYTES: usize = 2048;
 
-/// A task is new, or was woken: it shall be polled. When its runtime has ended, it
-/// is dropped.
+/// A task was woken. When its runtime has ended it is dropped, but not here: whoever
+/// wakes may hold a lock that the drop of its future takes.
 fn schedule(runnable: Runnable) {
+    let left = enqueue(runnable).into_iter();
+    left.for_each(|runnable| ::blocking::unblock(|| drop(runnable)).detach());
+}
+
+/// A task is new, or was woken: it shall be polled. When its runtime has ended, it is
+/// given back, to be dropped.
+fn enqueue(runnable: Runnable) -> Option<Runnable> {
     let number = *runnable.metadata();
-    let mut not_mine = context::with_worker(|worker| match worker {
-        Some(worker) if worker.serves(number) => {
-            worker.push(runnable);
-            None
-        }
-        _ => Some(runnable),
+    let mut left = Some(runnable);
+    context::with_worker(|worker| {
+        let mine = worker.filter(|worker| worker.serves(number))?;
+        left.take().map(|runnable| mine.push(runnable))
     });
-    if not_mine.is_some() {
-        let inject = |runtime: &Shared| not_mine.take().map(|runnable| runtime.inject(runnable));
+    if left.is_some() {
+        let inject = |runtime: &Shared| left.take().map(|runnable| runtime.inject(runnable));
         context::with_number(number, inject);
     }
+    left
 }
 
 /// If the runtime has ended the task is given back, to be dropped; then the handle
@@ -60,7 +66,7 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
         return spawn_on(runtime, future);
     }
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
-    let ((runnable, handle), open) = runtime.registry.enter(shard, |key| {
+    let (runnable, handle) = runtime.registry.enter(shard, |key| {
         let future = Some(future);
         let contained = Contained { future, key };
         let builder = async_task::Builder::new().metadata(key.runtime);
@@ -68,11 +74,7 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
         let (task, waker) = (Some(task.fallible()), runnable.waker());
         ((runnable, JoinHandle { task, key }), waker)
     });
-    if !open {
-        return (handle, Some(runnable));
-    }
-    schedule(runnable);
-    (handle, None)
+    (handle, enqueue(runnable))
 }
 
 pin_project_lite::pin_project! {

@@ -77,39 +77,40 @@ impl Worker {
 
     /// Wakes another worker when tasks wait for too long in this one's queue, or are
     /// going to. One of them is followed through it at a time; the clock is read when
-    /// it is chosen, and again before the 1st, 2nd, 4th, 8th ... poll after that: often
-    /// enough to notice a long poll as soon as it ends.
+    /// it is chosen, before the 1st, 2nd, 4th, 8th ... poll after that, and when its turn
+    /// has come: often enough to notice a long poll as soon as it ends.
     fn share_load(&self) {
         let mut wait = self.wait.get();
+        let was_followed = wait.ahead > 0;
         wait.ahead = wait.ahead.saturating_sub(1);
         wait.polls = wait.polls.saturating_add(1);
-        if wait.ahead > 0 {
-            if wait.polls.is_power_of_two() {
-                self.share_after(WAIT_MAX, &mut wait.since);
-            }
-        } else if self.shared.idle.any_asleep()
-            && (wait.since.is_none() || wait.polls > CHOICE_INTERVAL)
-        {
-            wait.ahead = self.remote().local.len() + self.shared.injector.len();
-            let now = (wait.ahead > 0).then(Instant::now);
-            if let (Some(now), Some(since)) = (now, wait.since) {
-                wait.mean_poll = (7 * wait.mean_poll + (now - since) / wait.polls) / 8;
-            }
-            if wait.mean_poll.as_nanos() * wait.ahead as u128 > WAIT_MAX.as_nanos() {
-                self.shared.wake_another();
-            }
-            wait.standing = now.and(wait.standing.or(now));
-            self.share_after(STANDING_MAX, &mut wait.standing);
-            (wait.since, wait.polls) = (now, 0);
+        let is_time = was_followed && (wait.ahead == 0 || wait.polls.is_power_of_two());
+        let for_long = |since: Instant| since.elapsed() > WAIT_MAX;
+        if is_time && self.remote().local.len() > 0 && wait.since.is_some_and(for_long) {
+            self.shared.wake_another();
+        }
+        let may_choose = wait.since.is_none() || wait.polls >= CHOICE_INTERVAL;
+        if wait.ahead == 0 && may_choose && self.shared.idle.any_asleep() {
+            self.choose(&mut wait);
         }
         self.wait.set(wait);
     }
 
-    fn share_after(&self, limit: Duration, since: &mut Option<Instant>) {
-        if since.is_some_and(|since| since.elapsed() > limit) {
-            self.shared.wake_another();
-            *since = Some(Instant::now());
+    /// Chooses the last that waits, to be followed.
+    fn choose(&self, wait: &mut Wait) {
+        let ahead = self.remote().local.len() + self.shared.injector.len();
+        let now = (ahead > 0).then(Instant::now);
+        let lasts = |since: Option<Instant>| now.zip(since).map(|(now, since)| now - since);
+        if let Some(taken) = lasts(wait.since) {
+            wait.mean_poll = (7 * wait.mean_poll + taken / wait.polls) / 8;
         }
+        let estimate = wait.mean_poll.as_nanos() * ahead as u128;
+        if estimate > WAIT_MAX.as_nanos() || lasts(wait.standing) > Some(STANDING_MAX) {
+            self.shared.wake_another();
+            wait.standing = None;
+        }
+        wait.standing = now.and(wait.standing.or(now));
+        (wait.since, wait.ahead, wait.polls) = (now, ahead, 0);
     }
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.

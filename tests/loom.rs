@@ -16,8 +16,8 @@
 //! `SeqCst` accesses get wrong; the protocols in question are store buffering
 //! (each side writes its own and reads the other's), for which both are as good.
 //!
-//! Every model is explored with at most three preemptions, which is where new
-//! failures stop to appear in practice; threads that block switch for free.
+//! Every model is explored with at most four preemptions, as many as the rarest bug
+//! that was ever found took; threads that block switch for free.
 
 #![cfg(arc_loom)]
 #![allow(dead_code, reason = "the modules of src are used in part")]
@@ -59,7 +59,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 use timers::Timers;
 
-const PREEMPTIONS_MAX: usize = 3;
+const PREEMPTIONS_MAX: usize = 4;
 
 fn model(body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -368,12 +368,14 @@ struct Lending {
     thread: Mutex<Option<Thread>>,
     injector: Injector,
     stop: AtomicBool,
-    /// Not loom's: it is there to be looked at, and orders nothing.
+    /// Not loom's: these are there to be looked at, and order nothing.
     owners: std::sync::atomic::AtomicUsize,
+    /// How many tasks have not been run.
+    left: std::sync::atomic::AtomicUsize,
 }
 
 impl Lending {
-    fn new() -> Self {
+    fn new(tasks: usize) -> Self {
         Self {
             idle: Idle::new(1),
             lent: AtomicBool::new(false),
@@ -381,7 +383,14 @@ impl Lending {
             injector: Injector::default(),
             stop: AtomicBool::new(false),
             owners: std::sync::atomic::AtomicUsize::new(0),
+            left: std::sync::atomic::AtomicUsize::new(tasks),
         }
+    }
+
+    /// Runs a task. True: it was the last one.
+    fn run(&self) -> bool {
+        let ran = self.own(|| self.injector.pop());
+        ran && self.left.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
     fn own<R>(&self, body: impl FnOnce() -> R) -> R {
@@ -432,12 +441,15 @@ impl Lending {
         mine
     }
 
-    /// `worker::main`, with `Worker::sleep`. It ends with the task.
+    /// `worker::main`, with `Worker::sleep`. It ends with the last task.
     fn resident(&self) {
         self.park();
         while !self.stop.load(Ordering::SeqCst) {
-            if self.own(|| self.injector.pop()) {
+            if self.run() {
                 return;
+            }
+            if !self.injector.is_empty() {
+                continue;
             }
             self.idle.fall_asleep(0);
             if self.injector.is_empty() || !self.wake_up() {
@@ -453,43 +465,59 @@ impl Lending {
         if free && !claimed {
             in_order(|| self.lent.store(false, Ordering::SeqCst));
             self.unpark_thread();
+            self.look_after();
         }
         claimed
     }
 
+    /// `Shared::look_after`.
+    fn look_after(&self) {
+        if !self.injector.is_empty() {
+            self.inject();
+        }
+    }
+
     /// `guest::block_on` with a future that is ready after one task or none. True:
-    /// there was a task.
+    /// it ran the last one.
     fn guest(&self) -> bool {
         if !self.lend() {
             return false;
         }
         let resident = self.thread.lock().unwrap().replace(thread::current());
-        let ran = self.own(|| self.injector.pop());
+        let was_last = self.run();
         *self.thread.lock().unwrap() = resident;
         self.idle.fall_asleep(0);
         in_order(|| self.lent.store(false, Ordering::SeqCst));
         if !self.is_asleep() {
             self.unpark_thread();
         }
-        if !self.injector.is_empty() {
-            self.inject();
-        }
-        ran
+        self.look_after();
+        was_last
     }
 }
 
-/// (e) A worker that is lent out and given back while a task is pushed: one thread
-/// at a time runs it, and the task is run. If the worker's own thread is never woken
-/// for it, loom finds a deadlock.
+/// (e) A worker that is lent out and given back while tasks are pushed: one thread
+/// at a time runs it, and the tasks are run. If the worker's own thread is never woken
+/// for one, loom finds a deadlock.
 ///
 /// Caught: `lent` set after the bit was cleared; `lend` without the wake of the
 /// worker's own thread when it comes too late; no look at the bit when the worker is
 /// given back; `lent` taken back before the worker falls asleep; `park` that does
-/// not look at `lent`; the injector not looked at when it is given back.
+/// not look at `lent`; the injector not looked at when it is given back, or, with two
+/// tasks, when it was not to be had.
 #[test]
 fn lent_worker_has_one_owner_and_its_thread_is_woken() {
-    model(|| {
-        let lending = Arc::new(Lending::new());
+    lend_while_tasks_come(1);
+}
+
+#[test]
+fn what_comes_as_a_guest_comes_too_late_is_not_left_behind() {
+    lend_while_tasks_come(2);
+}
+
+fn lend_while_tasks_come(tasks: usize) {
+    model(move || {
+        let lending = Arc::new(Lending::new(tasks));
         let resident = {
             let lending = lending.clone();
             thread::spawn(move || lending.resident())
@@ -499,8 +527,10 @@ fn lent_worker_has_one_owner_and_its_thread_is_woken() {
             let lending = lending.clone();
             thread::spawn(move || lending.guest())
         };
-        lending.injector.push();
-        lending.inject();
+        for _ in 0..tasks {
+            lending.injector.push();
+            lending.inject();
+        }
         if guest.join().unwrap() {
             lending.stop.store(true, Ordering::SeqCst);
             resident.thread().unpark();
