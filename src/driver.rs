@@ -87,9 +87,8 @@ impl Seat<'_> {
         let holder = worker.map_or(0, |worker| worker + 1);
         driver.holder.store(holder, Ordering::SeqCst);
         let sleeper = worker.filter(|&worker| idle.is_asleep(worker));
-        let deadline = |_| driver.timers.sleep_until_next();
-        let until = match sleeper.map(deadline) {
-            Some(deadline) => deadline.map_or(Until::Forever, Until::Deadline),
+        let until = match sleeper {
+            Some(_) => driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline),
             None => Until::Now,
         };
         let waited = driver.reactor.wait(&mut events, until, wakers);

@@ -55,8 +55,7 @@ const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 
 impl Reactor {
     pub(crate) fn new() -> io::Result<Self> {
-        let (kernel, sources) = (Kernel::new()?, Mutex::default());
-        Ok(Self { kernel, sources })
+        Ok(Self { kernel: Kernel::new()?, sources: Mutex::default() })
     }
 
     /// Registers a descriptor. Fails, and leaves nothing behind, when the

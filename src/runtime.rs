@@ -78,8 +78,7 @@ impl Builder {
     pub fn build(self) -> io::Result<Runtime> {
         let shared = Shared::new(self.0);
         let shared = Arc::new(shared.map_err(|error| explain("create the reactor", &error))?);
-        let (handle, threads) = (Handle { shared }, Vec::new());
-        let mut runtime = Runtime { handle, threads };
+        let mut runtime = Runtime { handle: Handle { shared }, threads: Vec::new() };
         runtime.start_threads()?;
         Ok(runtime)
     }

@@ -220,9 +220,7 @@ impl Shared {
         self.driver.reactor.close(&mut wakers);
         self.driver.timers.close(&mut wakers);
         wakers.into_iter().for_each(wake);
-        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-        runtimes.remove(&self.number);
-        drop(runtimes);
+        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
         let spill = |remote: &Remote| remote.local.spill(&self.injector);
         self.remotes.iter().for_each(spill);
         self.injector.try_iter().for_each(drop);

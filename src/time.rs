@@ -59,8 +59,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    let (armed, is_new) = (None, false);
-    Sleep { deadline, armed, is_new }
+    Sleep { deadline, armed: None, is_new: false }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -214,8 +213,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// As [`timeout`].
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    let (future, sleep) = (future.into_future(), sleep_until(deadline));
-    Timeout { future, sleep }
+    Timeout { future: future.into_future(), sleep: sleep_until(deadline) }
 }
 
 pin_project_lite::pin_project! {
