@@ -163,3 +163,11 @@ async fn two() {
 fn what_is_not_rust_is_an_error_with_its_line() {
     assert!(syntax("fn f() {}\nfn fn\n").unwrap_err().starts_with("line 2: "));
 }
+
+/// tokei passes over two lines of this file.
+#[test]
+fn no_line_is_free_by_mistake() {
+    let source = include_str!("../../../macros/src/expand.rs");
+    let Lines { code, comments, blanks, documentation } = lines(source);
+    assert_eq!(code + comments + blanks + documentation, source.lines().count());
+}
