@@ -1,37 +1,45 @@
 //! Jobs of `spawn_blocking`: the threads are the `blocking` crate's, one pool
-//! for the whole process; arc counts its own jobs, to wait for them at the end.
+//! for the whole process; arc knows its own jobs, to wait for them at the end.
 
-use crate::context;
+use crate::context::{self, Role};
+use crate::inspect::TaskInfo;
 use crate::scheduler::Shared;
 use crate::sync::{Arc, Condvar, Mutex, PoisonError, lock};
+use slab::Slab;
 use std::time::Duration;
 
-/// The jobs of one runtime.
+/// What the end of a runtime waits for: its jobs, and its threads.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    /// How many have not ended.
-    unfinished: Mutex<usize>,
+    /// Those that have not ended; None: a thread.
+    unfinished: Mutex<Slab<Option<TaskInfo>>>,
     finished_one: Condvar,
 }
 
 impl Jobs {
-    /// Waits for the jobs that run. Err: so many had not ended in time.
-    pub(crate) fn join(&self, limit: Duration) -> Result<(), usize> {
+    /// Waits until all but so many have ended. Gives those that did not in time.
+    pub(crate) fn join(&self, limit: Duration, but: usize) -> Vec<Option<TaskInfo>> {
         let (jobs, ended) = (lock(&self.unfinished), &self.finished_one);
-        let waited = ended.wait_timeout_while(jobs, limit, |jobs| *jobs > 0);
-        match *waited.unwrap_or_else(PoisonError::into_inner).0 {
-            0 => Ok(()),
-            unfinished => Err(unfinished),
-        }
+        let waited = ended.wait_timeout_while(jobs, limit, |jobs| jobs.len() > but);
+        let jobs = waited.unwrap_or_else(PoisonError::into_inner).0;
+        jobs.iter().map(|(_, job)| job.clone()).collect()
     }
 }
 
-/// Counts a job until it is dropped: run, or given up before it was begun.
-struct Job(Arc<Shared>);
+/// Stands for a job or a thread until it is dropped: run, or given up before it was
+/// begun.
+pub(crate) struct Job(Arc<Shared>, usize);
+
+impl Job {
+    pub(crate) fn new(runtime: Arc<Shared>, task: Option<TaskInfo>) -> Self {
+        let index = lock(&runtime.jobs.unfinished).insert(task);
+        Self(runtime, index)
+    }
+}
 
 impl Drop for Job {
     fn drop(&mut self) {
-        *lock(&self.0.jobs.unfinished) -= 1;
+        drop(lock(&self.0.jobs.unfinished).try_remove(self.1));
         self.0.jobs.finished_one.notify_all();
     }
 }
@@ -40,12 +48,13 @@ impl Drop for Job {
 /// When the future is dropped the job is given up, unless it has been begun.
 pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: Arc<Shared>,
+    task: TaskInfo,
     function: F,
 ) -> R {
-    *lock(&runtime.jobs.unfinished) += 1;
-    let job = Job(runtime);
+    let task = context::try_id().map(|id| TaskInfo { id, polls: 1, ..task });
+    let job = Job::new(runtime, task);
     let work = move || {
-        let _context = context::enter_blocking(job.0.clone());
+        let _context = context::enter_as(Role::RunsJob, job.0.clone(), None);
         function()
     };
     ::blocking::unblock(work).await

@@ -1,8 +1,9 @@
 //! Find the current runtime, and the current worker, from a thread.
 
+use crate::inspect::Id;
 use crate::registry::Number;
 use crate::scheduler::{RUNTIMES, Shared, Worker};
-use crate::sync::{Arc, PoisonError};
+use crate::sync::{Arc, Ordering, PoisonError};
 use std::mem::{ManuallyDrop, swap};
 use std::{cell::RefCell, rc::Rc};
 
@@ -37,6 +38,23 @@ pub(crate) fn with_runtime<R>(function: impl FnOnce(Option<&Arc<Shared>>) -> R) 
 
 pub(crate) fn with_worker<R>(function: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with_borrow(|current| function(current.1.as_deref()))
+}
+
+/// The id of the task that is polled. None: none is.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let task = arc::spawn(async { arc::task::try_id() });
+/// let id = task.id();
+/// assert_eq!(task.await.unwrap(), Some(id));
+/// # }
+/// ```
+pub fn try_id() -> Option<Id> {
+    let polled = |worker: &Worker| worker.remote().polled.load(Ordering::Relaxed);
+    with_worker(|worker| worker.map(polled)).filter(|&id| id != 0).map(Id)
 }
 
 /// The worker that this thread runs, if it is one of this runtime's.
@@ -103,12 +121,7 @@ pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
     change(Current(Some(runtime), worker, role))
 }
 
-/// This thread runs `worker`, or, with none, only a `block_on`.
-pub(crate) fn enter_worker(runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    change(Current(Some(runtime), worker, Role::Polls))
-}
-
-/// This thread runs a blocking job.
-pub(crate) fn enter_blocking(runtime: Arc<Shared>) -> Guard {
-    change(Current(Some(runtime), None, Role::RunsJob))
+/// This thread runs `worker`, or, with none, only a `block_on` or a blocking job.
+pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
+    change(Current(Some(runtime), worker, role))
 }

@@ -7,7 +7,7 @@
 //! tokio's, as are the names.)
 
 use std::future::poll_fn;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// Operations per poll.
 const BUDGET: u64 = 128;
@@ -25,21 +25,17 @@ pub(crate) fn budget<R>(poll: impl FnOnce() -> R) -> R {
     result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
-/// Permission for one operation. Given back unless it made progress.
-pub(crate) struct Permit(());
-
-impl Permit {
-    #[inline]
-    pub(crate) fn made_progress(self) {
-        LEFT.set(LEFT.get().saturating_sub(1));
-    }
+/// An operation made progress: it takes one unit.
+#[inline]
+pub(crate) fn made_progress() {
+    LEFT.set(LEFT.get().saturating_sub(1));
 }
 
 /// Pending when the budget is used up; the task is woken to go on later.
 #[inline]
-pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
+pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     if LEFT.get() > 0 {
-        return Poll::Ready(Permit(()));
+        return Poll::Ready(());
     }
     context.waker().wake_by_ref();
     Poll::Pending
@@ -66,36 +62,5 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
 /// # }
 /// ```
 pub async fn consume_budget() {
-    poll_fn(|context| poll_proceed(context).map(Permit::made_progress)).await;
-}
-
-/// Makes a foreign future take part in the budget: each time it is ready counts
-/// as one operation.
-///
-/// Use it around futures of other crates that may be ready again and again in a
-/// loop, such as the receiving end of a channel that is always full.
-///
-/// # Cancellation
-///
-/// As the inner future's: it is not polled while the budget is used up.
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() {
-/// let (sender, receiver) = async_channel::unbounded();
-/// sender.try_send(1).unwrap();
-/// assert_eq!(arc::task::cooperative(receiver.recv()).await, Ok(1));
-/// # }
-/// ```
-pub async fn cooperative<F: Future>(future: F) -> F::Output {
-    let mut future = std::pin::pin!(future);
-    poll_fn(|context| {
-        let permit = ready!(poll_proceed(context));
-        let output = ready!(future.as_mut().poll(context));
-        permit.made_progress();
-        Poll::Ready(output)
-    })
-    .await
+    poll_fn(|context| poll_proceed(context).map(|()| made_progress())).await;
 }

@@ -5,10 +5,10 @@
 //! a runtime with one worker is a single-threaded one. When no worker sleeps,
 //! the thread only polls its own future, and asks again whenever it was woken.
 
+use crate::context::{self, Role};
 use crate::scheduler::{Shared, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, lock};
-use crate::{context, coop};
-use std::pin::{Pin, pin};
+use crate::{builder::UnhandledPanic, coop};
 use std::task::{Context, Poll, Wake, Waker};
 use std::{rc::Rc, thread};
 
@@ -27,7 +27,7 @@ impl Wake for Main {
     fn wake(self: Arc<Self>) {
         if !self.woken.swap(true, Ordering::SeqCst) {
             match self.worker.load(Ordering::SeqCst).checked_sub(1) {
-                Some(worker) => self.shared.wake(worker),
+                Some(worker) => self.shared.unpark(self.shared.idle.wake(worker).then_some(worker)),
                 None => self.thread.unpark(),
             }
         }
@@ -38,18 +38,11 @@ impl Wake for Main {
 #[track_caller]
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
     assert!(
-        context::role() != context::Role::Polls,
+        context::role() != Role::Polls,
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
-    if size_of::<F>() > crate::task::FUTURE_MAX_BYTES {
-        run(shared, Box::pin(future).as_mut())
-    } else {
-        run(shared, pin!(future))
-    }
-}
-
-fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
+    let mut future = Box::pin(future);
     let main = Arc::new(Main {
         woken: AtomicBool::new(true),
         worker: AtomicUsize::new(0),
@@ -58,13 +51,15 @@ fn run<F: Future>(shared: &Arc<Shared>, mut future: Pin<&mut F>) -> F::Output {
     });
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
-    let _context = context::enter_worker(shared.clone(), None);
+    let _context = context::enter_as(Role::Polls, shared.clone(), None);
     let is_woken = || main.woken.load(Ordering::SeqCst);
     let is_called = || is_woken() || shared.is_shutdown();
     let mut guest = None;
     loop {
         if shared.is_shutdown() {
             guest = None;
+            let may_go_on = shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime;
+            assert!(may_go_on, "a task panicked, and UnhandledPanic::ShutdownRuntime is set");
         } else if guest.is_none() {
             guest = borrow_worker(&main);
         }
@@ -99,7 +94,7 @@ fn borrow_worker(main: &Main) -> Option<(context::Guard, Guest<'_>)> {
     main.worker.store(index + 1, Ordering::SeqCst);
     shared.monitor.ring();
     let worker = Rc::new(Worker::new(shared.clone(), index, true));
-    let context = context::enter_worker(shared.clone(), Some(worker.clone()));
+    let context = context::enter_as(Role::Polls, shared.clone(), Some(worker.clone()));
     Some((context, Guest(main, worker, resident)))
 }
 

@@ -3,13 +3,14 @@
 //! Every socket of [`arc::net`](crate::net) is an `Async`. The traits
 //! are futures-io's, and futures-util's extension traits come with them.
 
-use crate::reactor::{Direction, Source, gone};
+use crate::reactor::{Source, gone};
 use crate::{context, coop, scheduler::Shared};
 use socket2::SockRef;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::task::{Context, Poll, ready};
 use std::{future::poll_fn, pin::Pin, sync::Arc};
 
+pub use crate::reactor::Direction;
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
     AsyncWriteExt, BufReader, BufWriter, copy,
@@ -83,15 +84,6 @@ impl<T: AsSource> Async<T> {
         Ok(Self { io: Some(io), source, runtime, drains })
     }
 
-    /// tokio's name for [`into_inner`](Self::into_inner).
-    ///
-    /// # Errors
-    ///
-    /// As `into_inner`.
-    pub fn into_std(self) -> Result<T> {
-        self.into_inner()
-    }
-
     /// What is inside. It is only lent: as long as it is registered it cannot
     /// be replaced or closed.
     pub fn get_ref(&self) -> &T {
@@ -122,7 +114,7 @@ impl<T: AsSource> Async<T> {
     ///
     /// Cancel safe.
     pub async fn readable(&self) -> Result<()> {
-        poll_fn(|context| self.poll_readable(context)).await
+        self.read_with(|_| Ok(())).await
     }
 
     /// Waits until a write is worth trying; there may be no room all the same.
@@ -135,18 +127,7 @@ impl<T: AsSource> Async<T> {
     ///
     /// Cancel safe.
     pub async fn writable(&self) -> Result<()> {
-        poll_fn(|context| self.poll_writable(context)).await
-    }
-
-    /// What [`readable`](Self::readable) does, for futures written by hand. All
-    /// tasks that wait are woken.
-    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.poll_with(Direction::Read, context, |_| Ok(()))
-    }
-
-    /// What [`writable`](Self::writable) does, for futures written by hand.
-    pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.poll_with(Direction::Write, context, |_| Ok(()))
+        self.write_with(|_| Ok(())).await
     }
 
     /// Tries `attempt` until it does not say `WouldBlock`, each time the
@@ -184,7 +165,7 @@ impl<T: AsSource> Async<T> {
         context: &Context<'_>,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
-        let permit = ready!(coop::poll_proceed(context));
+        ready!(coop::poll_proceed(context));
         loop {
             match self.try_in(direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -193,18 +174,25 @@ impl<T: AsSource> Async<T> {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => {
-                    permit.made_progress();
+                    coop::made_progress();
                     return Poll::Ready(result);
                 }
             }
         }
     }
 
-    /// As `poll_with`, for an operation that moves up to `wanted` bytes: when TCP
-    /// moves less, the kernel has no more, and the next attempt can wait for an
+    /// Tries an operation that moves up to `wanted` bytes, for futures and IO traits
+    /// written by hand; Pending: it would block, and the task is woken.
+    ///
+    /// When TCP moves less, the kernel has no more, and the next attempt can wait for an
     /// event. That saves the attempt that only finds `WouldBlock`. (The word is
     /// read before the operation: an event since then stands.)
-    pub(crate) fn poll_transfer(
+    ///
+    /// # Errors
+    ///
+    /// The operation's own, except `WouldBlock` and `Interrupted`; or the
+    /// runtime has ended.
+    pub fn poll_transfer(
         &self,
         direction: Direction,
         context: &Context<'_>,
@@ -257,9 +245,6 @@ impl<T: AsSource> Async<T> {
         })
     }
 }
-
-/// What is inside is never pinned.
-impl<T: AsSource> Unpin for Async<T> {}
 
 /// It fails only if the descriptor was closed behind our back; then there is
 /// nothing left to remove.

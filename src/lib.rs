@@ -53,9 +53,11 @@ pub use arc_macros::{main, test};
 pub use task::spawn;
 
 // Running tasks.
+mod builder;
 mod context;
 mod coop;
 mod guest;
+mod inspect;
 mod registry;
 mod scheduler;
 mod worker;

@@ -1,18 +1,16 @@
 //! The monitor: a thread that runs no tasks and looks after those that do.
 //!
 //! A worker in the midst of a long poll cannot help itself: what waits in its
-//! queue, and the seat if it has just left it, must go to another. While the
+//! queue, and the seat if it has just left it, must go to another. A poll that goes
+//! on for too long is reported, once, while it is still stuck. While the
 //! runtime is busy the monitor looks at it once a tick; when nothing happens it
 //! sleeps, and an idle runtime makes no system calls. (Go's sysmon is the same
 //! idea.)
 
-use crate::scheduler::Shared;
-use crate::sync::{Arc, Ordering, fence, wake};
-use std::{thread, time::Duration};
+use crate::scheduler::{Remote, Shared, TICK};
+use crate::sync::{Arc, Ordering, contain, discard, fence, wake};
+use std::thread;
 
-/// How long a worker may be in one step before what waits behind it is given
-/// to others. A look takes some microseconds, and takes them from a worker.
-const TICK: Duration = Duration::from_millis(5);
 /// After so many ticks in which nothing was polled the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 10;
 
@@ -34,8 +32,10 @@ pub(crate) fn main(shared: Arc<Shared>) {
         for (worker, remote) in shared.remotes.iter().enumerate() {
             if remote.stepped.swap(false, Ordering::Relaxed) {
                 quiet_ticks = 0;
+                remote.stuck.store(0, Ordering::Relaxed);
             } else if !shared.idle.is_asleep(worker) {
                 stranded |= remote.local.len() > 0;
+                report_if_stuck(&shared, remote);
             }
         }
         let looked = driver.looked.swap(false, Ordering::Relaxed);
@@ -51,6 +51,21 @@ pub(crate) fn main(shared: Arc<Shared>) {
             // A worker that fell asleep meanwhile found the seat taken.
             shared.watch();
         }
+    }
+}
+
+/// Counts another tick in the same step; when that makes the limit, the task is reported.
+fn report_if_stuck(shared: &Shared, remote: &Remote) {
+    let ticks = remote.stuck.fetch_add(1, Ordering::Relaxed) + 1;
+    if ticks as u128 != shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos()) {
+        return;
+    }
+    // Acquire pairs with the Release in `Worker::step`, where `stepped` was set before.
+    let polled = remote.polled.load(Ordering::Acquire);
+    let tasks = shared.tasks(|id| id.0 == polled);
+    let same_step = !remote.stepped.load(Ordering::Relaxed);
+    for task in tasks.iter().filter(|_| same_step) {
+        contain(|| (shared.config.on_long_poll)(task)).unwrap_or_else(discard);
     }
 }
 

@@ -22,9 +22,12 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
+/// One of the two ways through a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// Where bytes come from.
     Read,
+    /// Where bytes go to.
     Write,
 }
 

@@ -1,12 +1,20 @@
-//! Every unfinished task of a runtime, so that it can be aborted by its handle
-//! and dropped when the runtime ends, wherever its wakers are.
+//! Every unfinished task of a runtime, so that it can be listed, aborted by its
+//! handle, and dropped when the runtime ends, wherever its wakers are.
 //!
 //! Split into one shard per worker: tasks that are spawned and finish on one
 //! worker never contend with another's.
+//!
+//! # Steps
+//!
+//! A task enters a queue, is polled, enters a queue, is polled: the two take turns,
+//! so one number that counts both tells how often it was polled and, by whether it
+//! is odd, whether it waits in a queue. Each step is ordered after the one before it,
+//! by the queue or by the task's own state, so that a load and a store count it. The
+//! numbers stand outside the lock, where they never move.
 
-use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use crate::inspect::{IDS_PER_BLOCK, Id, TaskInfo, TaskState};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use slab::Slab;
-use std::fmt;
 use std::task::Waker;
 
 /// Tells a runtime from all others of the process, also from those that ended. Tasks
@@ -14,39 +22,13 @@ use std::task::Waker;
 /// place that all workers write to.
 pub(crate) type Number = u64;
 
-/// Names a task. Unique among all tasks of the process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(u64);
-
-/// So many numbers are given to a shard at once: workers would contend for one.
-const IDS_PER_BLOCK: u64 = 1024;
-
-impl Id {
-    fn after(last: Self) -> Self {
-        static BLOCKS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let next = last.0 + 1;
-        if next.is_multiple_of(IDS_PER_BLOCK) {
-            return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK);
-        }
-        Self(next)
-    }
-}
-
-impl fmt::Display for Id {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
 /// Where a task stands in the registry.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) runtime: Number,
     pub(crate) id: Id,
     /// The shard, and the index in it.
-    place: (usize, usize),
-    /// The registry's count of aborts when the task last looked.
-    aborts: usize,
+    place: (u32, u32),
 }
 
 pub(crate) struct Registry {
@@ -58,7 +40,21 @@ pub(crate) struct Registry {
 }
 
 #[repr(align(128))]
-struct Shard(Mutex<Entries>);
+struct Shard {
+    entries: Mutex<Entries>,
+    /// Of the entries: 64, 128, 256 ... in a block.
+    steps: [OnceLock<Box<[AtomicU64]>>; 27],
+}
+
+impl Shard {
+    fn steps(&self, index: u32) -> &AtomicU64 {
+        let place = u64::from(index) + 64;
+        let block = place.ilog2() - 6;
+        let new = || (0..64 << block).map(|_| AtomicU64::new(0)).collect();
+        let steps = self.steps[block as usize].get_or_init(new);
+        &steps[(place - (64 << block)) as usize]
+    }
+}
 
 struct Entries {
     /// The id that was given to a task of this shard last.
@@ -67,8 +63,9 @@ struct Entries {
     slab: Option<Slab<Entry>>,
 }
 
-struct Entry {
-    id: Id,
+pub(crate) struct Entry {
+    /// As it was when the task was spawned.
+    task: TaskInfo,
     waker: Waker,
     aborted: bool,
 }
@@ -77,39 +74,70 @@ impl Registry {
     pub(crate) fn new(runtime: Number, shards: usize) -> Self {
         let shard = |_| {
             let (last, slab) = (Id(IDS_PER_BLOCK - 1), Some(Slab::new()));
-            Shard(Mutex::new(Entries { last, slab }))
+            let (entries, steps) = (Mutex::new(Entries { last, slab }), Default::default());
+            Shard { entries, steps }
         };
         Self { runtime, shards: (0..shards).map(shard).collect(), aborts: AtomicUsize::new(0) }
     }
 
-    /// Enters the task that `make` makes for its key, unless the runtime has ended.
-    pub(crate) fn enter<T>(&self, shard: usize, make: impl FnOnce(Key) -> (T, Waker)) -> T {
-        let shard = shard % self.shards.len();
-        let mut entries = lock(&self.shards[shard].0);
+    /// Enters the task that `make` makes for its key and the number of aborts so far,
+    /// unless the runtime has ended.
+    pub(crate) fn enter<T>(
+        &self,
+        shard: usize,
+        mut task: TaskInfo,
+        make: impl FnOnce(Key, usize) -> (T, Waker),
+    ) -> T {
+        let number = shard % self.shards.len();
+        let shard = &self.shards[number];
+        let mut entries = lock(&shard.entries);
         let id = Id::after(entries.last);
-        entries.last = id;
-        let place = (shard, entries.slab.as_ref().map_or(0, Slab::vacant_key));
-        let (runtime, aborts) = (self.runtime, self.aborts.load(Ordering::Relaxed));
-        let (task, waker) = make(Key { runtime, id, place, aborts });
+        (entries.last, task.id) = (id, id);
+        let index = entries.slab.as_ref().map_or(0, Slab::vacant_key) as u32;
+        shard.steps(index).store(0, Ordering::Relaxed);
+        let key = Key { runtime: self.runtime, id, place: (number as u32, index) };
+        let (made, waker) = make(key, self.aborts.load(Ordering::Relaxed));
         if let Some(slab) = &mut entries.slab {
-            slab.insert(Entry { id, waker, aborted: false });
+            slab.insert(Entry { task, waker, aborted: false });
         }
-        task
+        made
+    }
+
+    /// The task enters a queue, or is polled.
+    pub(crate) fn step(&self, key: &Key) {
+        let steps = self.shards[key.place.0 as usize].steps(key.place.1);
+        steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// What is known of each task that `is_wanted`, but which of them are polled.
+    pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
+        let mut tasks = Vec::new();
+        for shard in &self.shards {
+            let entries = lock(&shard.entries);
+            let wanted = |&(_, entry): &(usize, &Entry)| is_wanted(entry.task.id);
+            for (index, entry) in entries.slab.iter().flatten().filter(wanted) {
+                let steps = shard.steps(index as u32).load(Ordering::Relaxed);
+                let queued = steps % 2 == 1 && entry.task.state == TaskState::Idle;
+                let state = if queued { TaskState::Queued } else { entry.task.state };
+                tasks.push(TaskInfo { state, polls: steps / 2, ..entry.task.clone() });
+            }
+        }
+        tasks
     }
 
     /// Does something to the slab and to a task's entry, if it has not ended.
-    fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
-        let mut entries = lock(&self.shards[key.place.0].0);
+    pub(crate) fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
+        let mut entries = lock(&self.shards[key.place.0 as usize].entries);
         let slab = entries.slab.as_mut()?;
-        let entry = slab.get(key.place.1);
-        let alive = entry.is_some_and(|entry| entry.id == key.id);
+        let entry = slab.get(key.place.1 as usize);
+        let alive = entry.is_some_and(|entry| entry.task.id == key.id);
         alive.then(|| act(slab))
     }
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
     pub(crate) fn remove(&self, key: Key) -> Option<Waker> {
-        self.with(key, |entries| entries.remove(key.place.1).waker)
+        self.with(key, |entries| entries.remove(key.place.1 as usize).waker)
     }
 
     /// Marks a task as aborted. The waker must be woken: the task ends when it
@@ -121,7 +149,7 @@ impl Registry {
     #[must_use]
     pub(crate) fn abort(&self, key: Key) -> Option<Waker> {
         self.with(key, |entries| {
-            let entry = &mut entries[key.place.1];
+            let entry = &mut entries[key.place.1 as usize];
             entry.aborted = true;
             self.aborts.fetch_add(1, Ordering::Relaxed);
             entry.waker.clone()
@@ -129,23 +157,17 @@ impl Registry {
     }
 
     /// Whether a task that polls was aborted since it last looked.
-    pub(crate) fn is_aborted(&self, key: &mut Key) -> bool {
+    pub(crate) fn is_aborted(&self, key: Key, seen: &mut usize) -> bool {
         let aborts = self.aborts.load(Ordering::Relaxed);
-        let changed = std::mem::replace(&mut key.aborts, aborts) != aborts;
-        changed && self.with(*key, |entries| entries[key.place.1].aborted) == Some(true)
+        let changed = std::mem::replace(seen, aborts) != aborts;
+        changed && self.with(key, |entries| entries[key.place.1 as usize].aborted) == Some(true)
     }
 
     /// Closes the registry: nothing can be entered from now on. Every task is
     /// removed, and its waker handed out.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let shards = self.shards.iter();
-        let entries = shards.flat_map(|shard| lock(&shard.0).slab.take()).flatten();
+        let entries = shards.flat_map(|shard| lock(&shard.entries).slab.take()).flatten();
         entries.map(|(_, entry)| entry.waker).collect()
-    }
-
-    /// How many tasks there are.
-    pub(crate) fn len(&self) -> usize {
-        let tasks = |shard: &Shard| lock(&shard.0).slab.as_ref().map_or(0, Slab::len);
-        self.shards.iter().map(tasks).sum()
     }
 }

@@ -1,7 +1,8 @@
 //! Build a runtime, run futures on it, shut it down.
 
-use crate::idle::WORKERS_MAX;
-use crate::scheduler::{Config, Hook, Shared};
+use crate::inspect::{TaskInfo, TaskState};
+use crate::net::explain;
+use crate::scheduler::Shared;
 use crate::sync::{Arc, contain, discard, lock};
 use crate::task::{JoinHandle, spawn_on};
 use crate::{blocking, context, guest, monitor, worker};
@@ -9,65 +10,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-/// Configures and builds a [`Runtime`].
-///
-/// # Examples
-///
-/// ```
-/// let runtime = arc::runtime::Builder::new_multi_thread()
-///     .workers(2)
-///     .thread_name("server")
-///     .build()?;
-/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
-/// # std::io::Result::Ok(())
-/// ```
-#[must_use = "nothing is built before `build`"]
-pub struct Builder(Config);
+pub use crate::builder::{Builder, UnhandledPanic};
 
 impl Builder {
-    /// A runtime with one worker per core.
-    pub fn new_multi_thread() -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Self(Config {
-            workers: cores.min(WORKERS_MAX),
-            event_interval: 61,
-            thread_name: "arc".to_owned(),
-            thread_stack_size: 2 << 20,
-            on_thread_start: None,
-            on_thread_stop: None,
-        })
-    }
-
-    /// A runtime with one worker, which is run by the thread in
-    /// [`block_on`](Handle::block_on) while there is one.
-    ///
-    /// Unlike tokio's it goes on when no thread is in `block_on`: the worker
-    /// has a thread of its own for that.
-    pub fn new_current_thread() -> Self {
-        Self::new_multi_thread().workers(1)
-    }
-
-    /// What the names of the runtime's threads begin with; "arc" by default. A
-    /// null byte in it, which the system does not take, makes `build` panic.
-    pub fn thread_name(mut self, name: impl Into<String>) -> Self {
-        self.0.thread_name = name.into();
-        self
-    }
-
-    /// Called by each thread of the runtime when it starts. A panic in it is
-    /// printed and otherwise ignored.
-    pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.0.on_thread_start = Some(Box::new(hook));
-        self
-    }
-
-    /// Called by each thread of the runtime before it ends. A panic in it is
-    /// printed and otherwise ignored.
-    pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.0.on_thread_stop = Some(Box::new(hook));
-        self
-    }
-
     /// Builds the runtime and starts its threads.
     ///
     /// # Errors
@@ -76,61 +21,14 @@ impl Builder {
     /// start the threads; the error says which. What was begun is undone: the
     /// threads that were started end.
     pub fn build(self) -> io::Result<Runtime> {
-        let shared = Shared::new(self.0);
-        let shared = Arc::new(shared.map_err(|error| explain("create the reactor", &error))?);
+        let shared = Shared::new(self);
+        let shared = Arc::new(
+            shared.map_err(|error| explain("starting an arc runtime:", &"the reactor", &error))?,
+        );
         let mut runtime = Runtime { handle: Handle { shared }, threads: Vec::new() };
         runtime.start_threads()?;
         Ok(runtime)
     }
-}
-
-/// The options that are numbers, and what they may be.
-macro_rules! numbers {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty = $range:expr;)*) => {
-        /// Numbers.
-        impl Builder {$(
-            $(#[$doc])*
-            #[track_caller]
-            pub fn $name(mut self, $name: $kind) -> Self {
-                let range = $range;
-                let what = stringify!($name);
-                assert!(range.contains(&$name), "{what} must be in {range:?}, not {}", $name);
-                self.0.$name = $name;
-                self
-            }
-        )*}
-    };
-}
-
-numbers! {
-    /// How many workers run tasks at once; by default as many as the process
-    /// may use cores, but not more than 64.
-    ///
-    /// A thread in [`block_on`](Handle::block_on) runs one of them.
-    ///
-    /// # Panics
-    ///
-    /// When it is 0 or more than 64.
-    workers: usize = 1..=WORKERS_MAX;
-    /// The stack size of the runtime's threads, in bytes; 2 MiB by default.
-    ///
-    /// # Panics
-    ///
-    /// When it is 0.
-    thread_stack_size: usize = 1..=usize::MAX;
-    /// After how many polls a busy worker looks at sockets, timers and tasks
-    /// from outside; 61 by default. Less favours them, more favours the tasks
-    /// that are queued already.
-    ///
-    /// # Panics
-    ///
-    /// When it is 0.
-    event_interval: u32 = 1..=u32::MAX;
-}
-
-fn explain(what: &str, error: &io::Error) -> io::Error {
-    let what = format!("the arc runtime could not {what}: {error}");
-    io::Error::new(error.kind(), what)
 }
 
 /// Workers, reactor, timers, and the tasks they run.
@@ -188,12 +86,16 @@ impl Runtime {
         let shared = self.shared.clone();
         let name = format!("{}-{role}", shared.config.thread_name);
         let builder = thread::Builder::new().stack_size(shared.config.thread_stack_size);
+        let job = blocking::Job::new(shared.clone(), None);
+        // A hook that panics must not take the thread down.
         let started = builder.name(name.clone()).spawn(move || {
-            call(&shared.config.on_thread_start);
+            contain(&shared.config.on_thread_start).unwrap_or_else(discard);
             main(&shared);
-            call(&shared.config.on_thread_stop);
+            contain(&shared.config.on_thread_stop).unwrap_or_else(discard);
+            drop(job);
         });
-        let started = started.map_err(|error| explain(&format!("start thread {name}"), &error))?;
+        let started =
+            started.map_err(|error| explain("starting an arc runtime: thread", &name, &error))?;
         let thread = started.thread().clone();
         self.threads.push(started);
         Ok(thread)
@@ -204,21 +106,40 @@ impl Runtime {
         &self.handle
     }
 
-    /// Ends the runtime: drops every task's future at its next await point, ends
-    /// the workers, and waits at most so long for the jobs of `spawn_blocking`
-    /// that have begun. Those that go on after it are left to themselves.
-    ///
-    /// A task in the midst of a poll is waited for, however long the poll.
-    ///
-    /// # Errors
-    ///
-    /// `TimedOut` when jobs were still running at the end of the limit; the error
-    /// says how many.
+    /// Ends the runtime as [`shutdown`](Self::shutdown) does, and reports nothing.
     ///
     /// # Panics
     ///
     /// Inside a task or `block_on`.
-    pub fn shutdown_timeout(mut self, limit: Duration) -> io::Result<()> {
+    pub fn shutdown_timeout(self, limit: Duration) {
+        self.shutdown(limit);
+    }
+
+    /// Ends the runtime: drops every task's future at its next await point, and waits
+    /// at most so long for the polls and the jobs of `spawn_blocking` that have begun.
+    /// Those that go on after it are left to themselves.
+    ///
+    /// What had not finished is returned: tasks that were dropped where they waited, and
+    /// those whose poll (`Running`) or job (`Blocking`) still goes on. Nothing, if all
+    /// was done.
+    ///
+    /// # Panics
+    ///
+    /// Inside a task or `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let runtime = arc::runtime::Runtime::new()?;
+    /// let _ = runtime.spawn(std::future::pending::<()>());
+    /// for task in runtime.shutdown(Duration::from_secs(10)) {
+    ///     eprintln!("not finished: {task}");
+    ///     assert_eq!(task.location.file(), file!());
+    /// }
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn shutdown(mut self, limit: Duration) -> Vec<TaskInfo> {
         self.shut_down(limit)
     }
 
@@ -228,47 +149,42 @@ impl Runtime {
         self.threads.clear();
     }
 
-    /// One of the runtime's own blocking jobs would wait for itself, so it does
-    /// not wait for jobs. A panic of a thread has been printed; those of tasks
-    /// stay with them.
-    fn shut_down(&mut self, limit: Duration) -> io::Result<()> {
+    /// One of the runtime's own blocking jobs does not wait for itself. A panic of a
+    /// thread has been printed; those of tasks stay with them.
+    fn shut_down(&mut self, limit: Duration) -> Vec<TaskInfo> {
         let shared = &self.handle.shared;
         shared.shut_down();
         let threads = std::mem::take(&mut self.threads);
-        if threads.is_empty() {
-            return Ok(());
-        }
         let role = context::role();
-        let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
-        let own = context::with_runtime(|current| current.is_some_and(is_own));
-        let limit = if own && role == context::Role::RunsJob { Duration::ZERO } else { limit };
-        if role == context::Role::Polls {
+        if threads.is_empty() || role == context::Role::Polls {
             assert!(
-                thread::panicking(),
+                threads.is_empty() || thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, where waiting for its threads \
                  would block a worker: it ends in the background. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"
             );
-            return Ok(());
+            return Vec::new();
         }
-        threads.into_iter().for_each(|thread| drop(thread.join()));
-        shared.jobs.join(limit).map_err(|jobs| {
-            let what = format!("{jobs} blocking jobs still ran when the arc runtime was shut down");
-            io::Error::new(io::ErrorKind::TimedOut, what)
-        })
+        let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
+        let inside = context::with_runtime(|current| current.is_some_and(is_own));
+        let own = usize::from(inside && role == context::Role::RunsJob);
+        let jobs = shared.jobs.join(limit, own);
+        let mut left = std::mem::take(&mut *lock(&shared.left));
+        if jobs.iter().any(Option::is_none) {
+            left = shared.tasks(|_| true);
+        } else {
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+        }
+        left.retain(|task| task.state != TaskState::Blocking);
+        left.extend(jobs.into_iter().flatten());
+        left
     }
-}
-
-/// A hook that panics must not take the thread down: the panic is printed, and
-/// that is all.
-fn call(hook: &Hook) {
-    hook.iter().for_each(|hook| contain(hook).unwrap_or_else(discard));
 }
 
 impl Drop for Runtime {
     /// Without a limit there is nothing to report.
     fn drop(&mut self) {
-        let _ = self.shut_down(Duration::MAX);
+        self.shut_down(Duration::MAX);
     }
 }
 
@@ -285,7 +201,7 @@ impl std::ops::Deref for Runtime {
 /// runtime running.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Handle {
@@ -296,8 +212,7 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        let shared = context::runtime("Handle::current");
-        Self { shared }
+        Self { shared: context::runtime("Handle::current") }
     }
 
     /// The runtime this thread is in.
@@ -307,28 +222,31 @@ impl Handle {
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
         let shared = context::with_runtime(|runtime| runtime.cloned());
-        let shared = shared.ok_or(TryCurrentError(()))?;
-        Ok(Self { shared })
+        shared.map(|shared| Self { shared }).ok_or(TryCurrentError(()))
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
     ///
     /// When the runtime has ended the future is dropped, and the handle says
     /// that it was cancelled.
+    #[track_caller]
     pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
-        spawn_on(&self.shared, future).0
+        spawn_on(&self.shared, TaskInfo::new(None, TaskState::Idle), future).0
     }
 
     /// Runs a blocking function on a thread of its own, also from outside the
     /// runtime. See [`spawn_blocking`](crate::task::spawn_blocking).
+    #[track_caller]
     pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        spawn_on(&self.shared, blocking::run(self.shared.clone(), function)).0
+        let info = TaskInfo::new(None, TaskState::Blocking);
+        let job = blocking::run(self.shared.clone(), info.clone(), function);
+        spawn_on(&self.shared, info, job).0
     }
 
     /// Runs a future to its end on the calling thread.
@@ -383,9 +301,24 @@ impl Handle {
         self.shared.config.workers
     }
 
-    /// How many tasks there are that have not ended.
-    pub fn alive_tasks(&self) -> usize {
-        self.shared.registry.len()
+    /// What is known of each task that has not ended, in no order. It takes a moment
+    /// in which nothing is spawned; what was running may have moved on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::task::TaskState;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
+    /// let tasks = arc::runtime::Handle::current().tasks();
+    /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
+    /// assert_eq!(tasks[0].id, task.id());
+    /// assert!(tasks.iter().all(|task| task.location.line() > 0));
+    /// # }
+    /// ```
+    pub fn tasks(&self) -> Vec<TaskInfo> {
+        self.shared.tasks(|_| true)
     }
 }
 

@@ -1,8 +1,12 @@
 //! Decide which queue a runnable enters, and whom to tell.
 
+use crate::builder::Builder;
 use crate::idle::{Doorbell, Idle};
-use crate::registry::{Number, Registry};
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering, PoisonError, lock, wake};
+use crate::inspect::{Id, TaskInfo, TaskState};
+use crate::registry::{Key, Number, Registry};
+use crate::sync::{
+    Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, PoisonError, lock, wake,
+};
 use crate::{blocking::Jobs, driver::Driver, queue};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
@@ -13,15 +17,17 @@ use std::{collections::BTreeMap, sync::RwLock, task::Waker, thread::Thread};
 /// here.
 pub(crate) static RUNTIMES: RwLock<BTreeMap<Number, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
-/// A task that shall be polled; it carries the number of its runtime.
-pub(crate) type Runnable = async_task::Runnable<Number>;
-/// Called by each thread of the runtime.
-pub(crate) type Hook = Option<Box<dyn Fn() + Send + Sync>>;
+/// How often the monitor looks at a busy runtime. A look takes some microseconds, and
+/// takes them from a worker.
+pub(crate) const TICK: Duration = Duration::from_millis(5);
+
+/// A task that shall be polled; it carries its name.
+pub(crate) type Runnable = async_task::Runnable<Key>;
 
 /// What the threads of a runtime share.
 pub(crate) struct Shared {
     pub(crate) number: Number,
-    pub(crate) config: Config,
+    pub(crate) config: Builder,
     /// Runnables for whoever comes first.
     pub(crate) injector: ConcurrentQueue<Runnable>,
     pub(crate) remotes: Box<[Remote]>,
@@ -32,16 +38,8 @@ pub(crate) struct Shared {
     pub(crate) monitor: Doorbell,
     /// The runtime ends: no worker polls another task.
     shutdown: AtomicBool,
-}
-
-/// What the Builder was told.
-pub(crate) struct Config {
-    pub(crate) workers: usize,
-    pub(crate) event_interval: u32,
-    pub(crate) thread_name: String,
-    pub(crate) thread_stack_size: usize,
-    pub(crate) on_thread_start: Hook,
-    pub(crate) on_thread_stop: Hook,
+    /// The tasks that had not finished when it ended.
+    pub(crate) left: Mutex<Vec<TaskInfo>>,
 }
 
 /// What others see of a worker.
@@ -51,6 +49,10 @@ pub(crate) struct Remote {
     pub(crate) local: queue::Local<Runnable>,
     /// It has begun a step since the monitor looked last: it is not stuck.
     pub(crate) stepped: AtomicBool,
+    /// The id of the task that it polls, or 0.
+    pub(crate) polled: AtomicU64,
+    /// For how many ticks of the monitor it has been in one step.
+    pub(crate) stuck: AtomicUsize,
     /// A thread in `block_on` runs this worker; its own thread must not.
     pub(crate) lent: AtomicBool,
     /// The thread to unpark.
@@ -111,14 +113,10 @@ impl Worker {
     pub(crate) fn serves(&self, runtime: Number) -> bool {
         self.active.get() && self.shared.number == runtime
     }
-
-    pub(crate) fn push(&self, runnable: Runnable) {
-        self.remote().local.push(runnable);
-    }
 }
 
 impl Shared {
-    pub(crate) fn new(config: Config) -> std::io::Result<Self> {
+    pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
@@ -131,6 +129,7 @@ impl Shared {
             jobs: Jobs::default(),
             monitor: Doorbell::default(),
             shutdown: AtomicBool::new(false),
+            left: Mutex::default(),
             config,
         })
     }
@@ -143,6 +142,7 @@ impl Shared {
 
     /// From a thread that runs no worker of this runtime.
     pub(crate) fn inject(&self, runnable: Runnable) {
+        self.registry.step(runnable.metadata());
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
     }
@@ -156,11 +156,6 @@ impl Shared {
     /// Wakes a sleeping worker to share the load, if there is one.
     pub(crate) fn wake_another(&self) {
         self.unpark(self.idle.wake_one(self.driver.holder()));
-    }
-
-    /// Wakes this worker, if it sleeps.
-    pub(crate) fn wake(&self, worker: usize) {
-        self.unpark(self.idle.wake(worker).then_some(worker));
     }
 
     /// This worker's bit was cleared: tell the thread that sleeps on it.
@@ -204,11 +199,23 @@ impl Shared {
     pub(crate) fn shut_down(&self) {
         self.shutdown.store(true, Ordering::SeqCst);
         for worker in 0..self.config.workers {
-            self.wake(worker);
+            self.unpark(self.idle.wake(worker).then_some(worker));
             self.unpark_thread(worker);
         }
         let monitor = self.monitor.thread.get();
         monitor.into_iter().for_each(Thread::unpark);
+    }
+
+    /// What is known of each unfinished task that `is_wanted`.
+    pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
+        let mut tasks = self.registry.tasks(is_wanted);
+        for (worker, remote) in self.remotes.iter().enumerate() {
+            let polled = remote.polled.load(Ordering::Relaxed);
+            let time = TICK * remote.stuck.load(Ordering::Relaxed) as u32;
+            let task = tasks.iter_mut().find(|task| task.id.0 == polled);
+            task.into_iter().for_each(|task| task.state = TaskState::Running { worker, time });
+        }
+        tasks
     }
 
     /// The last worker has left: drops every task's future, and fails every
@@ -216,6 +223,7 @@ impl Shared {
     /// it is on its way there; once the runtime is withdrawn nothing comes any
     /// more.
     pub(crate) fn drain(&self) {
+        *lock(&self.left) = self.tasks(|_| true);
         let mut wakers = self.registry.close();
         self.driver.reactor.close(&mut wakers);
         self.driver.timers.close(&mut wakers);

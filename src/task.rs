@@ -16,6 +16,7 @@
 //!                                        joiner is woken ◄────┴──► finished
 //! ```
 
+use crate::builder::UnhandledPanic;
 use crate::registry::{Key, Number, Registry};
 use crate::scheduler::{Runnable, Shared};
 use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
@@ -25,8 +26,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
-pub use crate::coop::{consume_budget, cooperative};
-pub use crate::registry::Id;
+pub use crate::context::try_id;
+pub use crate::coop::consume_budget;
+pub use crate::inspect::{Id, TaskInfo, TaskState};
 
 /// A future larger than this is boxed before anything else is done with it:
 /// each function that it is moved through would need that much stack.
@@ -42,15 +44,16 @@ fn schedule(runnable: Runnable) {
 /// A task is new, or was woken: it shall be polled. When its runtime has ended, it is
 /// given back, to be dropped.
 fn enqueue(runnable: Runnable) -> Option<Runnable> {
-    let number = *runnable.metadata();
+    let key = *runnable.metadata();
     let mut left = Some(runnable);
     context::with_worker(|worker| {
-        let mine = worker.filter(|worker| worker.serves(number))?;
-        left.take().map(|runnable| mine.push(runnable))
+        let mine = worker.filter(|worker| worker.serves(key.runtime))?;
+        mine.shared.registry.step(&key);
+        left.take().map(|runnable| mine.remote().local.push(runnable))
     });
     if left.is_some() {
         let inject = |runtime: &Shared| left.take().map(|runnable| runtime.inject(runnable));
-        context::with_number(number, inject);
+        context::with_number(key.runtime, inject);
     }
     left
 }
@@ -59,17 +62,18 @@ fn enqueue(runnable: Runnable) -> Option<Runnable> {
 /// says cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
+    info: TaskInfo,
     future: F,
 ) -> (JoinHandle<F::Output>, Option<Runnable>) {
     if size_of::<F>() > FUTURE_MAX_BYTES {
         let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return spawn_on(runtime, future);
+        return spawn_on(runtime, info, future);
     }
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
-    let (runnable, handle) = runtime.registry.enter(shard, |key| {
+    let (runnable, handle) = runtime.registry.enter(shard, info, |key, aborts| {
         let future = Some(future);
-        let contained = Contained { future, key };
-        let builder = async_task::Builder::new().metadata(key.runtime);
+        let contained = Contained { future, key, aborts };
+        let builder = async_task::Builder::new().metadata(key);
         let (runnable, task) = builder.spawn(|_| contained, schedule);
         let (task, waker) = (Some(task.fallible()), runnable.waker());
         ((runnable, JoinHandle { task, key }), waker)
@@ -84,6 +88,8 @@ pin_project_lite::pin_project! {
         #[pin]
         future: Option<F>,
         key: Key,
+        // The registry's count of aborts when the task last looked.
+        aborts: usize,
     }
 
     impl<F> PinnedDrop for Contained<F> {
@@ -98,8 +104,8 @@ impl<F: Future> Future for Contained<F> {
     type Output = Outcome<F::Output>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        let aborted = in_registry(this.key.runtime, |registry| registry.is_aborted(this.key));
+        let (key, mut this) = (self.key, self.project());
+        let aborted = in_registry(key.runtime, |registry| registry.is_aborted(key, this.aborts));
         let aborted = aborted == Some(true);
         let mut outcome = Outcome(Some(Err(None)));
         if let (false, Some(future)) = (aborted, this.future.as_mut().as_pin_mut()) {
@@ -110,7 +116,14 @@ impl<F: Future> Future for Contained<F> {
         if let Err(payload) = contain(|| this.future.set(None)) {
             outcome = Outcome(Some(Err(Some(payload))));
         }
-        drop(in_registry(this.key.runtime, |registry| registry.remove(*this.key)).flatten());
+        if let Outcome(Some(Err(Some(_)))) = outcome {
+            context::with_number(key.runtime, |runtime| match runtime.config.unhandled_panic {
+                UnhandledPanic::Ignore => {}
+                UnhandledPanic::ShutdownRuntime => runtime.shut_down(),
+                UnhandledPanic::Abort => std::process::abort(),
+            });
+        }
+        drop(in_registry(key.runtime, |registry| registry.remove(key)).flatten());
         Poll::Ready(outcome)
     }
 }
@@ -157,7 +170,7 @@ impl<T> Drop for Outcome<T> {
 #[must_use = "a dropped JoinHandle detaches its task; use `drop` to say so"]
 pub struct JoinHandle<T> {
     /// None only while it is dropped.
-    task: Option<FallibleTask<Outcome<T>, Number>>,
+    task: Option<FallibleTask<Outcome<T>, Key>>,
     key: Key,
 }
 
@@ -180,8 +193,12 @@ impl<T> JoinHandle<T> {
     /// # }
     /// ```
     pub fn abort(&self) {
-        let waker = in_registry(self.key.runtime, |registry| registry.abort(self.key));
-        waker.flatten().into_iter().for_each(Waker::wake);
+        self.abort_handle().abort();
+    }
+
+    /// What else can abort it, and hold no output of it.
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle(self.key)
     }
 
     /// Whether the task has ended: finished, panicked, or aborted and dropped.
@@ -199,10 +216,10 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let permit = ready!(coop::poll_proceed(context));
+        ready!(coop::poll_proceed(context));
         let task = self.task.as_mut().map(Pin::new);
         let outcome = ready!(task.map_or(Poll::Pending, |task| task.poll(context)));
-        permit.made_progress();
+        coop::made_progress();
         // No outcome: the future was dropped because the runtime has ended.
         let result = outcome.and_then(|mut outcome| outcome.0.take());
         let (result, id) = (result.unwrap_or(Err(None)), self.key.id);
@@ -215,14 +232,49 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        let task = self.task.take();
-        task.into_iter().for_each(FallibleTask::detach);
+        self.task.take().into_iter().for_each(FallibleTask::detach);
     }
 }
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "JoinHandle(task {})", self.id())
+    }
+}
+
+/// Ends a task, from anywhere. Dropping it does nothing to the task.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let handle = arc::spawn(std::future::pending::<()>());
+/// let abort = handle.abort_handle();
+/// abort.abort();
+/// assert!(handle.await.unwrap_err().is_cancelled());
+/// assert!(abort.is_finished());
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct AbortHandle(Key);
+
+impl AbortHandle {
+    /// As [`JoinHandle::abort`].
+    pub fn abort(&self) {
+        let waker = in_registry(self.0.runtime, |registry| registry.abort(self.0));
+        waker.flatten().into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether the task has ended: finished, panicked, or aborted and dropped.
+    pub fn is_finished(&self) -> bool {
+        let alive = in_registry(self.0.runtime, |registry| registry.with(self.0, |_| ()));
+        alive.flatten().is_none()
+    }
+
+    /// The task's id, which stays valid after it has ended.
+    pub fn id(&self) -> Id {
+        self.0.id
     }
 }
 
@@ -253,8 +305,7 @@ impl JoinError {
     /// When the task did not panic; see [`try_into_panic`](Self::try_into_panic).
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
-        let payload = self.try_into_panic();
-        payload.unwrap_or_else(|error| panic!("{error} and did not panic"))
+        self.try_into_panic().unwrap_or_else(|error| panic!("{error} and did not panic"))
     }
 
     /// What the panic carried.
@@ -324,7 +375,8 @@ impl From<JoinError> for std::io::Error {
 pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
-    context::with_current("arc::spawn", |runtime| spawn_on(runtime, future)).0
+    let info = TaskInfo::new(None, TaskState::Idle);
+    context::with_current("arc::spawn", |runtime| spawn_on(runtime, info, future)).0
 }
 
 /// Runs a function that blocks (a file, a lookup, a long computation) on a
@@ -351,8 +403,35 @@ pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
 pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
+    let info = TaskInfo::new(None, TaskState::Blocking);
     let runtime = context::runtime("arc::task::spawn_blocking");
-    spawn_on(&runtime, blocking::run(runtime.clone(), function)).0
+    spawn_on(&runtime, info.clone(), blocking::run(runtime.clone(), info, function)).0
+}
+
+/// As [`spawn`], for a task that is called `name` in the list of
+/// [`Handle::tasks`](crate::runtime::Handle::tasks) and in reports. Names need not be
+/// unique.
+///
+/// # Panics
+///
+/// As `spawn`.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let task = arc::task::spawn_named("sum", async { 1 + 1 });
+/// assert_eq!(task.await.unwrap(), 2);
+/// # }
+/// ```
+#[track_caller]
+pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
+    name: &str,
+    future: F,
+) -> JoinHandle<F::Output> {
+    let info = TaskInfo::new(Some(name.into()), TaskState::Idle);
+    context::with_current("arc::task::spawn_named", |runtime| spawn_on(runtime, info, future)).0
 }
 
 /// Lets the others run: the task goes to the end of its worker's queue.

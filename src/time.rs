@@ -1,11 +1,11 @@
-//! Sleeping, timeouts, intervals.
+//! Sleeping and timeouts. (Intervals are in the crate `arc-util`.)
 //!
 //! A timer never fires early. It is late by what the kernel and the scheduler take,
 //! and by up to 131 us, within which deadlines share a wake-up: there is no tick.
 //! Names and meaning are tokio's.
 
 use crate::timers::{self, Timers};
-use crate::{context, registry::Number};
+use crate::{context, coop, registry::Number};
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -14,8 +14,6 @@ pub use std::time::{Duration, Instant};
 
 /// As good as never: what a deadline is that the clock cannot express.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
-/// A tick that is later than this was missed.
-const TICK_LATE: Duration = Duration::from_millis(5);
 
 fn after(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration).unwrap_or(start + FAR_AWAY)
@@ -161,8 +159,8 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let permit = ready!(crate::coop::poll_proceed(context));
-        self.poll_elapsed(context).map(|()| permit.made_progress())
+        ready!(coop::poll_proceed(context));
+        self.poll_elapsed(context).map(|()| coop::made_progress())
     }
 }
 
@@ -255,110 +253,4 @@ impl From<Elapsed> for std::io::Error {
     fn from(elapsed: Elapsed) -> Self {
         Self::new(std::io::ErrorKind::TimedOut, elapsed)
     }
-}
-
-/// Ticks every `period`, the first time at once.
-///
-/// # Panics
-///
-/// When the period is zero.
-///
-/// # Examples
-///
-/// ```
-/// use arc::time::{Duration, interval};
-/// # #[arc::main]
-/// # async fn main() {
-/// let mut interval = interval(Duration::from_millis(1));
-/// let first = interval.tick().await;
-/// let second = interval.tick().await;
-/// assert_eq!(second - first, Duration::from_millis(1));
-/// # }
-/// ```
-#[track_caller]
-pub fn interval(period: Duration) -> Interval {
-    interval_at(Instant::now(), period)
-}
-
-/// Ticks every `period`, the first time at `start`. See [`interval`].
-///
-/// # Panics
-///
-/// When the period is zero.
-#[track_caller]
-pub fn interval_at(start: Instant, period: Duration) -> Interval {
-    assert!(!period.is_zero(), "an interval's period must not be zero");
-    Interval { sleep: sleep_until(start), period, behavior: MissedTickBehavior::Burst }
-}
-
-/// The stream of ticks of [`interval`].
-#[derive(Debug)]
-pub struct Interval {
-    sleep: Sleep,
-    period: Duration,
-    behavior: MissedTickBehavior,
-}
-
-impl Interval {
-    /// Waits for the next tick, and gives the instant it was due.
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime, if it has to wait.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no tick is lost.
-    pub async fn tick(&mut self) -> Instant {
-        std::future::poll_fn(|context| self.poll_tick(context)).await
-    }
-
-    /// What [`tick`](Self::tick) does, for futures written by hand.
-    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
-        ready!(Pin::new(&mut self.sleep).poll(context));
-        let due = self.sleep.deadline;
-        let late = due.elapsed();
-        // Less than `late`, and 2^64 ns are 584 years.
-        let over = Duration::from_nanos((late.as_nanos() % self.period.as_nanos()) as u64);
-        let last = match self.behavior {
-            MissedTickBehavior::Delay if late > TICK_LATE => due + late,
-            MissedTickBehavior::Skip if late > TICK_LATE => due + late - over,
-            _ => due,
-        };
-        self.sleep = sleep_until(after(last, self.period));
-        Poll::Ready(due)
-    }
-
-    /// The next tick comes one period from now.
-    pub fn reset(&mut self) {
-        self.sleep = sleep(self.period);
-    }
-
-    /// What becomes of ticks that were missed.
-    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
-        self.behavior
-    }
-
-    /// Says what becomes of ticks that were missed.
-    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
-        self.behavior = behavior;
-    }
-
-    /// The time between two ticks.
-    pub fn period(&self) -> Duration {
-        self.period
-    }
-}
-
-/// What an [`Interval`] does when a tick was awaited more than 5 ms too late.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum MissedTickBehavior {
-    /// Catches up: the ticks that were missed come at once.
-    #[default]
-    Burst,
-    /// The next tick comes one period after the late one.
-    Delay,
-    /// The ticks that were missed are left out; those that come stay multiples
-    /// of the period.
-    Skip,
 }

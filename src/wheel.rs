@@ -47,8 +47,6 @@ const SLOT_WIDTH_BITS: u32 = 16;
 const LEVEL_BITS: u32 = 6;
 const SLOTS_PER_LEVEL: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = ((u64::BITS - SLOT_WIDTH_BITS) / LEVEL_BITS) as usize;
-/// The end of a list.
-const NONE: u32 = u32::MAX;
 
 /// Values, each with the time at which it is to be handed back.
 pub(crate) struct Wheel<T> {
@@ -56,13 +54,15 @@ pub(crate) struct Wheel<T> {
     elapsed: u64,
     /// Per level, one bit for each slot that is not empty.
     occupied: [u64; LEVELS],
-    /// Level after level. Boxed, as a wheel of 8 KiB is unpleasant to move.
-    slots: Box<[Slot; LEVELS * SLOTS_PER_LEVEL]>,
+    /// Level after level.
+    slots: Box<[Slot]>,
     entries: slab::Slab<Entry<T>>,
     /// The sequence number of the next entry.
     sequence: u64,
     /// Scratch of `expire`: deadline, sequence and index, which sort in this order.
     due: Vec<(u64, u64, u32)>,
+    /// The list of a slot that `expire` has emptied, for the next one.
+    spare: Vec<u32>,
     /// How many entries `expire` has looked at, for tests of what it costs.
     visited: usize,
 }
@@ -76,21 +76,17 @@ pub(crate) struct Key {
 }
 
 struct Slot {
-    /// The first entry of the slot's list.
-    head: u32,
+    /// Indices into `Wheel::entries`, in no order.
+    list: Vec<u32>,
     /// Nanoseconds: a lower bound of the deadlines.
     least: u64,
 }
 
-const EMPTY: Slot = Slot { head: NONE, least: u64::MAX };
-
 struct Entry<T> {
     deadline: u64,
     sequence: u64,
-    previous: u32,
-    next: u32,
-    /// Index into `Wheel::slots`.
-    slot: u32,
+    /// Index into `Wheel::slots`, and into the list there.
+    place: (u32, u32),
     value: T,
 }
 
@@ -99,10 +95,13 @@ impl<T> Wheel<T> {
         Wheel {
             elapsed: 0,
             occupied: [0; LEVELS],
-            slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
+            slots: (0..LEVELS * SLOTS_PER_LEVEL)
+                .map(|_| Slot { list: Vec::new(), least: u64::MAX })
+                .collect(),
             entries: slab::Slab::new(),
             sequence: 0,
             due: Vec::new(),
+            spare: Vec::new(),
             visited: 0,
         }
     }
@@ -112,20 +111,12 @@ impl<T> Wheel<T> {
     ///
     /// # Panics
     ///
-    /// With 2^32 - 1 values in the wheel.
+    /// With 2^32 values in the wheel.
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
-        let vacant = self.entries.vacant_key();
-        assert!(vacant < NONE as usize, "too many timers");
-        let (index, sequence) = (vacant as u32, self.sequence);
+        let index = u32::try_from(self.entries.vacant_key()).expect("too many timers");
+        let sequence = self.sequence;
         self.sequence += 1;
-        self.entries.insert(Entry {
-            deadline,
-            sequence,
-            previous: NONE,
-            next: NONE,
-            slot: 0,
-            value,
-        });
+        self.entries.insert(Entry { deadline, sequence, place: (0, 0), value });
         self.link(index);
         Key { index, sequence }
     }
@@ -139,20 +130,17 @@ impl<T> Wheel<T> {
     /// Takes the value out in constant time, unless it has expired or was removed.
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get_mut(key)?;
-        let entry = self.entries.remove(key.index as usize);
-        let (previous, next, position) = (entry.previous, entry.next, entry.slot as usize);
-        if next != NONE {
-            self.entries[next as usize].previous = previous;
+        let Entry { place, value, .. } = self.entries.remove(key.index as usize);
+        let (slot, position) = (place.0 as usize, place.1 as usize);
+        let Slot { list, least } = &mut self.slots[slot];
+        list.swap_remove(position);
+        if let Some(&moved) = list.get(position) {
+            self.entries[moved as usize].place = place;
+        } else if list.is_empty() {
+            *least = u64::MAX;
+            self.occupied[slot / SLOTS_PER_LEVEL] &= !(1 << (slot % SLOTS_PER_LEVEL));
         }
-        if previous != NONE {
-            self.entries[previous as usize].next = next;
-        } else if next != NONE {
-            self.slots[position].head = next;
-        } else {
-            self.slots[position] = EMPTY;
-            self.occupied[position / SLOTS_PER_LEVEL] &= !(1 << (position % SLOTS_PER_LEVEL));
-        }
-        Some(entry.value)
+        Some(value)
     }
 
     /// When to call [`expire`](Self::expire) next, in nanoseconds; `None` if the wheel
@@ -184,37 +172,39 @@ impl<T> Wheel<T> {
     /// than once per level: whenever the first of those left is due.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
         self.elapsed = now.max(self.elapsed);
-        while let Some(mut index) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
-            while let Some(entry) = self.entries.get(index as usize) {
-                self.visited += 1;
-                let current = std::mem::replace(&mut index, entry.next);
-                if entry.deadline <= self.elapsed {
-                    self.due.push((entry.deadline, entry.sequence, current));
+        while let Some(mut list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
+            self.visited += list.len();
+            for index in list.drain(..) {
+                let Entry { deadline, sequence, .. } = self.entries[index as usize];
+                if deadline <= self.elapsed {
+                    self.due.push((deadline, sequence, index));
                 } else {
-                    self.link(current);
+                    self.link(index);
                 }
             }
+            self.spare = list;
         }
         self.due.sort_unstable();
         let value = |(_, _, index)| self.entries.remove(index as usize).value;
         expired.extend(self.due.drain(..).map(value));
     }
 
-    /// Empties the first occupied slot of a level if time has reached it, and gives the
-    /// head of its list: what is due in it is to go out, the rest where it belongs now.
+    /// Empties the first occupied slot of a level if time has reached it, and gives
+    /// its list: what is due in it is to go out, the rest where it belongs now.
     /// That is always on a lower level, as only the slot that `elapsed` is in can hold
     /// anything not due. Level 0 has none below it: there a slot waits for its least.
-    fn take_reached(&mut self, level: usize) -> Option<u32> {
+    fn take_reached(&mut self, level: usize) -> Option<Vec<u32>> {
         let first = self.first(level)?;
         let least = self.slots[first].least;
         let reached = least <= self.elapsed || highest_differing_level(self.elapsed, least) < level;
         reached.then(|| {
             self.occupied[level] &= self.occupied[level] - 1;
-            std::mem::replace(&mut self.slots[first], EMPTY).head
+            let empty = Slot { list: std::mem::take(&mut self.spare), least: u64::MAX };
+            std::mem::replace(&mut self.slots[first], empty).list
         })
     }
 
-    /// Puts an entry that is in no list at the head of the one its deadline belongs to;
+    /// Puts an entry that is in no list into the one its deadline belongs to;
     /// what has passed goes where the next `expire` looks first.
     fn link(&mut self, index: u32) {
         let entry = &mut self.entries[index as usize];
@@ -224,11 +214,8 @@ impl<T> Wheel<T> {
         let slot = &mut self.slots[position];
         slot.least = slot.least.min(entry.deadline);
         self.occupied[level] |= 1 << digit(time, level);
-        let next = std::mem::replace(&mut slot.head, index);
-        (entry.slot, entry.previous, entry.next) = (position as u32, NONE, next);
-        if next != NONE {
-            self.entries[next as usize].previous = index;
-        }
+        entry.place = (position as u32, slot.list.len() as u32);
+        slot.list.push(index);
     }
 }
 

@@ -13,9 +13,10 @@
 //! | the future of `block_on` was woken   | its waker, for the worker it runs     |
 //! | the runtime ends                     | `Shared::shut_down`                   |
 
+use crate::context::{self, Role};
 use crate::scheduler::{Runnable, Shared, Wait, Worker};
 use crate::sync::{Arc, Ordering, wake};
-use crate::{context, coop, driver::Seat};
+use crate::{coop, driver::Seat};
 use std::time::{Duration, Instant};
 use std::{rc::Rc, thread};
 
@@ -39,7 +40,12 @@ impl Worker {
         let first = if is_time { self.look() } else { None };
         if let Some(runnable) = first.or_else(|| self.next()) {
             self.share_load();
+            let (remote, key) = (self.remote(), runnable.metadata());
+            self.shared.registry.step(key);
+            // Release, pairs with the monitor: it sees `stepped`, too.
+            remote.polled.store(key.id.0, Ordering::Release);
             coop::budget(|| runnable.run());
+            remote.polled.store(0, Ordering::Relaxed);
         } else {
             self.sleep(stop);
         }
@@ -180,7 +186,7 @@ impl Worker {
 /// guest may still run the worker: it leaves when its poll ends.
 pub(crate) fn main(shared: Arc<Shared>, index: usize) {
     let worker = Rc::new(Worker::new(shared.clone(), index, false));
-    let _context = context::enter_worker(shared.clone(), Some(worker.clone()));
+    let _context = context::enter_as(Role::Polls, shared.clone(), Some(worker.clone()));
     worker.park();
     shared.monitor.ring();
     while !shared.is_shutdown() {

@@ -75,7 +75,7 @@ fn an_idle_task() {
             assert!(joins_as_cancelled(task));
             assert_eq!(drops.get(), 1);
         }
-        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        wait_until("no task is left", || runtime.handle().tasks().is_empty());
     });
 }
 
@@ -236,7 +236,7 @@ fn and_then_dropping_the_handle_drops_the_future_all_the_same() {
             drop(task);
         }
         drops.wait_for(500);
-        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        wait_until("no task is left", || runtime.handle().tasks().is_empty());
         assert_eq!(drops.get(), 500);
     });
 }
@@ -320,7 +320,7 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
             // The other half finds out.
             assert!(sender.send(()).await.is_err());
         });
-        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        wait_until("no task is left", || runtime.handle().tasks().is_empty());
         assert_eq!(drops.get(), 5);
     });
 }
@@ -385,7 +385,7 @@ fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
         drop(tasks);
         aborter.join().unwrap();
         assert_eq!(finished + cancelled, rounds);
-        wait_until("no task is left", || runtime.handle().alive_tasks() == 0);
+        wait_until("no task is left", || runtime.handle().tasks().is_empty());
     });
 }
 

@@ -6,7 +6,6 @@ mod net_common;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::timeout;
-use futures_util::StreamExt;
 use net_common::*;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -98,10 +97,9 @@ fn incoming_gives_every_connection() {
                 })
             })
             .collect();
-        let mut incoming = std::pin::pin!(listener.incoming());
         let mut seen = BTreeSet::new();
         for _ in 0..20 {
-            let mut stream = incoming.next().await.unwrap().unwrap();
+            let (mut stream, _) = listener.accept().await.unwrap();
             let mut byte = [0];
             stream.read_exact(&mut byte).await.unwrap();
             seen.insert(byte[0]);
@@ -120,7 +118,7 @@ fn connections_that_were_reset_before_they_were_accepted_do_not_end_the_server()
         let address = listener.local_addr().unwrap();
         for _ in 0..20 {
             let client = TcpStream::connect(address).await.unwrap();
-            client.set_linger(Some(millis(0))).unwrap();
+            socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap();
         }
         let mut last = TcpStream::connect(address).await.unwrap();
         last.write_all(b"x").await.unwrap();

@@ -4,10 +4,10 @@ mod common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::task::{consume_budget, cooperative, spawn_blocking, yield_now};
-use arc::time::{interval, sleep, timeout};
+use arc::task::{consume_budget, spawn_blocking, yield_now};
+use arc::time::{sleep, timeout};
 use common::*;
-use std::future::{Future, pending, poll_fn, ready};
+use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
 use std::pin::pin;
 use std::sync::Arc;
@@ -138,20 +138,9 @@ fn the_future_in_block_on_does_not_starve_a_timer() {
             let start = Instant::now();
             while !stopped.load(Ordering::SeqCst) {
                 assert!(start.elapsed() < DEADLINE, "the timer never fired");
-                cooperative(ready(())).await;
+                consume_budget().await;
             }
         });
-    });
-}
-
-#[test]
-fn cooperative_around_a_channel_that_is_always_full_lets_others_run() {
-    lets_others_run(|stop| async move {
-        let (sender, receiver) = async_channel::bounded(1);
-        while !stop.load(Ordering::SeqCst) {
-            sender.try_send(()).unwrap();
-            cooperative(receiver.recv()).await.unwrap();
-        }
     });
 }
 
@@ -169,16 +158,6 @@ fn timers_that_are_over_at_once_let_others_run() {
     lets_others_run(|stop| async move {
         while !stop.load(Ordering::SeqCst) {
             sleep(Duration::ZERO).await;
-        }
-    });
-}
-
-#[test]
-fn an_interval_that_catches_up_lets_others_run() {
-    lets_others_run(|stop| async move {
-        let mut interval = interval(Duration::from_nanos(1));
-        while !stop.load(Ordering::SeqCst) {
-            interval.tick().await;
         }
     });
 }
@@ -218,16 +197,6 @@ fn the_budget_is_used_up_by_progress_and_fresh_in_each_poll() {
             })
             .await;
             assert_eq!(few, 1);
-            // What does not make progress costs nothing.
-            yield_now().await;
-            let mut waits = pin!(cooperative(pending::<()>()));
-            poll_fn(|context| {
-                for _ in 0..10_000 {
-                    assert!(waits.as_mut().poll(context).is_pending());
-                }
-                Poll::Ready(())
-            })
-            .await;
             assert_eq!(polls_of(consume_budget()).await, 1);
         });
         runtime.block_on(task).unwrap();

@@ -48,7 +48,9 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
                         match round % 4 {
                             0 => client.write_all(b"never read").await.unwrap(),
                             1 => client.shutdown(Shutdown::Both).unwrap(),
-                            2 => client.set_linger(Some(millis(0))).unwrap(),
+                            2 => {
+                                socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap()
+                            }
                             _ => {}
                         }
                         if round % 3 == 0 {
@@ -149,7 +151,7 @@ fn nothing_is_left_open() {
             runtime.block_on(async {
                 for _ in 0..50 {
                     let (client, server) = pair().await;
-                    drop((server.into_std().unwrap(), client));
+                    drop((server.into_inner().unwrap(), client));
                     let this = std::env::current_exe().unwrap();
                     Async::new(File::open(this).unwrap()).unwrap_err();
                     TcpStream::connect("127.0.0.1:1").await.unwrap_err();
@@ -212,7 +214,7 @@ fn write_to_a_closed_peer_is_an_error_and_no_signal() {
     signal_hook::flag::register(SIGPIPE, signalled.clone()).unwrap();
     run_each(|| async {
         let (mut left, right) = pair().await;
-        right.set_linger(Some(millis(0))).unwrap();
+        socket2::SockRef::from(&right).set_linger(Some(millis(0))).unwrap();
         drop(right);
         // The first may still be taken, before the reset has come.
         let error = loop {
@@ -252,10 +254,10 @@ fn sockets_that_outlive_their_runtime_fail() {
             ended(left.try_write(b"x").unwrap_err());
             ended(foreign_block_on(right.readable()).unwrap_err());
             ended(foreign_block_on(right.writable()).unwrap_err());
-            ended(foreign_block_on(right.peek(&mut [0])).unwrap_err());
+            ended(foreign_block_on(right.read_with(|right| right.peek(&mut [0]))).unwrap_err());
             // Std's socket can still be had.
             let mut text = [0; 5];
-            let mut std = right.into_std().unwrap();
+            let mut std = right.into_inner().unwrap();
             io::Read::read_exact(&mut std, &mut text).unwrap();
             assert_eq!(&text, b"hello");
             std.write_all(b"x").unwrap();

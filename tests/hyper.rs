@@ -321,7 +321,7 @@ async fn clients_that_reset_do_not_end_the_server() -> Result {
             let mut stream = TcpStream::connect(address).await?;
             stream.write_all(bytes).await?;
             // Its drop is a reset.
-            stream.set_linger(Some(Duration::ZERO))?;
+            socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
         }
     }
     is_alive(address).await

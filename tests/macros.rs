@@ -84,6 +84,22 @@ async fn an_expression_out_of_range() {
     ready(()).await;
 }
 
+#[arc::test(workers = 65)]
+#[should_panic(expected = "workers must be in 1..=64, not 65")]
+async fn a_literal_out_of_range() {
+    ready(()).await;
+}
+
+#[arc::test(flavor = "current_thread")]
+async fn the_flavor_of_one_thread() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 1);
+}
+
+#[arc::test(flavor = "multi_thread", worker_threads = 3)]
+async fn the_flavor_of_several_threads() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 3);
+}
+
 #[arc::test(worker_threads = 1_0)]
 async fn as_tokio_spells_it() {
     ready(()).await;

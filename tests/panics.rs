@@ -32,7 +32,7 @@ fn assert_healthy(runtime: &arc::runtime::Runtime) {
     for (index, task) in tasks.into_iter().enumerate() {
         assert_eq!(runtime.block_on(task).unwrap(), index);
     }
-    wait_until("no task is left over", || runtime.handle().alive_tasks() == 0);
+    wait_until("no task is left over", || runtime.handle().tasks().is_empty());
 }
 
 /// A future that panics when it is dropped, whatever became of it.

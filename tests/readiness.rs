@@ -138,7 +138,7 @@ fn bytes_behind_urgent_ones_are_read() {
         for _ in 0..10 {
             let (left, right) = pair().await;
             assert!(right.try_read(&mut [0; 8]).is_err());
-            let mut peer = left.into_std().unwrap();
+            let mut peer = left.into_inner().unwrap();
             std::io::Write::write_all(&mut peer, b"before").unwrap();
             SockRef::from(&peer).send_out_of_band(b"!").unwrap();
             std::io::Write::write_all(&mut peer, b"behind").unwrap();
@@ -383,7 +383,7 @@ fn hang_up_wakes_a_reader() {
             }));
             polls.reaches(1).await;
             if resets {
-                left.set_linger(Some(millis(0))).unwrap();
+                socket2::SockRef::from(&left).set_linger(Some(millis(0))).unwrap();
             }
             drop(left);
             match reader.await.unwrap() {
@@ -413,7 +413,7 @@ fn reset_wakes_both_directions() {
                 polls.clone().polls_of(async move { (&*stream).write_all(&[7; 16]).await })
             });
             polls.reaches(2).await;
-            peer.set_linger(Some(millis(0))).unwrap();
+            socket2::SockRef::from(&peer).set_linger(Some(millis(0))).unwrap();
             drop(peer);
             // One of the two gets the reset, the other whatever is said after it.
             let outcomes = (reader.await.unwrap(), writer.await.unwrap());
@@ -483,7 +483,7 @@ fn hung_up_sockets_cost_no_cpu() {
                     }
                     match kind / 2 {
                         0 => peer.shutdown(Shutdown::Write).unwrap(),
-                        1 => peer.set_linger(Some(millis(0))).unwrap(),
+                        1 => socket2::SockRef::from(&peer).set_linger(Some(millis(0))).unwrap(),
                         _ => {}
                     }
                     sockets.push((stream, (kind / 2 == 0).then_some(peer)));

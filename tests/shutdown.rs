@@ -6,7 +6,7 @@ mod common;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, Runtime};
-use arc::task::{JoinHandle, spawn_blocking, yield_now};
+use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
 use common::*;
 use std::future::{pending, poll_fn};
@@ -72,7 +72,7 @@ fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
             let handle = runtime.handle().clone();
             drop(runtime);
             assert_eq!(drops.get(), count);
-            assert_eq!(handle.alive_tasks(), 0);
+            assert_eq!(handle.tasks().len(), 0);
             for mut task in tasks {
                 match poll_with(std::pin::Pin::new(&mut task), Waker::noop()) {
                     Poll::Ready(result) => assert!(result.unwrap_err().is_cancelled()),
@@ -194,7 +194,7 @@ fn the_drop_of_a_future_may_spawn_and_abort() {
                 let handle = runtime.handle().clone();
                 drop(runtime);
                 assert_eq!(drops.get(), 20);
-                assert_eq!(handle.alive_tasks(), 0);
+                assert_eq!(handle.tasks().len(), 0);
             }
         });
     }
@@ -312,7 +312,7 @@ fn timers_sockets_and_jobs_that_race_with_the_end() {
                 }
                 begun.wait_for(8 + round as usize);
                 drop(runtime);
-                assert_eq!(handle.alive_tasks(), 0);
+                assert_eq!(handle.tasks().len(), 0);
             }
         });
     }
@@ -470,7 +470,7 @@ fn dropped_inside_one_of_its_own_tasks_it_panics_clearly_and_ends() {
             }));
             held.wait_for(1);
             drops.wait_for(1);
-            wait_until("it has ended", || handle.alive_tasks() == 0);
+            wait_until("it has ended", || handle.tasks().is_empty());
         });
     }
 }
@@ -523,7 +523,7 @@ fn shutdown_background_works_inside_a_task() {
             let handle = own.handle().clone();
             drop(handle.spawn(async move { own.shutdown_background() }));
             wait_until("it has ended", || handle.spawn(async {}).is_finished());
-            wait_until("no task is left", || handle.alive_tasks() == 0);
+            wait_until("no task is left", || handle.tasks().is_empty());
         });
     }
 }
@@ -597,21 +597,26 @@ fn dropped_under_its_own_guard_it_waits_for_its_jobs_as_ever() {
 // With a limit.
 
 #[test]
-fn shutdown_timeout_tells_how_many_jobs_still_run() {
+fn shutdown_tells_which_jobs_still_run() {
     for workers in SIZES {
         within_deadline(move || {
             let runtime = runtime(workers);
             let (gate, inside) = (Gate::new(), Counter::new());
+            let mut line = 0;
             for _ in 0..3 {
                 let (wait, tell) = (gate.clone(), inside.clone());
-                drop(runtime.spawn_blocking(move || {
+                let job = move || {
                     tell.add();
                     wait.wait();
-                }));
+                };
+                line = line!() + 1;
+                drop(runtime.spawn_blocking(job));
             }
             inside.wait_for(3);
-            let error = runtime.shutdown_timeout(Duration::from_millis(10)).unwrap_err();
-            assert!(error.to_string().contains("3 blocking jobs"), "{error}");
+            let left = runtime.shutdown(Duration::from_millis(10));
+            assert_eq!(left.len(), 3, "{left:?}");
+            assert!(left.iter().all(|job| job.state == TaskState::Blocking), "{left:?}");
+            assert!(left.iter().all(|job| job.location.line() == line), "{left:?}");
             gate.open();
         });
     }
@@ -622,7 +627,7 @@ fn shutdown_timeout_ends_as_soon_as_the_jobs_do() {
     for workers in SIZES {
         within_deadline(move || {
             let idle = runtime(workers);
-            idle.shutdown_timeout(Duration::MAX).unwrap();
+            assert!(idle.shutdown(Duration::MAX).is_empty());
             let runtime = runtime(workers);
             let (gate, inside, done) = (Gate::new(), Gate::new(), Counter::new());
             let (wait, tell, count) = (gate.clone(), inside.clone(), done.clone());
@@ -633,7 +638,7 @@ fn shutdown_timeout_ends_as_soon_as_the_jobs_do() {
             }));
             inside.wait();
             let opener = thread::spawn(move || gate.open());
-            runtime.shutdown_timeout(DEADLINE + DEADLINE).unwrap();
+            assert!(runtime.shutdown(DEADLINE + DEADLINE).is_empty());
             assert_eq!(done.get(), 1);
             opener.join().unwrap();
         });
@@ -653,7 +658,7 @@ fn shutdown_timeout_of_zero_does_not_wait_for_jobs() {
                 6
             });
             inside.wait();
-            assert!(runtime.shutdown_timeout(Duration::ZERO).is_err());
+            assert!(!runtime.shutdown(Duration::ZERO).is_empty());
             gate.open();
             // Left to itself, it ends, and its handle tells.
             wait_until("the job", || job.is_finished());
@@ -682,7 +687,7 @@ fn hundreds_of_runtimes_are_built_used_and_dropped() {
                 }
                 match round % 3 {
                     0 => drop(runtime),
-                    1 => runtime.shutdown_timeout(DEADLINE).unwrap(),
+                    1 => runtime.shutdown_timeout(DEADLINE),
                     _ => runtime.shutdown_background(),
                 }
             }

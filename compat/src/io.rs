@@ -1,9 +1,11 @@
 //! hyper's IO traits, for arc's sockets and for everything else.
 
+use arc::io::Direction;
 use arc::net::TcpStream;
 use futures_io::{AsyncRead, AsyncWrite};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
+use socket2::SockRef;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -44,7 +46,9 @@ impl ReadUninit for TcpStream {
         context: &mut Context<'_>,
         buffer: &mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<usize>> {
-        TcpStream::poll_read_uninit(self, context, buffer)
+        let wanted = buffer.len();
+        let receive = |stream: &_| SockRef::from(stream).recv(buffer);
+        self.poll_transfer(Direction::Read, context, wanted, receive)
     }
 }
 

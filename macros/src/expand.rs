@@ -3,11 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Error, Expr, Ident, Lit, LitStr, Path, Token};
+use syn::{Attribute, Error, Expr, Ident, LitStr, Path};
 use syn::{Result, Signature, Visibility, parse_quote};
-
-const WORKERS: &str = "expected an integer from 1 to 64";
-const FLAVOR: &str = "write `workers = 1` for \"current_thread\", nothing for \"multi_thread\"";
 
 /// A function, with its body left to the compiler.
 struct Function {
@@ -33,7 +30,7 @@ impl Parse for Function {
 pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Function>(item.clone()) {
         Ok(function) => {
-            let checked = function.check(name);
+            let checked = function.check();
             let call = checked.and_then(|()| call(options, &function.signature.ident));
             function.with_call(name, call)
         }
@@ -46,8 +43,8 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
 }
 
 impl Function {
-    /// Finds what keeps the function from being run by the macro called `name`.
-    fn check(&self, name: &str) -> Result<()> {
+    /// Finds what keeps the function from being run.
+    fn check(&self) -> Result<()> {
         let signature = &self.signature;
         let forbid = |wrong: &dyn ToTokens, reason: &str| {
             let wrong = wrong.to_token_stream();
@@ -58,12 +55,6 @@ impl Function {
             Err(Error::new_spanned(wrong, message))
         };
         let not_async = signature.asyncness.is_none().then_some(&signature.fn_token);
-        let is_test = |other: &&Attribute| {
-            let last = other.path().segments.last();
-            name == "test" && last.is_some_and(|last| last.ident == "test")
-        };
-        let test = self.attributes.iter().find(is_test);
-        forbid(&test, "a second `#[test]`, remove this one")?;
         forbid(&not_async, "an arc runtime runs async functions")?;
         forbid(&signature.generics, "generics are not possible here")?;
         forbid(&signature.inputs, "arguments are not possible here")
@@ -96,28 +87,22 @@ impl Function {
 fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
     let (mut workers, mut runtime) = (None, None);
     let parser = syn::meta::parser(|option| {
-        if !option.input.peek(Token![=]) {
-            return Err(option.error("expected `=` and a value"));
+        let value = option.value()?;
+        match option.path.to_token_stream().to_string().as_str() {
+            "workers" | "worker_threads" => workers = Some(value.parse::<Expr>()?),
+            "crate" => runtime = Some(value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?),
+            "flavor" => match value.parse::<LitStr>()?.value().as_str() {
+                "current_thread" => workers = Some(parse_quote!(1)),
+                "multi_thread" => {}
+                _ => return Err(option.error("write \"current_thread\" or \"multi_thread\"")),
+            },
+            _ => return Err(option.error("there is no such option")),
         }
-        let problem = match option.path.to_token_stream().to_string().as_str() {
-            "workers" | "worker_threads" if workers.is_none() => {
-                workers = Some(parse_workers(option.value()?)?);
-                return Ok(());
-            }
-            "crate" if runtime.is_none() => {
-                let path: LitStr = option.value()?.parse()?;
-                runtime = Some(path.parse_with(Path::parse_mod_style)?);
-                return Ok(());
-            }
-            "workers" | "worker_threads" | "crate" => "this option is given twice: remove one",
-            "flavor" => FLAVOR,
-            _ => "there is no such option",
-        };
-        Err(option.error(problem))
+        Ok(())
     });
     parser.parse2(options).map_err(|error| {
-        let known = "the options are `workers = 4` and `crate = \"my_crate::arc\"`";
-        Error::new(error.span(), format!("{error}\n{known}"))
+        let known = "`workers = 4`, `flavor = \"current_thread\"` and `crate = \"my_crate::arc\"`";
+        Error::new(error.span(), format!("{error}\nthe options are {known}"))
     })?;
     let workers = workers.map(|workers| quote!(.workers(#workers)));
     let runtime = runtime.unwrap_or_else(|| parse_quote!(::arc));
@@ -129,14 +114,4 @@ fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
             })
             .block_on(#function())
     })
-}
-
-/// Reads any expression, but no literal that the builder is certain to refuse.
-fn parse_workers(input: ParseStream<'_>) -> Result<Expr> {
-    let workers: Expr = input.parse()?;
-    match syn::parse2(quote!(#workers)) {
-        Ok(Lit::Int(number)) if matches!(number.base10_parse(), Ok(1..=64_u8)) => Ok(workers),
-        Ok(_) => Err(Error::new_spanned(workers, WORKERS)),
-        Err(_) => Ok(workers),
-    }
 }

@@ -39,7 +39,8 @@ mod expand;
 ///   single-threaded runtime. It is a literal, or an expression of type `usize`
 ///   that is evaluated before the runtime is built. Default: what
 ///   `arc::runtime::Builder` chooses.
-/// - `worker_threads = N`: the same, as tokio spells it.
+/// - `worker_threads = N`: the same, as tokio spells it. When both are given, the last counts.
+/// - `flavor = "current_thread"`: as `workers = 1`. `"multi_thread"` is the default.
 /// - `crate = "path"`: where the runtime crate is found, for crates that re-export
 ///   it. Default: `"::arc"`.
 ///

@@ -6,19 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 /// What can be turned into socket addresses: addresses themselves, and names
 /// with ports, which are looked up by the system on a thread of their own.
 ///
-/// Implemented for what std's trait of this name is implemented for. It cannot
-/// be implemented outside arc.
-pub trait ToSocketAddrs: Target {}
-
-impl<T: Target + ?Sized> ToSocketAddrs for T {}
-
-/// Not exported, so that nobody else can implement it.
-pub trait Target: std::net::ToSocketAddrs {
+/// Implemented for what std's trait of this name is implemented for.
+pub trait ToSocketAddrs: std::net::ToSocketAddrs {
     /// The text `name:port` to look up; None: std has the addresses at once.
     fn name(&self) -> Option<String>;
 }
 
-impl<T: Target + ?Sized> Target for &T {
+impl<T: ToSocketAddrs + ?Sized> ToSocketAddrs for &T {
     fn name(&self) -> Option<String> {
         (**self).name()
     }
@@ -26,7 +20,7 @@ impl<T: Target + ?Sized> Target for &T {
 
 macro_rules! targets {
     ($([$($type:ty),*], |$this:ident| $name:expr;)*) => {$($(
-        impl Target for $type {
+        impl ToSocketAddrs for $type {
             fn name(&self) -> Option<String> {
                 let $this = self;
                 $name
@@ -96,6 +90,7 @@ pub(crate) async fn first<T>(
     Err(last)
 }
 
-fn explain(what: &str, target: &impl std::fmt::Display, error: &io::Error) -> io::Error {
+/// An error that says what was tried.
+pub(crate) fn explain(what: &str, target: &impl std::fmt::Display, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what} {target}: {error}"))
 }

@@ -2,14 +2,15 @@
 //! `get_ref` reaches; and `socket2::SockRef::from` takes it for every other option.
 
 mod address;
+pub(crate) use address::explain;
 pub use address::{ToSocketAddrs, lookup_host};
 pub use std::net::SocketAddr;
 
 use crate::io::Async;
 #[cfg(unix)]
 use rustix::io::Errno;
-use socket2::{Domain, SockRef, Socket, Type};
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use socket2::{Domain, Socket, Type};
+use std::io::{self, ErrorKind, Read, Write};
 use std::{net::Shutdown, time::Duration};
 
 /// How many connections wait in the kernel to be accepted.
@@ -81,6 +82,15 @@ impl TcpListener {
         .await
     }
 
+    /// The address it listens on.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().local_addr()
+    }
+
     /// Waits for a connection.
     ///
     /// A connection that was broken before it was accepted is passed over
@@ -111,14 +121,6 @@ impl TcpListener {
                 result => return result,
             }
         }
-    }
-
-    /// The connections as a stream, which never ends. See
-    /// [`accept`](Self::accept).
-    pub fn incoming(&self) -> impl futures_core::Stream<Item = io::Result<TcpStream>> + '_ {
-        futures_util::stream::unfold(self, async |listener| {
-            Some((listener.accept().await.map(|(stream, _)| stream), listener))
-        })
     }
 }
 
@@ -203,22 +205,6 @@ impl TcpStream {
         .await
     }
 
-    /// Reads into memory that need not be initialized; gives the number of
-    /// bytes at its beginning that now are. 0: the peer sends no more.
-    ///
-    /// # Errors
-    ///
-    /// What the system says; or the runtime has ended.
-    pub fn poll_read_uninit(
-        &self,
-        context: &mut std::task::Context<'_>,
-        buffer: &mut [std::mem::MaybeUninit<u8>],
-    ) -> std::task::Poll<io::Result<usize>> {
-        let (direction, wanted) = (crate::reactor::Direction::Read, buffer.len());
-        let receive = |stream: &_| SockRef::from(stream).recv(buffer);
-        self.poll_transfer(direction, context, wanted, receive)
-    }
-
     /// Reads what there is, without waiting.
     ///
     /// # Errors
@@ -244,15 +230,6 @@ impl TcpStream {
         self.try_read_with(|mut stream| stream.read(buffer))
     }
 
-    /// Reads what there is into several buffers. See [`try_read`](Self::try_read).
-    ///
-    /// # Errors
-    ///
-    /// As `try_read`.
-    pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.try_read_with(|mut stream| stream.read_vectored(buffers))
-    }
-
     /// Writes what there is room for, without waiting.
     ///
     /// # Errors
@@ -263,78 +240,49 @@ impl TcpStream {
         self.try_write_with(|mut stream| stream.write(buffer))
     }
 
-    /// Writes what there is room for out of several buffers.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_write`](Self::try_write).
-    pub fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.try_write_with(|mut stream| stream.write_vectored(buffers))
-    }
-
-    /// Waits for something to read and copies it, leaving it to be read again.
-    ///
-    /// # Errors
-    ///
-    /// What the system says; or the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read_with(|stream| stream.peek(buffer)).await
-    }
-}
-
-/// Methods that only hand on to std's socket, or to socket2's view of it.
-macro_rules! options {
-    ($type:ty, $view:expr; $(
-        $(#[$doc:meta])*
-        fn $name:ident(&self $(, $value:ident: $kind:ty)?) -> $output:ty;
-    )*) => {
-        /// Options. Errors are the system's; see the manual of its sockets.
-        impl $type {$(
-            $(#[$doc])*
-            pub fn $name(&self $(, $value: $kind)?) -> io::Result<$output> {
-                $view(self.get_ref()).$name($($value)?)
-            }
-        )*}
-    };
-}
-
-options! { TcpListener, std::convert::identity;
-    /// The address it listens on.
-    fn local_addr(&self) -> SocketAddr;
-    /// The time to live of the packets it sends: the hops they may take.
-    fn ttl(&self) -> u32;
-    /// Sets the time to live, in hops.
-    fn set_ttl(&self, hops: u32) -> ();
-}
-
-options! { TcpStream, std::convert::identity;
     /// The address of this end.
-    fn local_addr(&self) -> SocketAddr;
-    /// The address of the other end; an error when it is not connected any more.
-    fn peer_addr(&self) -> SocketAddr;
-    /// The error that the socket holds, which is cleared.
-    fn take_error(&self) -> Option<io::Error>;
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().local_addr()
+    }
+
+    /// The address of the other end.
+    ///
+    /// # Errors
+    ///
+    /// When it is not connected any more.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().peer_addr()
+    }
+
     /// Whether small segments are sent at once (`TCP_NODELAY`).
-    fn nodelay(&self) -> bool;
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.get_ref().nodelay()
+    }
+
     /// Says whether small segments are sent at once.
-    fn set_nodelay(&self, nodelay: bool) -> ();
-    /// The time to live of the packets it sends: the hops they may take.
-    fn ttl(&self) -> u32;
-    /// Sets the time to live, in hops.
-    fn set_ttl(&self, hops: u32) -> ();
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.get_ref().set_nodelay(nodelay)
+    }
+
     /// Ends one direction of the connection, or both. The peer sees the end of
     /// the stream when the sending direction ends.
-    fn shutdown(&self, how: Shutdown) -> ();
-}
-
-options! { TcpStream, SockRef::from;
-    /// For how long closing waits for unsent data (`SO_LINGER`).
-    fn linger(&self) -> Option<Duration>;
-    /// Says for how long closing waits for unsent data, in whole seconds; zero
-    /// resets the connection. The wait blocks the thread that drops the stream.
-    fn set_linger(&self, duration: Option<Duration>) -> ();
+    ///
+    /// # Errors
+    ///
+    /// The system's, such as when the peer has gone.
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.get_ref().shutdown(how)
+    }
 }

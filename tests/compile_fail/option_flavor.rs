@@ -1,2 +1,5 @@
-#[arc::main(flavor = "current_thread")]
+#[arc::main(flavor = "local")]
 async fn main() {}
+
+#[arc::test(flavor = current_thread)]
+async fn without_quotes() {}

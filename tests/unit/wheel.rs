@@ -32,19 +32,16 @@ fn check_invariants<T>(wheel: &Wheel<T>) {
     for (position, slot) in wheel.slots.iter().enumerate() {
         let (level, hand) = (position / SLOTS_PER_LEVEL, position % SLOTS_PER_LEVEL);
         let occupied = wheel.occupied[level] & (1 << hand) != 0;
-        assert_eq!(occupied, slot.head != NONE, "level {level}, slot {hand}");
-        let (mut previous, mut index) = (NONE, slot.head);
-        while index != NONE {
+        assert_eq!(occupied, !slot.list.is_empty(), "level {level}, slot {hand}");
+        for (place, &index) in slot.list.iter().enumerate() {
             let entry = &wheel.entries[index as usize];
             let time = entry.deadline.max(wheel.elapsed);
-            assert_eq!(entry.previous, previous);
-            assert_eq!(entry.slot as usize, position);
+            assert_eq!(entry.place, (position as u32, place as u32));
             assert_eq!(hand, digit(time, level));
             assert_eq!(level, highest_differing_level(time, wheel.elapsed));
             assert!(slot.least <= entry.deadline);
             assert!(level == 0 || hand > digit(wheel.elapsed, level));
             listed += 1;
-            (previous, index) = (index, entry.next);
         }
     }
     assert_eq!(listed, wheel.len());

@@ -11,6 +11,7 @@
 //! | [`sync`] | `CancellationToken`, `Notify`, `watch`; locks and channels of others |
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs |
 //! | [`io`] | pipes in memory, copying both ways, standard input and output |
+//! | [`time`] | intervals, and arc's own timers |
 //! | `signal` | ctrl-c and the signals of Unix |
 //!
 //! The README has a table of tokio's names.
@@ -24,6 +25,7 @@ pub mod net;
 pub mod signal;
 pub mod sync;
 pub mod task;
+pub mod time;
 
 #[doc(hidden)]
 pub use macros::private as __private;

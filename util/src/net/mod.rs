@@ -9,6 +9,7 @@ mod connect;
 mod options;
 mod socket;
 mod split;
+pub mod tcp;
 mod udp;
 #[cfg(unix)]
 pub mod unix;
@@ -17,18 +18,7 @@ pub use arc::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs, lookup_hos
 pub use connect::{connect, connect_timeout};
 pub use socket::TcpSocket;
 pub use split::{IntoSplit, OwnedReadHalf, OwnedWriteHalf, ReuniteError};
+pub use tcp::{TcpListenerExt, TcpStreamExt};
 pub use udp::UdpSocket;
 #[cfg(unix)]
 pub use unix::{UnixDatagram, UnixListener, UnixStream};
-
-/// The names that tokio has for the halves of a TCP connection.
-pub mod tcp {
-    use super::TcpStream;
-
-    /// The reading direction of a TCP connection.
-    pub type OwnedReadHalf = super::OwnedReadHalf<TcpStream>;
-    /// The writing direction of a TCP connection.
-    pub type OwnedWriteHalf = super::OwnedWriteHalf<TcpStream>;
-    /// The halves are not of one TCP connection.
-    pub type ReuniteError = super::ReuniteError<TcpStream>;
-}

@@ -1,6 +1,6 @@
 //! The signals of Unix.
 
-use arc::io::Async;
+use arc::io::{Async, Direction};
 use signal_hook::SigId;
 use signal_hook::consts::{self, FORBIDDEN};
 use signal_hook::low_level::{pipe, unregister};
@@ -146,16 +146,9 @@ impl Signal {
 
     /// What [`recv`](Self::recv) does, for futures written by hand.
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
-        loop {
-            if ready!(self.pipe.poll_readable(context)).is_err() {
-                return Poll::Ready(None);
-            }
-            match self.pipe.try_read_with(drain) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                drained => return Poll::Ready(drained.ok()),
-            }
-        }
+        let drained = |pipe: &_| drain(pipe).map(|()| 0);
+        let received = ready!(self.pipe.poll_transfer(Direction::Read, context, 0, drained));
+        Poll::Ready(received.ok().map(drop))
     }
 }
 

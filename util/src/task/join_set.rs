@@ -1,12 +1,12 @@
 //! Tasks that are awaited in the order in which they end.
 
-use super::abort::{AbortHandle, Joining};
 use arc::runtime::Handle;
-use arc::task::{Id, JoinError, JoinHandle};
+use arc::task::{AbortHandle, Id, JoinError, JoinHandle};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// Tasks with outputs of one type, awaited in the order in which they end.
@@ -94,9 +94,8 @@ impl<T: Send + 'static> JoinSet<T> {
     }
 
     fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
-        let joining = Joining::new(handle);
-        let abort = joining.abort_handle();
-        self.tasks.push(joining);
+        let abort = handle.abort_handle();
+        self.tasks.push(Joining(handle));
         abort
     }
 
@@ -203,7 +202,7 @@ impl<T: Send + 'static> JoinSet<T> {
     /// Aborts all tasks. They stay in the set until they are joined.
     pub fn abort_all(&mut self) {
         for task in &self.tasks {
-            task.abort_handle().abort();
+            task.0.abort();
         }
     }
 
@@ -220,6 +219,18 @@ impl<T: Send + 'static> JoinSet<T> {
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while self.join_next().await.is_some() {}
+    }
+}
+
+/// Awaits a task, and tells which it was. Dropping it detaches the task.
+struct Joining<T>(JoinHandle<T>);
+
+impl<T> Future for Joining<T> {
+    type Output = (Id, Result<T, JoinError>);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let id = self.0.id();
+        Pin::new(&mut self.0).poll(context).map(|result| (id, result))
     }
 }
 

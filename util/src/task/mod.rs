@@ -29,13 +29,14 @@
 //! # }
 //! ```
 
-mod abort;
+mod coop;
 mod join_set;
 mod local_key;
 mod local_set;
 mod tracker;
 
-pub use abort::AbortHandle;
+pub use arc::task::AbortHandle;
+pub use coop::cooperative;
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{LocalJoinError, LocalJoinHandle, LocalSet, spawn_local};

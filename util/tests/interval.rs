@@ -1,9 +1,10 @@
 //! Intervals against a model of tokio's rules: when the next tick is due, after
 //! one that was in time and after one that was missed.
 
+#[path = "../../tests/net_common/mod.rs"]
 mod net_common;
 
-use arc::time::{
+use arc_util::time::{
     Duration, Instant, Interval, MissedTickBehavior, interval, interval_at, sleep, timeout,
 };
 use net_common::*;
@@ -214,6 +215,17 @@ fn periods_beyond_the_clock_tick_once() {
                 interval.reset();
                 assert!(timeout(millis(2), interval.tick()).await.is_err());
             }
+        }
+    });
+}
+
+#[test]
+fn one_that_catches_up_lets_others_run() {
+    run(1, || async {
+        let other = arc::spawn(async {});
+        let mut interval = interval(Duration::from_nanos(1));
+        while !other.is_finished() {
+            interval.tick().await;
         }
     });
 }

@@ -1,0 +1,84 @@
+//! What is known of a task from outside: for the task list, for the report of a poll
+//! that takes too long, and for the report of what a shutdown ended.
+
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fmt, time::Duration};
+
+/// Names a task. Unique among all tasks of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub(crate) u64);
+
+/// So many numbers are given to a shard at once: workers would contend for one.
+pub(crate) const IDS_PER_BLOCK: u64 = 1024;
+
+impl Id {
+    pub(crate) fn after(last: Self) -> Self {
+        static BLOCKS: AtomicU64 = AtomicU64::new(1);
+        let next = last.0 + 1;
+        if next.is_multiple_of(IDS_PER_BLOCK) {
+            return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK);
+        }
+        Self(next)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// What is known of a task: where it was spawned and what it does. Its `Display` is
+/// made for logs.
+///
+/// [`Handle::tasks`](crate::runtime::Handle::tasks) lists them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TaskInfo {
+    /// Its id, as the handle of the task has it.
+    pub id: Id,
+    /// Its name, if it was spawned by [`spawn_named`](crate::task::spawn_named).
+    pub name: Option<Arc<str>>,
+    /// The line that spawned it.
+    pub location: &'static Location<'static>,
+    /// What it does.
+    pub state: TaskState,
+    /// How often it was polled; the poll it is in counts.
+    pub polls: u64,
+}
+
+/// What a task does at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// It waits for something.
+    Idle,
+    /// It waits in a queue to be polled.
+    Queued,
+    /// It is polled.
+    Running {
+        /// The number of the worker that polls it, from 0.
+        worker: usize,
+        /// For how long, in steps of 5 ms.
+        time: Duration,
+    },
+    /// It is a job of `spawn_blocking`, which has a thread or waits for one.
+    Blocking,
+}
+
+impl TaskInfo {
+    /// Of a task that the caller spawns.
+    #[track_caller]
+    pub(crate) fn new(name: Option<Arc<str>>, state: TaskState) -> Self {
+        Self { id: Id(0), name, location: Location::caller(), state, polls: 0 }
+    }
+}
+
+impl fmt::Display for TaskInfo {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, name, location, state, polls } = self;
+        let name = name.as_ref().map_or(String::new(), |name| format!(" {name:?}"));
+        write!(formatter, "task {id}{name}, spawned at {location}, polled {polls}x: {state:?}")
+    }
+}

@@ -1,2 +1,0 @@
-#[arc::main(workers = 0)]
-async fn main() {}

@@ -1,0 +1,57 @@
+//! What the traits of `net::tcp` add to arc's TCP sockets.
+
+mod common;
+
+use arc::net::TcpListener;
+use arc_util::net::{TcpListenerExt, TcpStreamExt};
+use common::{soon, tcp_pair};
+use futures_util::StreamExt;
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
+use std::time::Duration;
+
+#[arc::test]
+async fn several_buffers_are_tried_at_once() {
+    let (left, right) = tcp_pair().await;
+    let (mut one, mut two) = ([0; 4], [0; 8]);
+    let mut slices = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+    let error = right.try_read_vectored(&mut slices).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    let parts = [IoSlice::new(b"two "), IoSlice::new(b"parts")];
+    assert_eq!(left.try_write_vectored(&parts).unwrap(), 9);
+    soon(right.readable()).await.unwrap();
+    assert_eq!(right.try_read_vectored(&mut slices).unwrap(), 9);
+    assert_eq!((&one, &two[..5]), (b"two ", &b"parts"[..]));
+}
+
+#[arc::test]
+async fn options_are_those_that_were_set() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.set_ttl(77).unwrap();
+    assert_eq!(listener.ttl().unwrap(), 77);
+    let (client, _server) = tcp_pair().await;
+    client.set_ttl(42).unwrap();
+    assert_eq!(client.ttl().unwrap(), 42);
+    for linger in [Some(Duration::from_secs(3)), None] {
+        client.set_linger(linger).unwrap();
+        assert_eq!(client.linger().unwrap(), linger);
+    }
+    assert!(client.take_error().unwrap().is_none());
+}
+
+#[arc::test]
+async fn every_connection_comes_out_of_the_stream() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let clients = (0..20).map(|_| arc::net::TcpStream::connect(address));
+    let clients = soon(futures_util::future::join_all(clients)).await;
+    let expected: BTreeSet<_> =
+        clients.iter().map(|client| client.as_ref().unwrap().local_addr().unwrap()).collect();
+    let mut incoming = std::pin::pin!(listener.incoming());
+    let mut seen = BTreeSet::new();
+    for _ in 0..20 {
+        let stream = soon(incoming.next()).await.unwrap().unwrap();
+        seen.insert(stream.peer_addr().unwrap());
+    }
+    assert_eq!(seen, expected);
+}
