@@ -2,7 +2,7 @@
 //! for the whole process; arc knows its own jobs, to wait for them at the end.
 
 use crate::context::{self, Role};
-use crate::inspect::TaskInfo;
+use crate::inspect::{Origin, TaskInfo, TaskState};
 use crate::scheduler::Shared;
 use crate::sync::{Arc, Condvar, Mutex, PoisonError, lock};
 use slab::Slab;
@@ -48,10 +48,10 @@ impl Drop for Job {
 /// When the future is dropped the job is given up, unless it has been begun.
 pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: Arc<Shared>,
-    task: TaskInfo,
+    origin: Origin,
     function: F,
 ) -> R {
-    let task = context::try_id().map(|id| TaskInfo { id, polls: 1, ..task });
+    let task = context::try_id().map(|id| origin.describe(id, TaskState::Blocking, 1));
     let job = Job::new(runtime, task);
     let work = move || {
         let _context = context::enter_as(Role::RunsJob, job.0.clone(), None);

@@ -67,11 +67,26 @@ pub enum TaskState {
     Blocking,
 }
 
-impl TaskInfo {
+/// Who spawned a task.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    name: Option<Arc<str>>,
+    location: &'static Location<'static>,
+    /// It is a job of `spawn_blocking`.
+    blocking: bool,
+}
+
+impl Origin {
     /// Of a task that the caller spawns.
     #[track_caller]
-    pub(crate) fn new(name: Option<Arc<str>>, state: TaskState) -> Self {
-        Self { id: Id(0), name, location: Location::caller(), state, polls: 0 }
+    pub(crate) fn new(name: Option<Arc<str>>, blocking: bool) -> Self {
+        Self { name, location: Location::caller(), blocking }
+    }
+
+    pub(crate) fn describe(self, id: Id, state: TaskState, polls: u64) -> TaskInfo {
+        let Self { name, location, blocking } = self;
+        let state = if blocking { TaskState::Blocking } else { state };
+        TaskInfo { id, name, location, state, polls }
     }
 }
 

@@ -10,10 +10,10 @@
 //! so one number that counts both tells how often it was polled and, by whether it
 //! is odd, whether it waits in a queue. Each step is ordered after the one before it,
 //! by the queue or by the task's own state, so that a load and a store count it. The
-//! numbers stand outside the lock, where they never move.
+//! numbers are never freed but used again, so that a task can refer to its own.
 
-use crate::inspect::{IDS_PER_BLOCK, Id, TaskInfo, TaskState};
-use crate::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
+use crate::inspect::{IDS_PER_BLOCK, Id, Origin, TaskInfo, TaskState};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::task::Waker;
 
@@ -29,7 +29,22 @@ pub(crate) struct Key {
     pub(crate) id: Id,
     /// The shard, and the index in it.
     place: (u32, u32),
+    steps: &'static AtomicU64,
 }
+
+impl Key {
+    /// The task enters a queue, or is polled.
+    #[inline]
+    pub(crate) fn step(&self) {
+        self.steps.store(self.steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
+/// The steps of so many tasks are allocated at once.
+type Steps = [AtomicU64; 64];
+
+/// Those that no runtime uses.
+static SPARE: Mutex<Vec<&'static Steps>> = Mutex::new(Vec::new());
 
 pub(crate) struct Registry {
     runtime: Number,
@@ -40,32 +55,21 @@ pub(crate) struct Registry {
 }
 
 #[repr(align(128))]
-struct Shard {
-    entries: Mutex<Entries>,
-    /// Of the entries: 64, 128, 256 ... in a block.
-    steps: [OnceLock<Box<[AtomicU64]>>; 27],
-}
-
-impl Shard {
-    fn steps(&self, index: u32) -> &AtomicU64 {
-        let place = u64::from(index) + 64;
-        let block = place.ilog2() - 6;
-        let new = || (0..64 << block).map(|_| AtomicU64::new(0)).collect();
-        let steps = self.steps[block as usize].get_or_init(new);
-        &steps[(place - (64 << block)) as usize]
-    }
-}
+struct Shard(Mutex<Entries>);
 
 struct Entries {
     /// The id that was given to a task of this shard last.
     last: Id,
     /// None: closed.
     slab: Option<Slab<Entry>>,
+    /// For the entries of the slab.
+    steps: Vec<&'static Steps>,
 }
 
 pub(crate) struct Entry {
-    /// As it was when the task was spawned.
-    task: TaskInfo,
+    id: Id,
+    origin: Origin,
+    steps: &'static AtomicU64,
     waker: Waker,
     aborted: bool,
 }
@@ -74,8 +78,7 @@ impl Registry {
     pub(crate) fn new(runtime: Number, shards: usize) -> Self {
         let shard = |_| {
             let (last, slab) = (Id(IDS_PER_BLOCK - 1), Some(Slab::new()));
-            let (entries, steps) = (Mutex::new(Entries { last, slab }), Default::default());
-            Shard { entries, steps }
+            Shard(Mutex::new(Entries { last, slab, steps: Vec::new() }))
         };
         Self { runtime, shards: (0..shards).map(shard).collect(), aborts: AtomicUsize::new(0) }
     }
@@ -85,41 +88,38 @@ impl Registry {
     pub(crate) fn enter<T>(
         &self,
         shard: usize,
-        mut task: TaskInfo,
+        origin: Origin,
         make: impl FnOnce(Key, usize) -> (T, Waker),
     ) -> T {
-        let number = shard % self.shards.len();
-        let shard = &self.shards[number];
-        let mut entries = lock(&shard.entries);
+        let shard = shard % self.shards.len();
+        let mut entries = lock(&self.shards[shard].0);
         let id = Id::after(entries.last);
-        (entries.last, task.id) = (id, id);
-        let index = entries.slab.as_ref().map_or(0, Slab::vacant_key) as u32;
-        shard.steps(index).store(0, Ordering::Relaxed);
-        let key = Key { runtime: self.runtime, id, place: (number as u32, index) };
-        let (made, waker) = make(key, self.aborts.load(Ordering::Relaxed));
-        if let Some(slab) = &mut entries.slab {
-            slab.insert(Entry { task, waker, aborted: false });
+        entries.last = id;
+        let index = entries.slab.as_ref().map_or(0, Slab::vacant_key);
+        if index / 64 == entries.steps.len() {
+            let new = || &*Box::leak(Box::new([const { AtomicU64::new(0) }; 64]));
+            entries.steps.push(lock(&SPARE).pop().unwrap_or_else(new));
         }
-        made
-    }
-
-    /// The task enters a queue, or is polled.
-    pub(crate) fn step(&self, key: &Key) {
-        let steps = self.shards[key.place.0 as usize].steps(key.place.1);
-        steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let steps = &entries.steps[index / 64][index % 64];
+        steps.store(0, Ordering::Relaxed);
+        let key = Key { runtime: self.runtime, id, place: (shard as u32, index as u32), steps };
+        let (task, waker) = make(key, self.aborts.load(Ordering::Relaxed));
+        if let Some(slab) = &mut entries.slab {
+            slab.insert(Entry { id, origin, steps, waker, aborted: false });
+        }
+        task
     }
 
     /// What is known of each task that `is_wanted`, but which of them are polled.
     pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
-            let entries = lock(&shard.entries);
-            let wanted = |&(_, entry): &(usize, &Entry)| is_wanted(entry.task.id);
-            for (index, entry) in entries.slab.iter().flatten().filter(wanted) {
-                let steps = shard.steps(index as u32).load(Ordering::Relaxed);
-                let queued = steps % 2 == 1 && entry.task.state == TaskState::Idle;
-                let state = if queued { TaskState::Queued } else { entry.task.state };
-                tasks.push(TaskInfo { state, polls: steps / 2, ..entry.task.clone() });
+            let entries = lock(&shard.0);
+            let wanted = |&(_, entry): &(usize, &Entry)| is_wanted(entry.id);
+            for (_, entry) in entries.slab.iter().flatten().filter(wanted) {
+                let steps = entry.steps.load(Ordering::Relaxed);
+                let state = if steps % 2 == 1 { TaskState::Queued } else { TaskState::Idle };
+                tasks.push(entry.origin.clone().describe(entry.id, state, steps / 2));
             }
         }
         tasks
@@ -127,10 +127,10 @@ impl Registry {
 
     /// Does something to the slab and to a task's entry, if it has not ended.
     pub(crate) fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
-        let mut entries = lock(&self.shards[key.place.0 as usize].entries);
+        let mut entries = lock(&self.shards[key.place.0 as usize].0);
         let slab = entries.slab.as_mut()?;
         let entry = slab.get(key.place.1 as usize);
-        let alive = entry.is_some_and(|entry| entry.task.id == key.id);
+        let alive = entry.is_some_and(|entry| entry.id == key.id);
         alive.then(|| act(slab))
     }
 
@@ -166,8 +166,12 @@ impl Registry {
     /// Closes the registry: nothing can be entered from now on. Every task is
     /// removed, and its waker handed out.
     pub(crate) fn close(&self) -> Vec<Waker> {
-        let shards = self.shards.iter();
-        let entries = shards.flat_map(|shard| lock(&shard.entries).slab.take()).flatten();
-        entries.map(|(_, entry)| entry.waker).collect()
+        let mut wakers = Vec::new();
+        for shard in &self.shards {
+            let mut entries = lock(&shard.0);
+            lock(&SPARE).append(&mut entries.steps);
+            wakers.extend(entries.slab.take().into_iter().flatten().map(|(_, entry)| entry.waker));
+        }
+        wakers
     }
 }

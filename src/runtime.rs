@@ -1,6 +1,6 @@
 //! Build a runtime, run futures on it, shut it down.
 
-use crate::inspect::{TaskInfo, TaskState};
+use crate::inspect::{Origin, TaskInfo, TaskState};
 use crate::net::explain;
 use crate::scheduler::Shared;
 use crate::sync::{Arc, contain, discard, lock};
@@ -234,7 +234,7 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
-        spawn_on(&self.shared, TaskInfo::new(None, TaskState::Idle), future).0
+        spawn_on(&self.shared, Origin::new(None, false), future).0
     }
 
     /// Runs a blocking function on a thread of its own, also from outside the
@@ -244,9 +244,9 @@ impl Handle {
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        let info = TaskInfo::new(None, TaskState::Blocking);
-        let job = blocking::run(self.shared.clone(), info.clone(), function);
-        spawn_on(&self.shared, info, job).0
+        let origin = Origin::new(None, true);
+        let job = blocking::run(self.shared.clone(), origin.clone(), function);
+        spawn_on(&self.shared, origin, job).0
     }
 
     /// Runs a future to its end on the calling thread.

@@ -142,7 +142,6 @@ impl Shared {
 
     /// From a thread that runs no worker of this runtime.
     pub(crate) fn inject(&self, runnable: Runnable) {
-        self.registry.step(runnable.metadata());
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
     }

@@ -17,6 +17,7 @@
 //! ```
 
 use crate::builder::UnhandledPanic;
+use crate::inspect::Origin;
 use crate::registry::{Key, Number, Registry};
 use crate::scheduler::{Runnable, Shared};
 use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
@@ -44,16 +45,16 @@ fn schedule(runnable: Runnable) {
 /// A task is new, or was woken: it shall be polled. When its runtime has ended, it is
 /// given back, to be dropped.
 fn enqueue(runnable: Runnable) -> Option<Runnable> {
-    let key = *runnable.metadata();
+    runnable.metadata().step();
+    let runtime = runnable.metadata().runtime;
     let mut left = Some(runnable);
     context::with_worker(|worker| {
-        let mine = worker.filter(|worker| worker.serves(key.runtime))?;
-        mine.shared.registry.step(&key);
+        let mine = worker.filter(|worker| worker.serves(runtime))?;
         left.take().map(|runnable| mine.remote().local.push(runnable))
     });
     if left.is_some() {
         let inject = |runtime: &Shared| left.take().map(|runnable| runtime.inject(runnable));
-        context::with_number(key.runtime, inject);
+        context::with_number(runtime, inject);
     }
     left
 }
@@ -62,15 +63,15 @@ fn enqueue(runnable: Runnable) -> Option<Runnable> {
 /// says cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
-    info: TaskInfo,
+    origin: Origin,
     future: F,
 ) -> (JoinHandle<F::Output>, Option<Runnable>) {
     if size_of::<F>() > FUTURE_MAX_BYTES {
         let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return spawn_on(runtime, info, future);
+        return spawn_on(runtime, origin, future);
     }
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
-    let (runnable, handle) = runtime.registry.enter(shard, info, |key, aborts| {
+    let (runnable, handle) = runtime.registry.enter(shard, origin, |key, aborts| {
         let future = Some(future);
         let contained = Contained { future, key, aborts };
         let builder = async_task::Builder::new().metadata(key);
@@ -375,8 +376,8 @@ impl From<JoinError> for std::io::Error {
 pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
-    let info = TaskInfo::new(None, TaskState::Idle);
-    context::with_current("arc::spawn", |runtime| spawn_on(runtime, info, future)).0
+    let origin = Origin::new(None, false);
+    context::with_current("arc::spawn", |runtime| spawn_on(runtime, origin, future)).0
 }
 
 /// Runs a function that blocks (a file, a lookup, a long computation) on a
@@ -403,9 +404,9 @@ pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
 pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
-    let info = TaskInfo::new(None, TaskState::Blocking);
+    let origin = Origin::new(None, true);
     let runtime = context::runtime("arc::task::spawn_blocking");
-    spawn_on(&runtime, info.clone(), blocking::run(runtime.clone(), info, function)).0
+    spawn_on(&runtime, origin.clone(), blocking::run(runtime.clone(), origin, function)).0
 }
 
 /// As [`spawn`], for a task that is called `name` in the list of
@@ -430,8 +431,8 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     name: &str,
     future: F,
 ) -> JoinHandle<F::Output> {
-    let info = TaskInfo::new(Some(name.into()), TaskState::Idle);
-    context::with_current("arc::task::spawn_named", |runtime| spawn_on(runtime, info, future)).0
+    let origin = Origin::new(Some(name.into()), false);
+    context::with_current("arc::task::spawn_named", |runtime| spawn_on(runtime, origin, future)).0
 }
 
 /// Lets the others run: the task goes to the end of its worker's queue.

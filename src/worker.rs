@@ -34,14 +34,15 @@ const CHOICE_INTERVAL: u32 = 16;
 impl Worker {
     /// Polls one task, or sleeps until there is one or `stop` says so.
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
-        self.remote().stepped.store(true, Ordering::Relaxed);
+        let remote = self.remote();
+        remote.stepped.store(true, Ordering::Relaxed);
         self.until_look.set(self.until_look.get() - 1);
         let is_time = self.until_look.get() == 0;
         let first = if is_time { self.look() } else { None };
         if let Some(runnable) = first.or_else(|| self.next()) {
             self.share_load();
-            let (remote, key) = (self.remote(), runnable.metadata());
-            self.shared.registry.step(key);
+            let key = runnable.metadata();
+            key.step();
             // Release, pairs with the monitor: it sees `stepped`, too.
             remote.polled.store(key.id.0, Ordering::Release);
             coop::budget(|| runnable.run());
