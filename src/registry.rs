@@ -126,7 +126,7 @@ impl Registry {
     }
 
     /// Does something to the slab and to a task's entry, if it has not ended.
-    pub(crate) fn with<R>(&self, key: Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
+    pub(crate) fn with<R>(&self, key: &Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
         let mut entries = lock(&self.shards[key.place.0 as usize].0);
         let slab = entries.slab.as_mut()?;
         let entry = slab.get(key.place.1 as usize);
@@ -136,7 +136,7 @@ impl Registry {
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
-    pub(crate) fn remove(&self, key: Key) -> Option<Waker> {
+    pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
         self.with(key, |entries| entries.remove(key.place.1 as usize).waker)
     }
 
@@ -147,7 +147,7 @@ impl Registry {
     /// a wake-up synchronizes with the poll that it causes. The waker is the
     /// task's own: cloning it counts a reference, no more.
     #[must_use]
-    pub(crate) fn abort(&self, key: Key) -> Option<Waker> {
+    pub(crate) fn abort(&self, key: &Key) -> Option<Waker> {
         self.with(key, |entries| {
             let entry = &mut entries[key.place.1 as usize];
             entry.aborted = true;
@@ -157,7 +157,7 @@ impl Registry {
     }
 
     /// Whether a task that polls was aborted since it last looked.
-    pub(crate) fn is_aborted(&self, key: Key, seen: &mut usize) -> bool {
+    pub(crate) fn is_aborted(&self, key: &Key, seen: &mut usize) -> bool {
         let aborts = self.aborts.load(Ordering::Relaxed);
         let changed = std::mem::replace(seen, aborts) != aborts;
         changed && self.with(key, |entries| entries[key.place.1 as usize].aborted) == Some(true)

@@ -113,6 +113,10 @@ impl Worker {
     pub(crate) fn serves(&self, runtime: Number) -> bool {
         self.active.get() && self.shared.number == runtime
     }
+
+    pub(crate) fn push(&self, runnable: Runnable) {
+        self.remote().local.push(runnable);
+    }
 }
 
 impl Shared {

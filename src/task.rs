@@ -50,7 +50,7 @@ fn enqueue(runnable: Runnable) -> Option<Runnable> {
     let mut left = Some(runnable);
     context::with_worker(|worker| {
         let mine = worker.filter(|worker| worker.serves(runtime))?;
-        left.take().map(|runnable| mine.remote().local.push(runnable))
+        left.take().map(|runnable| mine.push(runnable))
     });
     if left.is_some() {
         let inject = |runtime: &Shared| left.take().map(|runnable| runtime.inject(runnable));
@@ -105,7 +105,8 @@ impl<F: Future> Future for Contained<F> {
     type Output = Outcome<F::Output>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let (key, mut this) = (self.key, self.project());
+        let mut this = self.project();
+        let key = &*this.key;
         let aborted = in_registry(key.runtime, |registry| registry.is_aborted(key, this.aborts));
         let aborted = aborted == Some(true);
         let mut outcome = Outcome(Some(Err(None)));
@@ -263,13 +264,13 @@ pub struct AbortHandle(Key);
 impl AbortHandle {
     /// As [`JoinHandle::abort`].
     pub fn abort(&self) {
-        let waker = in_registry(self.0.runtime, |registry| registry.abort(self.0));
+        let waker = in_registry(self.0.runtime, |registry| registry.abort(&self.0));
         waker.flatten().into_iter().for_each(Waker::wake);
     }
 
     /// Whether the task has ended: finished, panicked, or aborted and dropped.
     pub fn is_finished(&self) -> bool {
-        let alive = in_registry(self.0.runtime, |registry| registry.with(self.0, |_| ()));
+        let alive = in_registry(self.0.runtime, |registry| registry.with(&self.0, |_| ()));
         alive.flatten().is_none()
     }
 
