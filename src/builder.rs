@@ -38,6 +38,15 @@ macro_rules! options {
                 Self { $($name: $default,)* }
             }
 
+            /// A runtime with one worker, which is run by the thread in
+            /// [`block_on`](crate::runtime::Handle::block_on) while there is one.
+            ///
+            /// Unlike tokio's it goes on when no thread is in `block_on`: the worker
+            /// has a thread of its own for that.
+            pub fn new_current_thread() -> Self {
+                Self::new_multi_thread().workers(1)
+            }
+
             $(
                 $(#[$doc])*
                 #[track_caller]
@@ -134,17 +143,6 @@ options! {
 fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
     assert!(range.contains(&value), "{what} must be in {range:?}, not {value:?}");
     value
-}
-
-impl Builder {
-    /// A runtime with one worker, which is run by the thread in
-    /// [`block_on`](crate::runtime::Handle::block_on) while there is one.
-    ///
-    /// Unlike tokio's it goes on when no thread is in `block_on`: the worker
-    /// has a thread of its own for that.
-    pub fn new_current_thread() -> Self {
-        Self::new_multi_thread().workers(1)
-    }
 }
 
 /// What becomes of a runtime when one of its tasks panics, besides what the panic

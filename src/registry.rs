@@ -4,35 +4,50 @@
 //! Split into one shard per worker: tasks that are spawned and finish on one
 //! worker never contend with another's.
 //!
-//! # Steps
+//! # Places
 //!
-//! A task enters a queue, is polled, enters a queue, is polled: the two take turns,
-//! so one number that counts both tells how often it was polled and, by whether it
-//! is odd, whether it waits in a queue. Each step is ordered after the one before it,
-//! by the queue or by the task's own state, so that a load and a store count it. The
-//! numbers are never freed but used again, so that a task can refer to its own.
+//! What a task and others change without the lock is in the task's place: whether it was
+//! aborted, and its steps. A task enters a queue, is polled, enters a queue, is polled: the
+//! two take turns, so one number that counts both tells how often it was polled and, by
+//! whether it is odd, whether it waits in a queue. Each step is ordered after the one
+//! before it, by the queue or by the task's own state, so that a load and a store count it.
+//! Places are never freed but used again, so that a task can refer to its own.
 
 use crate::inspect::{IDS_PER_BLOCK, Id, Origin, TaskInfo, TaskState};
-use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
-use std::task::Waker;
+use std::{mem::take, task::Waker};
 
 /// Tells a runtime from all others of the process, also from those that ended. Tasks
 /// and timers know their runtime by it: references would have to be counted, in a
 /// place that all workers write to.
 pub(crate) type Number = u64;
 
-/// Where a task stands in the registry.
+/// Names a task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) runtime: Number,
     pub(crate) id: Id,
-    /// The shard, and the index in it.
-    place: (u32, u32),
-    steps: &'static AtomicU64,
+    pub(crate) place: &'static Place,
 }
 
-impl Key {
+/// Of a task in the registry. Relaxed, wherever its fields are used: see the module's
+/// documentation, and `Registry::abort`.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    shard: AtomicUsize,
+    index: AtomicUsize,
+    steps: AtomicU64,
+    pub(crate) aborted: AtomicBool,
+}
+
+/// Places are allocated together, and never freed.
+type Block = [Place; 32];
+
+/// The blocks that no runtime uses.
+static SPARE: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
+
+impl Place {
     /// The task enters a queue, or is polled.
     #[inline]
     pub(crate) fn step(&self) {
@@ -40,18 +55,9 @@ impl Key {
     }
 }
 
-/// The steps of so many tasks are allocated at once.
-type Steps = [AtomicU64; 64];
-
-/// Those that no runtime uses.
-static SPARE: Mutex<Vec<&'static Steps>> = Mutex::new(Vec::new());
-
 pub(crate) struct Registry {
     runtime: Number,
     shards: Box<[Shard]>,
-    /// How many aborts were ever asked for. A task that polls compares it with
-    /// what it saw last, and looks into its entry only when it has changed.
-    aborts: AtomicUsize,
 }
 
 #[repr(align(128))]
@@ -63,49 +69,49 @@ struct Entries {
     /// None: closed.
     slab: Option<Slab<Entry>>,
     /// For the entries of the slab.
-    steps: Vec<&'static Steps>,
+    blocks: Vec<&'static Block>,
 }
 
 pub(crate) struct Entry {
-    id: Id,
+    key: Key,
     origin: Origin,
-    steps: &'static AtomicU64,
     waker: Waker,
-    aborted: bool,
 }
 
 impl Registry {
     pub(crate) fn new(runtime: Number, shards: usize) -> Self {
         let shard = |_| {
             let (last, slab) = (Id(IDS_PER_BLOCK - 1), Some(Slab::new()));
-            Shard(Mutex::new(Entries { last, slab, steps: Vec::new() }))
+            Shard(Mutex::new(Entries { last, slab, blocks: Vec::new() }))
         };
-        Self { runtime, shards: (0..shards).map(shard).collect(), aborts: AtomicUsize::new(0) }
+        Self { runtime, shards: (0..shards).map(shard).collect() }
     }
 
-    /// Enters the task that `make` makes for its key and the number of aborts so far,
-    /// unless the runtime has ended.
+    /// Enters the task that `make` makes for its key, unless the runtime has ended.
     pub(crate) fn enter<T>(
         &self,
         shard: usize,
         origin: Origin,
-        make: impl FnOnce(Key, usize) -> (T, Waker),
+        make: impl FnOnce(Key) -> (T, Waker),
     ) -> T {
         let shard = shard % self.shards.len();
         let mut entries = lock(&self.shards[shard].0);
         let id = Id::after(entries.last);
         entries.last = id;
         let index = entries.slab.as_ref().map_or(0, Slab::vacant_key);
-        if index / 64 == entries.steps.len() {
-            let new = || &*Box::leak(Box::new([const { AtomicU64::new(0) }; 64]));
-            entries.steps.push(lock(&SPARE).pop().unwrap_or_else(new));
+        if index / 32 == entries.blocks.len() {
+            let spare = lock(&SPARE).pop();
+            entries.blocks.push(spare.unwrap_or_else(|| Box::leak(Box::default())));
         }
-        let steps = &entries.steps[index / 64][index % 64];
-        steps.store(0, Ordering::Relaxed);
-        let key = Key { runtime: self.runtime, id, place: (shard as u32, index as u32), steps };
-        let (task, waker) = make(key, self.aborts.load(Ordering::Relaxed));
+        let place = &entries.blocks[index / 32][index % 32];
+        place.shard.store(shard, Ordering::Relaxed);
+        place.index.store(index, Ordering::Relaxed);
+        place.steps.store(0, Ordering::Relaxed);
+        place.aborted.store(false, Ordering::Relaxed);
+        let key = Key { runtime: self.runtime, id, place };
+        let (task, waker) = make(key);
         if let Some(slab) = &mut entries.slab {
-            slab.insert(Entry { id, origin, steps, waker, aborted: false });
+            slab.insert(Entry { key, origin, waker });
         }
         task
     }
@@ -115,29 +121,34 @@ impl Registry {
         let mut tasks = Vec::new();
         for shard in &self.shards {
             let entries = lock(&shard.0);
-            let wanted = |&(_, entry): &(usize, &Entry)| is_wanted(entry.id);
-            for (_, entry) in entries.slab.iter().flatten().filter(wanted) {
-                let steps = entry.steps.load(Ordering::Relaxed);
+            let wanted = |&(_, entry): &(usize, &Entry)| is_wanted(entry.key.id);
+            for (_, Entry { key, origin, .. }) in entries.slab.iter().flatten().filter(wanted) {
+                let steps = key.place.steps.load(Ordering::Relaxed);
                 let state = if steps % 2 == 1 { TaskState::Queued } else { TaskState::Idle };
-                tasks.push(entry.origin.clone().describe(entry.id, state, steps / 2));
+                tasks.push(origin.clone().describe(key.id, state, steps / 2));
             }
         }
         tasks
     }
 
-    /// Does something to the slab and to a task's entry, if it has not ended.
-    pub(crate) fn with<R>(&self, key: &Key, act: impl FnOnce(&mut Slab<Entry>) -> R) -> Option<R> {
-        let mut entries = lock(&self.shards[key.place.0 as usize].0);
+    /// Does something to the slab, and to the task's index in it, if it has not ended.
+    pub(crate) fn with<R>(
+        &self,
+        key: &Key,
+        act: impl FnOnce(&mut Slab<Entry>, usize) -> R,
+    ) -> Option<R> {
+        let index = key.place.index.load(Ordering::Relaxed);
+        let shard = &self.shards[key.place.shard.load(Ordering::Relaxed)];
+        let mut entries = lock(&shard.0);
         let slab = entries.slab.as_mut()?;
-        let entry = slab.get(key.place.1 as usize);
-        let alive = entry.is_some_and(|entry| entry.id == key.id);
-        alive.then(|| act(slab))
+        let alive = slab.get(index).is_some_and(|entry| entry.key.id == key.id);
+        alive.then(|| act(slab, index))
     }
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
     pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
-        self.with(key, |entries| entries.remove(key.place.1 as usize).waker)
+        self.with(key, |entries, index| entries.remove(index).waker)
     }
 
     /// Marks a task as aborted. The waker must be woken: the task ends when it
@@ -148,19 +159,10 @@ impl Registry {
     /// task's own: cloning it counts a reference, no more.
     #[must_use]
     pub(crate) fn abort(&self, key: &Key) -> Option<Waker> {
-        self.with(key, |entries| {
-            let entry = &mut entries[key.place.1 as usize];
-            entry.aborted = true;
-            self.aborts.fetch_add(1, Ordering::Relaxed);
-            entry.waker.clone()
+        self.with(key, |entries, index| {
+            key.place.aborted.store(true, Ordering::Relaxed);
+            entries[index].waker.clone()
         })
-    }
-
-    /// Whether a task that polls was aborted since it last looked.
-    pub(crate) fn is_aborted(&self, key: &Key, seen: &mut usize) -> bool {
-        let aborts = self.aborts.load(Ordering::Relaxed);
-        let changed = std::mem::replace(seen, aborts) != aborts;
-        changed && self.with(key, |entries| entries[key.place.1 as usize].aborted) == Some(true)
     }
 
     /// Closes the registry: nothing can be entered from now on. Every task is
@@ -168,10 +170,17 @@ impl Registry {
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for shard in &self.shards {
-            let mut entries = lock(&shard.0);
-            lock(&SPARE).append(&mut entries.steps);
-            wakers.extend(entries.slab.take().into_iter().flatten().map(|(_, entry)| entry.waker));
+            let slab = lock(&shard.0).slab.take();
+            wakers.extend(slab.into_iter().flatten().map(|(_, entry)| entry.waker));
         }
         wakers
+    }
+}
+
+/// Its tasks are gone: whoever names one of them finds no runtime of that number.
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let blocks = |shard: &Shard| take(&mut lock(&shard.0).blocks);
+        lock(&SPARE).extend(self.shards.iter().flat_map(blocks));
     }
 }

@@ -20,7 +20,7 @@ use crate::builder::UnhandledPanic;
 use crate::inspect::Origin;
 use crate::registry::{Key, Number, Registry};
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
+use crate::sync::{Mutex, Ordering, Payload, PoisonError, contain, discard, lock};
 use crate::{blocking, context, coop};
 use async_task::FallibleTask;
 use std::fmt;
@@ -45,7 +45,6 @@ fn schedule(runnable: Runnable) {
 /// A task is new, or was woken: it shall be polled. When its runtime has ended, it is
 /// given back, to be dropped.
 fn enqueue(runnable: Runnable) -> Option<Runnable> {
-    runnable.metadata().step();
     let runtime = runnable.metadata().runtime;
     let mut left = Some(runnable);
     context::with_worker(|worker| {
@@ -71,9 +70,9 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
         return spawn_on(runtime, origin, future);
     }
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
-    let (runnable, handle) = runtime.registry.enter(shard, origin, |key, aborts| {
+    let (runnable, handle) = runtime.registry.enter(shard, origin, |key| {
         let future = Some(future);
-        let contained = Contained { future, key, aborts };
+        let contained = Contained { future, key };
         let builder = async_task::Builder::new().metadata(key);
         let (runnable, task) = builder.spawn(|_| contained, schedule);
         let (task, waker) = (Some(task.fallible()), runnable.waker());
@@ -89,8 +88,6 @@ pin_project_lite::pin_project! {
         #[pin]
         future: Option<F>,
         key: Key,
-        // The registry's count of aborts when the task last looked.
-        aborts: usize,
     }
 
     impl<F> PinnedDrop for Contained<F> {
@@ -107,8 +104,7 @@ impl<F: Future> Future for Contained<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let key = &*this.key;
-        let aborted = in_registry(key.runtime, |registry| registry.is_aborted(key, this.aborts));
-        let aborted = aborted == Some(true);
+        let aborted = key.place.aborted.load(Ordering::Relaxed);
         let mut outcome = Outcome(Some(Err(None)));
         if let (false, Some(future)) = (aborted, this.future.as_mut().as_pin_mut()) {
             let polled = contain(|| future.poll(context).map(Ok));
@@ -169,6 +165,7 @@ impl<T> Drop for Outcome<T> {
 /// # let _: () = ();
 /// # }
 /// ```
+#[derive(Debug)]
 #[must_use = "a dropped JoinHandle detaches its task; use `drop` to say so"]
 pub struct JoinHandle<T> {
     /// None only while it is dropped.
@@ -238,12 +235,6 @@ impl<T> Drop for JoinHandle<T> {
     }
 }
 
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "JoinHandle(task {})", self.id())
-    }
-}
-
 /// Ends a task, from anywhere. Dropping it does nothing to the task.
 ///
 /// # Examples
@@ -270,7 +261,7 @@ impl AbortHandle {
 
     /// Whether the task has ended: finished, panicked, or aborted and dropped.
     pub fn is_finished(&self) -> bool {
-        let alive = in_registry(self.0.runtime, |registry| registry.with(&self.0, |_| ()));
+        let alive = in_registry(self.0.runtime, |registry| registry.with(&self.0, |_, _| ()));
         alive.flatten().is_none()
     }
 
