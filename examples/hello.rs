@@ -63,7 +63,7 @@ async fn greet(name: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(name.as_bytes()).await?;
     // The server reads to the end, so it has to see one.
-    stream.shutdown(std::net::Shutdown::Write)?;
+    stream.get_ref().shutdown(std::net::Shutdown::Write)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     server.await??;

@@ -10,17 +10,14 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub(crate) u64);
 
-/// So many numbers are given to a shard at once: workers would contend for one.
-pub(crate) const IDS_PER_BLOCK: u64 = 1024;
-
 impl Id {
+    /// The next one. A shard is given 1024 at once: workers would contend for one.
     pub(crate) fn after(last: Self) -> Self {
-        static BLOCKS: AtomicU64 = AtomicU64::new(1);
-        let next = last.0 + 1;
-        if next.is_multiple_of(IDS_PER_BLOCK) {
-            return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * IDS_PER_BLOCK);
+        static BLOCKS: AtomicU64 = AtomicU64::new(0);
+        if last.0.is_multiple_of(1024) {
+            return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * 1024 + 1);
         }
-        Self(next)
+        Self(last.0 + 1)
     }
 }
 

@@ -13,7 +13,7 @@
 //! before it, by the queue or by the task's own state, so that a load and a store count it.
 //! Places are never freed but used again, so that a task can refer to its own.
 
-use crate::inspect::{IDS_PER_BLOCK, Id, Origin, TaskInfo, TaskState};
+use crate::inspect::{Id, Origin, TaskInfo, TaskState};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::{mem::take, task::Waker};
@@ -35,8 +35,8 @@ pub(crate) struct Key {
 /// documentation, and `Registry::abort`.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
-    shard: AtomicUsize,
-    index: AtomicUsize,
+    /// The number of its shard, and that of shards times its index there.
+    position: AtomicUsize,
     steps: AtomicU64,
     pub(crate) aborted: AtomicBool,
 }
@@ -80,10 +80,8 @@ pub(crate) struct Entry {
 
 impl Registry {
     pub(crate) fn new(runtime: Number, shards: usize) -> Self {
-        let shard = |_| {
-            let (last, slab) = (Id(IDS_PER_BLOCK - 1), Some(Slab::new()));
-            Shard(Mutex::new(Entries { last, slab, blocks: Vec::new() }))
-        };
+        let entries = || Entries { last: Id(0), slab: Some(Slab::new()), blocks: Vec::new() };
+        let shard = |_| Shard(Mutex::new(entries()));
         Self { runtime, shards: (0..shards).map(shard).collect() }
     }
 
@@ -104,8 +102,7 @@ impl Registry {
             entries.blocks.push(spare.unwrap_or_else(|| Box::leak(Box::default())));
         }
         let place = &entries.blocks[index / 32][index % 32];
-        place.shard.store(shard, Ordering::Relaxed);
-        place.index.store(index, Ordering::Relaxed);
+        place.position.store(shard + self.shards.len() * index, Ordering::Relaxed);
         place.steps.store(0, Ordering::Relaxed);
         place.aborted.store(false, Ordering::Relaxed);
         let key = Key { runtime: self.runtime, id, place };
@@ -137,9 +134,9 @@ impl Registry {
         key: &Key,
         act: impl FnOnce(&mut Slab<Entry>, usize) -> R,
     ) -> Option<R> {
-        let index = key.place.index.load(Ordering::Relaxed);
-        let shard = &self.shards[key.place.shard.load(Ordering::Relaxed)];
-        let mut entries = lock(&shard.0);
+        let position = key.place.position.load(Ordering::Relaxed);
+        let index = position / self.shards.len();
+        let mut entries = lock(&self.shards[position % self.shards.len()].0);
         let slab = entries.slab.as_mut()?;
         let alive = slab.get(index).is_some_and(|entry| entry.key.id == key.id);
         alive.then(|| act(slab, index))

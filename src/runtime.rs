@@ -34,7 +34,7 @@ impl Builder {
 /// Workers, reactor, timers, and the tasks they run.
 ///
 /// Most programs have one and never see it: [`#[arc::main]`](crate::main)
-/// builds it. Dropping it ends it, as [`shutdown_timeout`](Self::shutdown_timeout)
+/// builds it. Dropping it ends it, as [`shutdown`](Self::shutdown)
 /// without a limit: every task's future is dropped at its next await point, all
 /// threads end, and jobs of `spawn_blocking` that have begun are waited for.
 ///
@@ -104,15 +104,6 @@ impl Runtime {
     /// A handle to spawn and enter with, from any thread.
     pub fn handle(&self) -> &Handle {
         &self.handle
-    }
-
-    /// Ends the runtime as [`shutdown`](Self::shutdown) does, and reports nothing.
-    ///
-    /// # Panics
-    ///
-    /// Inside a task or `block_on`.
-    pub fn shutdown_timeout(self, limit: Duration) {
-        self.shutdown(limit);
     }
 
     /// Ends the runtime: drops every task's future at its next await point, and waits

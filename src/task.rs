@@ -31,10 +31,6 @@ pub use crate::context::try_id;
 pub use crate::coop::consume_budget;
 pub use crate::inspect::{Id, TaskInfo, TaskState};
 
-/// A future larger than this is boxed before anything else is done with it:
-/// each function that it is moved through would need that much stack.
-pub(crate) const FUTURE_MAX_BYTES: usize = 2048;
-
 /// A task was woken. When its runtime has ended it is dropped, but not here: whoever
 /// wakes may hold a lock that the drop of its future takes.
 fn schedule(runnable: Runnable) {
@@ -65,7 +61,8 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     origin: Origin,
     future: F,
 ) -> (JoinHandle<F::Output>, Option<Runnable>) {
-    if size_of::<F>() > FUTURE_MAX_BYTES {
+    // Each function that it is moved through would need that much stack.
+    if size_of::<F>() > 2048 {
         let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         return spawn_on(runtime, origin, future);
     }
@@ -166,7 +163,6 @@ impl<T> Drop for Outcome<T> {
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "a dropped JoinHandle detaches its task; use `drop` to say so"]
 pub struct JoinHandle<T> {
     /// None only while it is dropped.
     task: Option<FallibleTask<Outcome<T>, Key>>,

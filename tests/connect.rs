@@ -9,6 +9,7 @@ use arc::time::{sleep, timeout};
 use net_common::*;
 use socket2::{Domain, Socket, Type};
 use std::io::ErrorKind;
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::sync::mpsc::channel;
 
@@ -123,7 +124,7 @@ fn connected_socket_is_writable_at_once_and_readable_when_something_comes() {
         for _ in 0..100 {
             let (client, mut server) = pair().await;
             client.writable().await.unwrap();
-            assert_eq!(client.try_write(b"ping").unwrap(), 4);
+            assert_eq!(client.try_write_with(|mut io| io.write(b"ping")).unwrap(), 4);
             let mut text = [0; 4];
             server.read_exact(&mut text).await.unwrap();
             assert_eq!(&text, b"ping");

@@ -11,6 +11,8 @@ use net_common::*;
 use socket2::SockRef;
 use std::future::poll_fn;
 use std::io::ErrorKind;
+use std::io::Read as _;
+use std::io::Write as _;
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::task::Poll;
@@ -31,7 +33,7 @@ fn event_that_comes_during_a_read_is_not_wiped_out() {
                         // Asks at every opportunity, so that attempts which find
                         // nothing meet events on their way.
                         loop {
-                            match stream.try_read(&mut ball) {
+                            match stream.try_read_with(|mut io| io.read(&mut ball)) {
                                 Ok(4) => break,
                                 Ok(other) => panic!("{other} bytes"),
                                 Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
@@ -114,7 +116,7 @@ fn end_of_stream_right_after_the_data_is_seen() {
                 for _ in 0..round % 50 {
                     std::hint::spin_loop();
                 }
-                left.shutdown(Shutdown::Write).unwrap();
+                left.get_ref().shutdown(Shutdown::Write).unwrap();
                 left
             });
             let mut buffer = [0; 64];
@@ -137,7 +139,7 @@ fn bytes_behind_urgent_ones_are_read() {
     run_each(|| async {
         for _ in 0..10 {
             let (left, right) = pair().await;
-            assert!(right.try_read(&mut [0; 8]).is_err());
+            assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
             let mut peer = left.into_inner().unwrap();
             std::io::Write::write_all(&mut peer, b"before").unwrap();
             SockRef::from(&peer).send_out_of_band(b"!").unwrap();
@@ -286,7 +288,7 @@ fn waits_that_were_given_up_do_not_keep_one_that_goes_on_from_being_woken() {
         for given_up in [1, 2, 31, 32, 33, 34, 64, 65, 66, 100, 300] {
             let (mut left, right) = pair().await;
             let mut buffer = [0; 8];
-            assert!(right.try_read(&mut buffer).is_err());
+            assert!(right.try_read_with(|mut io| io.read(&mut buffer)).is_err());
             for _ in 0..given_up {
                 let (_, waker) = Wakes::new();
                 let mut wait = Box::pin(right.readable());
@@ -318,7 +320,7 @@ fn waker_that_panics_keeps_no_other_from_being_woken() {
         // With so many that the list is cleared out between them, too.
         for others in [1, 40] {
             let (mut left, right) = pair().await;
-            assert!(right.try_read(&mut [0; 8]).is_err());
+            assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
             let mut waits = vec![];
             let mut counts = vec![];
             for number in 0..others {
@@ -347,7 +349,7 @@ fn waker_is_replaced_when_another_task_polls() {
     run_each(|| async {
         let (mut left, right) = pair().await;
         let right = Arc::new(right);
-        assert!(right.try_read(&mut [0; 8]).is_err());
+        assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
         // One future, polled by one task first and then awaited by another.
         let moved = right.clone();
         let mut reading = Box::pin(async move {
@@ -434,7 +436,7 @@ fn own_shutdown_wakes_the_reader() {
             polls.clone().polls_of(async move { (&*stream).read(&mut [0; 16]).await })
         });
         polls.reaches(1).await;
-        stream.shutdown(Shutdown::Both).unwrap();
+        stream.get_ref().shutdown(Shutdown::Both).unwrap();
         assert_eq!(reader.await.unwrap().unwrap(), 0);
     });
 }
@@ -445,7 +447,7 @@ fn half_closed_socket_with_a_full_send_buffer_does_not_spin() {
         let (stream, peer) = pair().await;
         fill(&stream).await;
         // The peer sends no more, and reads no more.
-        peer.shutdown(Shutdown::Write).unwrap();
+        peer.get_ref().shutdown(Shutdown::Write).unwrap();
         assert_eq!((&stream).read(&mut [0; 16]).await.unwrap(), 0);
         let polls = Counter::default();
         let writer = polls.clone().polls_of(async {
@@ -482,7 +484,7 @@ fn hung_up_sockets_cost_no_cpu() {
                         }));
                     }
                     match kind / 2 {
-                        0 => peer.shutdown(Shutdown::Write).unwrap(),
+                        0 => peer.get_ref().shutdown(Shutdown::Write).unwrap(),
                         1 => socket2::SockRef::from(&peer).set_linger(Some(millis(0))).unwrap(),
                         _ => {}
                     }
@@ -507,13 +509,13 @@ fn readable_is_said_again_until_a_read_finds_nothing() {
         for expected in [b'a', b'b'] {
             loop {
                 right.readable().await.unwrap();
-                match right.try_read(&mut byte) {
+                match right.try_read_with(|mut io| io.read(&mut byte)) {
                     Ok(read) => break assert_eq!((read, byte[0]), (1, expected)),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
                 }
             }
         }
-        let nothing = right.try_read(&mut byte).unwrap_err();
+        let nothing = right.try_read_with(|mut io| io.read(&mut byte)).unwrap_err();
         assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
         assert!(timeout(millis(5), right.readable()).await.is_err());
     });
@@ -562,7 +564,7 @@ fn many_sockets_become_ready_at_once() {
         }
         ready.reaches(1_200).await;
         for (number, client) in clients.iter().enumerate() {
-            assert_eq!(client.try_write(&[number as u8]).unwrap(), 1);
+            assert_eq!(client.try_write_with(|mut io| io.write(&[number as u8])).unwrap(), 1);
         }
         for (number, task) in tasks.into_iter().enumerate() {
             assert_eq!(task.await.unwrap(), number as u8);

@@ -8,6 +8,8 @@ use arc::io::{AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream};
 use net_common::*;
 use socket2::SockRef;
+use std::io::Read as _;
+use std::io::Write as _;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -44,7 +46,7 @@ async fn send_pattern(stream: &TcpStream, seed: u64, bytes: usize) {
         (&mut &*stream).write_all(&pattern.next(size)).await.unwrap();
         left -= size;
     }
-    stream.shutdown(Shutdown::Write).unwrap();
+    stream.get_ref().shutdown(Shutdown::Write).unwrap();
 }
 
 #[test]
@@ -171,24 +173,24 @@ fn attempts_without_waiting_say_would_block() {
     run_each(|| async {
         let (left, right) = pair().await;
         let mut buffer = [0; 16];
-        let error = right.try_read(&mut buffer).unwrap_err();
+        let error = right.try_read_with(|mut io| io.read(&mut buffer)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert_eq!(left.try_write(b"hello").unwrap(), 5);
+        assert_eq!(left.try_write_with(|mut io| io.write(b"hello")).unwrap(), 5);
         right.readable().await.unwrap();
-        assert_eq!(right.try_read(&mut buffer[..2]).unwrap(), 2);
-        assert_eq!(right.try_read(&mut buffer[2..]).unwrap(), 3);
+        assert_eq!(right.try_read_with(|mut io| io.read(&mut buffer[..2])).unwrap(), 2);
+        assert_eq!(right.try_read_with(|mut io| io.read(&mut buffer[2..])).unwrap(), 3);
         assert_eq!(&buffer[..5], b"hello");
 
         let sent = fill(&left).await;
-        let error = left.try_write(b"x").unwrap_err();
+        let error = left.try_write_with(|mut io| io.write(b"x")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         (&right).read_exact(&mut vec![0; sent]).await.unwrap();
         left.writable().await.unwrap();
-        assert_eq!(left.try_write(b"x").unwrap(), 1);
+        assert_eq!(left.try_write_with(|mut io| io.write(b"x")).unwrap(), 1);
         drop(left);
         (&right).read_exact(&mut [0]).await.unwrap();
         assert_eq!((&right).read(&mut buffer).await.unwrap(), 0);
-        assert_eq!(right.try_read(&mut buffer).unwrap(), 0);
+        assert_eq!(right.try_read_with(|mut io| io.read(&mut buffer)).unwrap(), 0);
     });
 }
 
@@ -249,7 +251,7 @@ fn shutdown_ends_one_direction_only() {
     run_each(|| async {
         let (left, right) = pair().await;
         (&left).write_all(b"question").await.unwrap();
-        left.shutdown(Shutdown::Write).unwrap();
+        left.get_ref().shutdown(Shutdown::Write).unwrap();
         let error = (&left).write(b"more").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
         let mut question = String::new();

@@ -10,8 +10,8 @@ use crate::io::Async;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
-use std::io::{self, ErrorKind, Read, Write};
-use std::{net::Shutdown, time::Duration};
+use std::io::{self, ErrorKind};
+use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted.
 const BACKLOG: i32 = 1024;
@@ -205,41 +205,6 @@ impl TcpStream {
         .await
     }
 
-    /// Reads what there is, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is nothing; what the system says; or the runtime
-    /// has ended.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use arc::net::TcpStream;
-    /// async fn read_some(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
-    ///     loop {
-    ///         stream.readable().await?;
-    ///         match stream.try_read(buffer) {
-    ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-    ///             result => return result,
-    ///         }
-    ///     }
-    /// }
-    /// ```
-    pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.try_read_with(|mut stream| stream.read(buffer))
-    }
-
-    /// Writes what there is room for, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is no room; what the system says; or the runtime
-    /// has ended.
-    pub fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
-        self.try_write_with(|mut stream| stream.write(buffer))
-    }
-
     /// The address of this end.
     ///
     /// # Errors
@@ -274,15 +239,5 @@ impl TcpStream {
     /// The system's.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.get_ref().set_nodelay(nodelay)
-    }
-
-    /// Ends one direction of the connection, or both. The peer sees the end of
-    /// the stream when the sending direction ends.
-    ///
-    /// # Errors
-    ///
-    /// The system's, such as when the peer has gone.
-    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        self.get_ref().shutdown(how)
     }
 }

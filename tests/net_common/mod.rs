@@ -6,6 +6,7 @@
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use std::future::Future;
+use std::io::Write as _;
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::process::{Command, Output, Stdio};
@@ -188,7 +189,7 @@ pub async fn fill(stream: &TcpStream) -> usize {
     let mut refusals = 0;
     // The receiving end of a loopback connection makes room for a while.
     while refusals < 5 {
-        match stream.try_write(&chunk) {
+        match stream.try_write_with(|mut io| io.write(&chunk)) {
             Ok(bytes) => (sent, refusals) = (sent + bytes, 0),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 refusals += 1;

@@ -58,7 +58,7 @@ pub(super) mod sealed {
 
 impl sealed::Stream for TcpStream {
     fn end_sending(&self) {
-        let _ = self.shutdown(net::Shutdown::Write);
+        let _ = self.get_ref().shutdown(net::Shutdown::Write);
     }
 }
 

@@ -50,6 +50,37 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// Cancel safe.
     fn peek(&self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
+    /// Reads what there is, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` when there is nothing; what the system says; or the runtime
+    /// has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use arc_util::net::{TcpStream, TcpStreamExt};
+    /// async fn read_some(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
+    ///     loop {
+    ///         stream.readable().await?;
+    ///         match stream.try_read(buffer) {
+    ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+    ///             result => return result,
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes what there is room for, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` when there is no room; what the system says; or the runtime
+    /// has ended.
+    fn try_write(&self, buffer: &[u8]) -> io::Result<usize>;
+
     /// Reads what there is into several buffers, without waiting.
     ///
     /// # Errors
@@ -110,6 +141,14 @@ impl TcpStreamExt for TcpStream {
 
     async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.read_with(|stream| stream.peek(buffer)).await
+    }
+
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.try_read_with(|mut stream| stream.read(buffer))
+    }
+
+    fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
+        self.try_write_with(|mut stream| stream.write(buffer))
     }
 
     fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
