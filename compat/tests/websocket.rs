@@ -81,26 +81,27 @@ async fn a_socket_is_split_between_tasks() -> Result {
     let mut tasks = Vec::new();
     for socket in [client, server] {
         let (mut sender, mut receiver) = socket.split();
-        tasks.push(arc::spawn(async move {
+        let sending = arc::spawn(async move {
             for number in 0..MESSAGES {
                 sender.send(Message::text(number.to_string())).await?;
             }
-            sender.close(None).await?;
-            Result::Ok(())
-        }));
+            Result::Ok(sender)
+        });
         tasks.push(arc::spawn(async move {
-            let mut count = 0;
-            while let Some(message) = receiver.next().await {
-                let Message::Text(text) = message? else { break };
-                assert_eq!(text.as_str(), count.to_string());
-                count += 1;
+            for number in 0..MESSAGES {
+                let message = receiver.next().await.ok_or("closed too early")??;
+                assert_eq!(message, Message::text(number.to_string()));
             }
-            assert_eq!(count, MESSAGES);
-            Result::Ok(())
+            let socket = WebSocketStream::reunite(sending.await??, receiver);
+            Result::Ok(socket.map_err(|_| "two halves of one")?)
         }));
     }
+    let mut sockets = Vec::new();
     for task in tasks {
-        soon(task).await??;
+        sockets.push(soon(task).await??);
     }
+    let [client, server] = &mut sockets[..] else { unreachable!("there are two") };
+    soon(client.close(None)).await?;
+    assert_eq!(soon(server.next()).await.expect("it is told")?, Message::Close(None));
     Ok(())
 }
