@@ -1,9 +1,9 @@
-//! hyper's IO traits, for arc's sockets and for everything else.
+//! hyper's IO traits, for arc's sockets and for everything else, and the reverse.
 
 use arc::io::Direction;
 use arc::net::TcpStream;
 use futures_io::{AsyncRead, AsyncWrite};
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
 use socket2::SockRef;
 use std::fmt;
@@ -152,6 +152,9 @@ pin_project! {
     /// Any stream with futures-io's traits, such as one of TLS, with hyper's IO
     /// traits. Use [`HyperIo`] for arc's own sockets: it copies nothing.
     ///
+    /// And the reverse: a stream with hyper's traits, such as
+    /// [`Upgraded`](hyper::upgrade::Upgraded), with futures-io's.
+    ///
     /// What is read goes through a buffer of 16 KiB, because hyper's memory is
     /// not initialized. It is allocated when it is first used. hyper puts a head
     /// and a short body together before it writes them, because futures-io does
@@ -287,3 +290,41 @@ macro_rules! write {
 }
 
 write!(HyperIo, vectored: true; FuturesIo, vectored: false);
+
+impl<T: Read> AsyncRead for FuturesIo<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        ready!(self.project().inner.poll_read(context, buffer.unfilled()))?;
+        Poll::Ready(Ok(buffer.filled().len()))
+    }
+}
+
+impl<T: Write> AsyncWrite for FuturesIo<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write(context, buffer)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write_vectored(context, buffers)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_flush(context)
+    }
+
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_shutdown(context)
+    }
+}

@@ -1,15 +1,21 @@
-//! hyper on arc: its IO, executor and timer traits for arc's sockets, tasks and
-//! timers, on arc's public API alone.
+//! Crates that know another runtime, on arc: hyper's runtime traits for arc's sockets,
+//! tasks and timers, and, each by a feature, what others ask for. It is built on arc's
+//! public API alone.
 //!
-//! | hyper asks for | arc-compat has |
-//! |---|---|
-//! | `Read + Write`, of one of arc's sockets | [`HyperIo`] |
-//! | `Read + Write`, of any stream with futures-io's traits, such as TLS | [`FuturesIo`] |
-//! | `Executor` | [`ArcExecutor`] |
-//! | `Timer` | [`ArcTimer`] |
+//! | who asks | for | arc-compat has | feature |
+//! |---|---|---|---|
+//! | hyper | `Read + Write`, of one of arc's sockets | [`HyperIo`] | |
+//! | hyper | `Read + Write`, of a stream with futures-io's traits | [`FuturesIo`] | |
+//! | hyper | `Executor` | [`ArcExecutor`] | |
+//! | hyper | `Timer` | [`ArcTimer`] | |
+//! | tower, axum, tonic | an HTTP server for a tower service | `server::serve` | `server` |
+//! | axum | WebSockets | `axum::WebSocketUpgrade` | `axum` |
+//! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
+//! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
+//! | reqwest, sqlx ... | a runtime of tokio's | `tokio::enter` | `tokio-rt` |
 //!
-//! Libraries with tokio's IO traits take an arc socket by way of tokio-util's
-//! `compat` feature, which needs no runtime.
+//! No feature is on by default; `full` is all of them. The README says what starts threads
+//! of its own (`tokio::enter` alone), and has an example and a test for each.
 //!
 //! # Examples
 //!
@@ -52,8 +58,16 @@
 //! }
 //! ```
 
+#[cfg(feature = "axum")]
+pub mod axum;
 mod io;
 mod rt;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(any(feature = "tokio-io", feature = "tokio-rt"))]
+pub mod tokio;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 pub use io::{FuturesIo, HyperIo, ReadUninit};
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

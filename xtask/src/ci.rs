@@ -151,10 +151,10 @@ fn steps(root: &Path) -> Vec<Step> {
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
     let loom = Cargo::new("test -p arc-runtime --release --test loom")
         .with_flags("--cfg arc_loom", "loom");
-    let mut doc = Cargo::new("doc --workspace --no-deps");
+    let mut doc = Cargo::new("doc --workspace --all-features --no-deps");
     doc.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
-    let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --no-deps");
+    let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --all-features --no-deps");
     private.arguments.push("--document-private-items".to_owned());
     private.set_flags("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
 

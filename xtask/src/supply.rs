@@ -11,7 +11,7 @@
 //! The last two need what a machine may not have: `missing` tells.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
@@ -31,6 +31,9 @@ checks: lock and package (these two by default), minimal, msrv, deny
 
 /// The packages that users get.
 const LIBRARIES: [&str; 4] = ["arc-runtime", "arc-macros", "arc-compat", "arc-util"];
+
+/// The one of them that has features which bring dependencies.
+const FEATURED: &str = "arc-compat";
 
 /// The folders and files that a copy must have in which only these are built.
 const COPIED: [&str; 9] = [
@@ -221,7 +224,25 @@ fn differences(contents: &str, patterns: &[String]) -> Vec<String> {
 
 /// Builds the libraries with the oldest versions of what they depend on directly,
 /// in a copy, because cargo would write that into the lock file.
+///
+/// What needs a feature is apart. The oldest version of everything at once cannot be had:
+/// what a macro of arc's allows is older than what others want of the same crate.
 fn minimal(root: &Path) -> Result<(), Failure> {
+    let update = ["update", "-Zdirect-minimal-versions"];
+    let copy = copy_with(root, oldest::strip_optional)?;
+    // The option is unstable, and all that it is needed for is this lock file.
+    tree::cargo_with(&update, &copy, &[("RUSTC_BOOTSTRAP", "1")])?;
+    check(root, &copy, &LIBRARIES, &["--locked"])?;
+    println!("the libraries build with the oldest versions that they allow");
+    let copy = copy_with(root, oldest::pin_optional)?;
+    check(root, &copy, &[FEATURED], &["--all-features"])?;
+    println!("so do the features of {FEATURED}");
+    Ok(())
+}
+
+/// Copies the libraries, with another manifest for the one that has the features; gives
+/// the workspace's manifest.
+fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let copy = root.join("target/minimal/copy");
     let fail = |error: std::io::Error| Failure::Check(format!("the copy: {error}"));
     if copy.exists() {
@@ -231,6 +252,12 @@ fn minimal(root: &Path) -> Result<(), Failure> {
     for name in COPIED {
         copy_all(&root.join(name), &copy.join(name)).map_err(fail)?;
     }
+    let featured = copy.join("compat/Cargo.toml");
+    let text = fs::read_to_string(&featured).map_err(fail)?;
+    let mut table: Table =
+        text.parse().map_err(|it| Failure::Check(format!("{FEATURED}: {it}")))?;
+    change(&mut table);
+    fs::write(&featured, table.to_string()).map_err(fail)?;
     // The other members' oldest versions are of no concern to users.
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(fail)?;
@@ -241,16 +268,15 @@ fn minimal(root: &Path) -> Result<(), Failure> {
     });
     let text = text.collect::<Vec<_>>().join("\n");
     fs::write(&manifest, text).map_err(fail)?;
-    let update = ["update", "-Zdirect-minimal-versions"];
-    // The option is unstable, and all that it is needed for is this lock file.
-    tree::cargo_with(&update, &manifest, &[("RUSTC_BOOTSTRAP", "1")])?;
-    let mut check = vec!["check", "--locked", "--target-dir"];
+    Ok(manifest)
+}
+
+fn check(root: &Path, manifest: &Path, names: &[&str], options: &[&str]) -> Result<(), Failure> {
     let target = root.join("target/minimal").to_string_lossy().into_owned();
-    check.push(&target);
-    check.extend(LIBRARIES.iter().flat_map(|name| ["--package", name]));
-    tree::cargo(&check, &manifest)?;
-    println!("the libraries build with the oldest versions that they allow");
-    Ok(())
+    let mut arguments = vec!["check", "--target-dir", &target];
+    arguments.extend(options);
+    arguments.extend(names.iter().flat_map(|name| ["--package", name]));
+    tree::cargo(&arguments, manifest).map(drop)
 }
 
 fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -306,7 +332,7 @@ fn msrv(root: &Path) -> Result<(), Failure> {
     };
     let mut command = Command::new("rustup");
     command.args(["run", &toolchain, "cargo", "check", "--locked"]);
-    command.args(["--target-dir", "target/msrv"]);
+    command.args(["--all-features", "--target-dir", "target/msrv"]);
     command.args(LIBRARIES.iter().flat_map(|name| ["--package", name]));
     // What the running cargo has set would take its own compiler.
     for variable in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
@@ -342,5 +368,6 @@ fn finish(command: &mut Command, root: &Path) -> Result<(), Failure> {
     }
 }
 
+mod oldest;
 #[cfg(test)]
 mod tests;

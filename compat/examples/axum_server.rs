@@ -1,0 +1,76 @@
+//! An axum server on arc: routes, JSON, a WebSocket that echoes, and a graceful end.
+//!
+//! ```text
+//! $ cargo run -p arc-compat --example axum_server -- 127.0.0.1:8080
+//! listening on http://127.0.0.1:8080
+//! ```
+//!
+//! In another terminal:
+//!
+//! ```text
+//! $ curl http://127.0.0.1:8080/hello/arc
+//! Hello, arc!
+//! $ curl --json '[1, 2, 3]' http://127.0.0.1:8080/sum
+//! 6
+//! $ websocat ws://127.0.0.1:8080/echo
+//! ```
+//!
+//! Ctrl-c ends it when the requests that have begun are answered (on Windows, at once):
+//!
+//! ```text
+//! ^Cstopping
+//! stopped
+//! ```
+
+use arc::net::TcpListener;
+use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade, serve};
+use axum::extract::Path;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_util::StreamExt;
+
+#[arc::main]
+async fn main() -> std::io::Result<()> {
+    let address = std::env::args().nth(1);
+    let address = address.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    let router = Router::new().route("/hello/{name}", get(hello)).route("/sum", post(sum)).route(
+        "/echo",
+        get(async |upgrade: WebSocketUpgrade| -> Response { upgrade.on_upgrade(echo) }),
+    );
+    serve(listener, router).with_graceful_shutdown(stop_signal()).await?;
+    println!("stopped");
+    Ok(())
+}
+
+async fn hello(Path(name): Path<String>) -> String {
+    format!("Hello, {name}!\n")
+}
+
+async fn sum(Json(numbers): Json<Vec<i64>>) -> Json<i64> {
+    Json(numbers.into_iter().sum())
+}
+
+async fn echo(mut socket: WebSocket) {
+    while let Some(Ok(message)) = socket.next().await {
+        // Pings and the close frame are answered by tungstenite.
+        let is_data = message.is_text() || message.is_binary();
+        if is_data && socket.send(message).await.is_err() {
+            break;
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn stop_signal() {
+    if let Err(error) = arc_util::signal::ctrl_c().await {
+        eprintln!("waiting for ctrl-c: {error}");
+    }
+    println!("stopping");
+}
+
+#[cfg(not(unix))]
+async fn stop_signal() {
+    std::future::pending().await
+}

@@ -1,0 +1,129 @@
+//! tower's timeout, by arc's clock.
+
+use pin_project_lite::pin_project;
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tower_layer::Layer;
+use tower_service::Service;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Puts a [`Timeout`] around services. tower's own asks tokio for the time, and panics
+/// without it.
+///
+/// # Examples
+///
+/// ```
+/// use arc_compat::tower::TimeoutLayer;
+/// use std::time::Duration;
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// # #[arc::main]
+/// # async fn main() {
+/// let never = service_fn(|_: ()| std::future::pending::<Result<(), std::io::Error>>());
+/// let layer = TimeoutLayer::new(Duration::from_millis(1));
+/// let service = ServiceBuilder::new().layer(layer).service(never);
+/// let error = service.oneshot(()).await.unwrap_err();
+/// assert!(error.is::<arc::time::Elapsed>());
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct TimeoutLayer {
+    duration: Duration,
+}
+
+impl TimeoutLayer {
+    /// Every call may take as long.
+    pub const fn new(duration: Duration) -> Self {
+        Self { duration }
+    }
+}
+
+impl<S> Layer<S> for TimeoutLayer {
+    type Service = Timeout<S>;
+
+    fn layer(&self, service: S) -> Timeout<S> {
+        Timeout::new(service, self.duration)
+    }
+}
+
+/// A service whose calls fail when they take longer than a duration, which begins with
+/// `call`.
+///
+/// # Errors
+///
+/// The service's own, in a box; or, in a box as well, [`Elapsed`](arc::time::Elapsed).
+///
+/// # Panics
+///
+/// The response panics when it is polled outside a runtime of arc's.
+///
+/// # Cancellation
+///
+/// A call that takes too long is dropped.
+#[derive(Debug, Clone)]
+pub struct Timeout<S> {
+    inner: S,
+    duration: Duration,
+}
+
+impl<S> Timeout<S> {
+    /// Every call of the service may take as long.
+    pub const fn new(inner: S, duration: Duration) -> Self {
+        Self { inner, duration }
+    }
+
+    /// The service.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service back.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, R> Service<R> for Timeout<S>
+where
+    S: Service<R>,
+    S::Error: Into<BoxError>,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        let response = self.inner.call(request);
+        ResponseFuture { response: arc::time::timeout(self.duration, response) }
+    }
+}
+
+pin_project! {
+    /// The response of a [`Timeout`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct ResponseFuture<F> {
+        #[pin]
+        response: arc::time::Timeout<F>,
+    }
+}
+
+impl<F, T, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<T, E>>,
+    E: Into<BoxError>,
+{
+    type Output = Result<T, BoxError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let in_time = ready!(self.project().response.poll(context))?;
+        Poll::Ready(in_time.map_err(Into::into))
+    }
+}

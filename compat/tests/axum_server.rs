@@ -1,0 +1,220 @@
+//! axum's Router, served on arc.
+
+mod common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{SocketAddr, TcpStream};
+use arc_compat::axum::{ConnectInfo, Response, WebSocket, WebSocketUpgrade, serve};
+use arc_compat::server::builder;
+use async_tungstenite::client_async;
+use async_tungstenite::tungstenite::client::IntoClientRequest;
+use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use async_tungstenite::tungstenite::{Message, protocol::CloseFrame};
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use common::{Result, first, http2_client, listen, soon};
+use futures_util::{StreamExt, future::Either};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Bytes;
+use hyper::{Request, StatusCode, Version};
+use std::time::Duration;
+
+/// Serves for as long as the runtime lives.
+async fn start(router: Router) -> Result<SocketAddr> {
+    let (listener, address) = listen().await?;
+    drop(arc::spawn(async move { serve(listener, router).await }));
+    Ok(address)
+}
+
+/// All that a server answers to a request of HTTP/1, until it ends the connection.
+async fn ask(address: SocketAddr, head: &str, body: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    let length = body.len();
+    let request = format!(
+        "{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await?;
+    Ok(answer)
+}
+
+async fn peer(Extension(ConnectInfo(address)): Extension<ConnectInfo>) -> String {
+    address.to_string()
+}
+
+async fn sum(State(start): State<u32>, Json(numbers): Json<Vec<u32>>) -> Json<u32> {
+    Json(start + numbers.iter().sum::<u32>())
+}
+
+async fn panicking() -> &'static str {
+    panic!("of the handler")
+}
+
+fn router() -> Router {
+    let hello = |Path(name): Path<String>| async move { format!("Hello, {name}!") };
+    let router = Router::new().route("/hello/{name}", get(hello)).route("/peer", get(peer));
+    router.route("/panic", get(panicking)).route("/sum", post(sum)).with_state(100)
+}
+
+#[arc::test(workers = 2)]
+async fn a_router_is_served_with_its_extractors() -> Result {
+    let address = start(router()).await?;
+    let answer = ask(address, "GET /hello/axum", "").await?;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nHello, axum!"), "{answer}");
+    let answer = ask(address, "POST /sum", "[1, 2, 3]").await?;
+    assert!(answer.ends_with("\r\n\r\n106"), "{answer}");
+    let answer = ask(address, "POST /sum", "no JSON").await?;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let answer = ask(address, "GET /nowhere", "").await?;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn a_handler_is_told_who_asks() -> Result {
+    let address = start(router()).await?;
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET /peer HTTP/1.0\r\n\r\n").await?;
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await?;
+    assert!(answer.ends_with(&format!("\r\n\r\n{}", stream.local_addr()?)), "{answer}");
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn a_panic_of_a_handler_ends_its_connection_alone() -> Result {
+    let address = start(router()).await?;
+    assert_eq!(ask(address, "GET /panic", "").await?, "");
+    assert!(ask(address, "GET /hello/again", "").await?.ends_with("Hello, again!"));
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn the_same_port_speaks_http2() -> Result {
+    let address = start(router()).await?;
+    let mut client = http2_client(address).await?;
+    for name in ["one", "two"] {
+        let request = Request::get(format!("http://localhost/hello/{name}"));
+        let response = soon(client.send_request(request.body(Empty::<Bytes>::new())?)).await?;
+        assert_eq!((response.version(), response.status()), (Version::HTTP_2, StatusCode::OK));
+        let body = soon(response.into_body().collect()).await?.to_bytes();
+        assert_eq!(body, format!("Hello, {name}!"));
+    }
+    Ok(())
+}
+
+/// A client that never sends the rest of its head does not stay for ever.
+#[arc::test(workers = 2)]
+async fn a_slow_head_is_ended_by_arcs_timer() -> Result {
+    let (listener, address) = listen().await?;
+    let mut builder = builder();
+    builder.http1().header_read_timeout(Duration::from_millis(5));
+    let server = serve(listener, router()).with_builder(builder);
+    assert_eq!(server.local_addr()?, address);
+    drop(arc::spawn(async move { server.await }));
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET /hello/slow HTTP/1.1\r\nhost:").await?;
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await?;
+    assert!(!answer.contains("Hello"), "{answer}");
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
+    let (begun, beginnings) = async_channel::unbounded::<()>();
+    let (go, gate) = async_channel::bounded::<()>(1);
+    let slow = move || async move {
+        begun.send(()).await.expect("the test waits for it");
+        assert!(gate.recv().await.is_err(), "closed when it may go on");
+        "finished"
+    };
+    let (stop, stopped) = async_channel::bounded::<()>(1);
+    let (listener, address) = listen().await?;
+    let router = router().route("/slow", get(slow));
+    let server = serve(listener, router).with_graceful_shutdown(async move {
+        let _closed = stopped.recv().await;
+    });
+    let mut server = arc::spawn(async move { server.await });
+
+    let mut idle = TcpStream::connect(address).await?;
+    idle.write_all(b"GET /hello/idle HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    let mut answer = [0; 15];
+    soon(idle.read_exact(&mut answer)).await?;
+    let in_flight = arc::spawn(async move { ask(address, "GET /slow", "").await });
+    let mut other = http2_client(address).await?;
+    let request = Request::get("http://localhost/slow").body(Empty::<Bytes>::new())?;
+    let http2 = arc::spawn(async move { other.send_request(request).await });
+    for _ in 0..2 {
+        soon(beginnings.recv()).await?;
+    }
+
+    drop(stop);
+    soon(idle.read_to_end(&mut Vec::new())).await?;
+    // The idle one has been closed: the server has heard it, and listens no more.
+    assert!(soon(TcpStream::connect(address)).await.is_err());
+    let waits = first(&mut server, arc::task::yield_now()).await;
+    assert!(matches!(waits, Either::Right(())), "two requests are not answered yet");
+    drop(go);
+    assert!(soon(in_flight).await??.ends_with("finished"));
+    let body = soon(soon(http2).await??.into_body().collect()).await?.to_bytes();
+    assert_eq!(body, "finished");
+    soon(server).await??;
+    Ok(())
+}
+
+async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.protocols(["second", "third"]).on_upgrade(echo)
+}
+
+async fn echo(mut socket: WebSocket) {
+    while let Some(Ok(message)) = socket.next().await {
+        let is_data = message.is_text() || message.is_binary();
+        if is_data && socket.send(message).await.is_err() {
+            break;
+        }
+    }
+}
+
+#[arc::test(workers = 2)]
+async fn a_websocket_echoes_and_closes() -> Result {
+    let address = start(Router::new().route("/ws", get(upgrade))).await?;
+    let mut request = format!("ws://{address}/ws").into_client_request()?;
+    request.headers_mut().insert("sec-websocket-protocol", "first, second".parse()?);
+    let stream = TcpStream::connect(address).await?;
+    let (mut socket, response) = soon(client_async(request, stream)).await?;
+    assert_eq!(response.headers()["sec-websocket-protocol"], "second");
+    let large = Message::binary(vec![7; 1 << 20]);
+    for message in [Message::text("to and fro"), large] {
+        soon(socket.send(message.clone())).await?;
+        assert_eq!(soon(socket.next()).await.expect("not closed")?, message);
+    }
+    let frame = CloseFrame { code: CloseCode::Away, reason: "enough".into() };
+    soon(socket.close(Some(frame.clone()))).await?;
+    let answer = soon(socket.next()).await.expect("the other half")?;
+    assert_eq!(answer, Message::Close(Some(frame)));
+    assert!(soon(socket.next()).await.is_none(), "the connection is closed");
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn what_is_no_websocket_is_turned_down() -> Result {
+    let address = start(Router::new().route("/ws", get(upgrade))).await?;
+    let answer = ask(address, "GET /ws", "").await?;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let upgrade = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, Upgrade\r\n\
+                   upgrade: WebSocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    for (version, status) in [("12", "HTTP/1.1 400"), ("13", "HTTP/1.1 101")] {
+        let mut stream = TcpStream::connect(address).await?;
+        let head = format!("{upgrade}sec-websocket-version: {version}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        let mut answer = vec![0; status.len()];
+        soon(stream.read_exact(&mut answer)).await?;
+        assert_eq!(String::from_utf8(answer)?, status);
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The examples as a user meets them: what they print is what their headers promise.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+/// Nothing takes this long, even on a slow machine: what does has gone wrong.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Where cargo puts the examples: beside the folder of the tests.
+fn example(name: &str) -> Command {
+    let test = std::env::current_exe().expect("the test's own path");
+    let folder = test.parent().and_then(|deps| deps.parent());
+    let path = folder.expect("target/profile/deps").join("examples").join(name);
+    let path = path.with_extension(std::env::consts::EXE_EXTENSION);
+    assert!(path.exists(), "run `cargo build -p arc-compat --examples` first: {path:?}");
+    let mut command = Command::new(path);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}
+
+/// Kills its process when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended if the test went well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a function gives, which is waited for, but not for ever.
+fn soon<T: Send + 'static>(function: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = channel();
+    // Nobody hears it when the deadline is over.
+    thread::spawn(move || drop(sender.send(function())));
+    receiver.recv_timeout(DEADLINE).expect("it does not take so long")
+}
+
+/// What stands in an example's header after the line with its command.
+fn promised(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+    let source = std::fs::read_to_string(path.with_extension("rs")).expect("it is there");
+    let lines = source.lines().skip_while(|line| !line.starts_with("//! $ cargo run")).skip(1);
+    let lines = lines.take_while(|line| *line != "//! ```");
+    lines.map(|line| line.trim_start_matches("//! ").to_owned() + "\n").collect()
+}
+
+fn keeps_its_promise(name: &str) {
+    let mut child = Running(example(name).spawn().expect("it starts"));
+    let output = child.0.stdout.take().expect("piped");
+    let printed = soon(move || std::io::read_to_string(output).expect("it is text"));
+    // It has closed its output, so that it is about to end.
+    let status = child.0.wait().expect("it can be waited for");
+    assert_eq!(printed.replace('\r', ""), promised(name));
+    assert!(status.success(), "{status}");
+}
+
+macro_rules! keep_their_promises {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            keeps_its_promise(stringify!($name));
+        }
+    )*};
+}
+
+keep_their_promises!(grpc http2 https in_tokio tokio_streams tower_stack websocket);
+
+#[cfg(unix)]
+#[test]
+fn axum_server_answers_and_ends_by_ctrl_c() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream;
+
+    let mut child = Running(example("axum_server").arg("127.0.0.1:0").spawn().expect("it starts"));
+    let mut output = BufReader::new(child.0.stdout.take().expect("piped"));
+    let (line, mut output) = soon(move || {
+        let mut line = String::new();
+        output.read_line(&mut line).map(|_| (line, output))
+    })
+    .expect("a line");
+    let address = line.trim_end().strip_prefix("listening on http://").expect("its address");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a socket");
+    let request = b"POST /sum HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\
+                    content-type: application/json\r\n\r\n[1, 2, 3]";
+    stream.write_all(request).expect("it reads");
+    let mut answer = [0; 15];
+    stream.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+
+    // The connection stays open, without a request.
+    let killed = Command::new("kill").args(["-INT", &child.0.id().to_string()]).status();
+    assert!(killed.expect("kill is there").success());
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).expect("it is closed");
+    assert!(rest.ends_with("\r\n\r\n6"), "{rest}");
+    let rest = soon(move || {
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).map(|_| rest)
+    });
+    assert_eq!(rest.expect("text"), "stopping\nstopped\n");
+    assert!(child.0.wait().expect("it can be waited for").success());
+}

@@ -1,0 +1,147 @@
+//! TLS by rustls: through futures-rustls, which knows no runtime, and through
+//! tokio-rustls, whose sockets have tokio's traits.
+
+mod common;
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::TcpStream;
+use arc_compat::tokio::Compat;
+use arc_compat::{ArcTimer, FuturesIo};
+use common::{Result, listen, soon, tcp_pair};
+use futures_rustls::rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
+use futures_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
+use futures_rustls::{TlsAcceptor, TlsConnector};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use std::sync::Arc;
+
+/// More than a record of TLS (16 KiB) and the sockets' buffers hold.
+const LARGE_BYTES: usize = 4 << 20;
+
+fn pattern() -> Vec<u8> {
+    (0..LARGE_BYTES).map(|at| (at % 251) as u8).collect()
+}
+
+/// Who trusts, and who is trusted: by a certificate of its own, made here.
+fn configs() -> Result<(Arc<ClientConfig>, Arc<ServerConfig>)> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let certificate = made.cert.der().clone();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone())?;
+    let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()).into();
+    let server = ServerConfig::builder().with_no_client_auth();
+    let server = server.with_single_cert(vec![certificate], key)?;
+    Ok((Arc::new(client), Arc::new(server)))
+}
+
+fn name(name: &'static str) -> ServerName<'static> {
+    name.try_into().expect("a name of DNS")
+}
+
+#[arc::test(workers = 2)]
+async fn futures_rustls_takes_arcs_sockets_as_they_are() -> Result {
+    let (trusting, trusted) = configs()?;
+    let (client, server) = tcp_pair().await?;
+    let echo = arc::spawn(async move {
+        let stream = TlsAcceptor::from(trusted).accept(server).await?;
+        let (read, mut write) = stream.split();
+        let count = arc::io::copy(read, &mut write).await?;
+        write.close().await?;
+        std::io::Result::Ok(count)
+    });
+    let stream = TlsConnector::from(trusting).connect(name("localhost"), client);
+    let (mut read, mut write) = soon(stream).await?.split();
+    let send = arc::spawn(async move {
+        write.write_all(&pattern()).await?;
+        write.close().await
+    });
+    let mut got = Vec::new();
+    soon(read.read_to_end(&mut got)).await?;
+    assert!(got == pattern(), "{} bytes came back", got.len());
+    soon(send).await??;
+    assert_eq!(soon(echo).await??, LARGE_BYTES as u64);
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn a_server_by_another_name_is_not_trusted() -> Result {
+    let (trusting, trusted) = configs()?;
+    let (client, server) = tcp_pair().await?;
+    let server = arc::spawn(TlsAcceptor::from(trusted).accept(server));
+    let connected = TlsConnector::from(trusting).connect(name("elsewhere"), client);
+    let error = soon(connected).await.expect_err("it is for localhost");
+    assert!(error.to_string().contains("certificate"), "{error}");
+    assert!(soon(server).await?.is_err(), "the server is told");
+    Ok(())
+}
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>> {
+    let body = request.into_body().collect().await?.to_bytes();
+    Ok(Response::new(Full::new(body)))
+}
+
+#[arc::test(workers = 2)]
+async fn hyper_serves_https() -> Result {
+    let (trusting, trusted) = configs()?;
+    let (listener, address) = listen().await?;
+    let server = arc::spawn(async move {
+        let (stream, _) = listener.accept().await?;
+        let stream = TlsAcceptor::from(trusted).accept(stream).await?;
+        let mut builder = hyper::server::conn::http1::Builder::new();
+        builder
+            .timer(ArcTimer)
+            .serve_connection(FuturesIo::new(stream), service_fn(answer))
+            .await?;
+        Result::Ok(())
+    });
+    let stream = TcpStream::connect(address).await?;
+    let stream = TlsConnector::from(trusting).connect(name("localhost"), stream);
+    let stream = FuturesIo::new(soon(stream).await?);
+    let (mut client, connection) = hyper::client::conn::http1::handshake(stream).await?;
+    let connection = arc::spawn(connection);
+    for body in [&b"short"[..], &pattern()] {
+        let body = Bytes::copy_from_slice(body);
+        let request = Request::post("/").header("host", "localhost");
+        // Until the connection has seen the end of the last response, it takes no request.
+        soon(client.ready()).await?;
+        let response = client.send_request(request.body(Full::new(body.clone()))?);
+        let got = soon(soon(response).await?.into_body().collect()).await?.to_bytes();
+        assert!(got == body, "{} bytes came back", got.len());
+    }
+    drop(client);
+    soon(connection).await??;
+    soon(server).await??;
+    Ok(())
+}
+
+#[arc::test(workers = 2)]
+async fn tokio_rustls_takes_them_through_compat() -> Result {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let (trusting, trusted) = configs()?;
+    let (client, server) = tcp_pair().await?;
+    let echo = arc::spawn(async move {
+        let acceptor = tokio_rustls::TlsAcceptor::from(trusted);
+        let stream = acceptor.accept(Compat::vectored(server)).await?;
+        let (mut read, mut write) = tokio::io::split(stream);
+        let count = tokio::io::copy(&mut read, &mut write).await?;
+        write.shutdown().await?;
+        std::io::Result::Ok(count)
+    });
+    let connector = tokio_rustls::TlsConnector::from(trusting);
+    let stream = connector.connect(name("localhost"), Compat::vectored(client));
+    let (mut read, mut write) = tokio::io::split(soon(stream).await?);
+    let send = arc::spawn(async move {
+        write.write_all(&pattern()).await?;
+        write.shutdown().await
+    });
+    let mut got = Vec::new();
+    soon(read.read_to_end(&mut got)).await?;
+    assert!(got == pattern(), "{} bytes came back", got.len());
+    soon(send).await??;
+    assert_eq!(soon(echo).await??, LARGE_BYTES as u64);
+    Ok(())
+}
