@@ -1,5 +1,6 @@
 //! hyper's own `hello`, on arc: what is different is the runtime's name, `HyperIo`,
-//! `ArcTimer`, and that a task is dropped to be let go. `http` is the same with options and a graceful end.
+//! `ArcTimer`, and that a task is dropped to be let go. `http` is the same with options
+//! and a graceful end.
 //!
 //! ```text
 //! $ cargo run --release --example hyper_hello

@@ -50,9 +50,11 @@ fn main() -> Result<()> {
                     samples[which].push(servers[which].load(test, pipeline, requests)?);
                 }
             }
-            let speed = [0, 1].map(|which| samples[which].iter().map(|it| it.0).collect());
-            let cost = [0, 1].map(|which| samples[which].iter().map(|it| it.1).collect());
-            let medians = [0, 1].map(|which: usize| median(speed[which].clone()));
+            let column = |pick: fn(&(f64, f64)) -> f64| -> [Vec<f64>; 2] {
+                samples.each_ref().map(|samples| samples.iter().map(pick).collect())
+            };
+            let (speed, cost) = (column(|it| it.0), column(|it| it.1));
+            let medians = speed.clone().map(median);
             let ratios = [ratios(&speed), ratios(&cost)];
             for (all, ratios) in all.iter_mut().zip(&ratios) {
                 all.push(median(ratios.clone()));

@@ -8,6 +8,7 @@ use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
 use common::{Woken, poll_once, soon};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 #[arc::test(workers = 2)]
@@ -76,6 +77,23 @@ fn what_nobody_receives_is_dropped_with_the_receiver() {
     drop(receiver);
     assert_eq!(Arc::strong_count(&value), 1, "though the sender is there");
     assert_eq!(sender.send(value.clone()), Err(SendError(value)));
+}
+
+#[arc::test(workers = 1)]
+async fn a_channel_that_is_never_empty_starves_nobody() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let mut set = JoinSet::new();
+    set.spawn(async move {
+        while !stopped.load(Ordering::SeqCst) {
+            sender.send(()).expect("it is received");
+            receiver.recv().await;
+        }
+    });
+    // It is behind the other in the queue of the only worker.
+    set.spawn(async move { stop.store(true, Ordering::SeqCst) });
+    soon(set.join_all()).await;
 }
 
 #[test]

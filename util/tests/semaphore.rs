@@ -6,7 +6,7 @@ use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
 use common::{Woken, poll_once, soon};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 
 #[arc::test(workers = 2)]
@@ -66,6 +66,22 @@ fn who_gives_up_stands_in_nobodys_way() {
     // It was served, and never looks: the permit comes back.
     drop(one);
     assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[arc::test(workers = 1)]
+async fn permits_that_are_always_there_starve_nobody() {
+    let semaphore = Semaphore::new(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let mut set = JoinSet::new();
+    set.spawn(async move {
+        while !stopped.load(Ordering::SeqCst) {
+            drop(semaphore.acquire().await);
+        }
+    });
+    // It is behind the other in the queue of the only worker.
+    set.spawn(async move { stop.store(true, Ordering::SeqCst) });
+    soon(set.join_all()).await;
 }
 
 #[test]

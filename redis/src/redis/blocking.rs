@@ -78,7 +78,7 @@ impl Waiting {
     }
 
     pub fn clients(&self) -> usize {
-        let waiters = self.lines.iter().flat_map(|(_, line)| line);
+        let waiters = self.lines.values().flatten();
         waiters.map(|waiter| waiter.number).collect::<std::collections::HashSet<_>>().len()
     }
 }

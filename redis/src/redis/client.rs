@@ -53,7 +53,7 @@ impl Client {
     }
 
     /// Answers a request.
-    pub fn execute(&mut self, request: Request<'_>, reply: &mut Reply) -> Next {
+    pub fn execute(&mut self, shared: &Shared, request: Request<'_>, reply: &mut Reply) -> Next {
         if request.len() == 0 {
             return Next::Continue;
         }
@@ -77,7 +77,6 @@ impl Client {
                 reply.simple("QUEUED");
             }
             _ => {
-                let shared = self.shared.clone();
                 shared.with(|db| {
                     let mut call = Call { db, client: self, request, reply, is_queued: false };
                     call.run(command);

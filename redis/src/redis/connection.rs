@@ -36,6 +36,7 @@ pub struct Connection {
     parser: Parser,
     client: Client,
     reply: Reply,
+    shared: Arc<Shared>,
 }
 
 /// Whether the connection goes on.
@@ -54,15 +55,16 @@ impl Connection {
             stream,
             input: Input::default(),
             parser: Parser::default(),
-            client: Client::new(shared),
+            client: Client::new(shared.clone()),
             reply: Reply::default(),
+            shared,
         }
     }
 
     /// To its end: that of the client, of the server, or an error. Requests that were
     /// read are answered.
     pub async fn run(mut self) -> io::Result<()> {
-        let stop = self.client.shared.stop.clone();
+        let stop = self.shared.stop.clone();
         let mut stopped = pin!(stop.cancelled());
         loop {
             match self.answer(stopped.as_mut()).await? {
@@ -92,7 +94,8 @@ impl Connection {
                     return Ok(Flow::Close);
                 }
             };
-            let next = self.client.execute(self.parser.request(input), &mut self.reply);
+            let next =
+                self.client.execute(&self.shared, self.parser.request(input), &mut self.reply);
             self.input.consume(length);
             match next {
                 Next::Continue => {}

@@ -106,7 +106,6 @@ impl Parser {
 
     /// The number after the byte at the position, to the end of the line. The error
     /// outside: there is no end; None inside: there is no number.
-    #[expect(clippy::type_complexity, reason = "the two errors have different words")]
     fn number(&mut self, input: &[u8], what: &str) -> Result<Option<Option<i64>>, ProtocolError> {
         let rest = &input[self.position + 1..];
         let Some(length) = rest.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\r') else {

@@ -1,6 +1,7 @@
 //! Channels with several senders and one receiver.
 //!
-//! Names and meaning are tokio's; below them is async-channel.
+//! Names and meaning are tokio's; below them is async-channel. Sending and receiving take
+//! part in arc's budget: whoever finds values for ever still lets others run.
 //!
 //! # Examples
 //!
@@ -25,6 +26,7 @@
 
 pub mod error;
 
+use arc::task::cooperative;
 use error::{SendError, TryRecvError, TrySendError};
 use std::fmt;
 
@@ -60,7 +62,7 @@ impl<T> Sender<T> {
     ///
     /// The value was either sent or is dropped, and the place in the line is lost.
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        self.0.send(value).await.map_err(|error| SendError(error.0))
+        cooperative(self.0.send(value)).await.map_err(|error| SendError(error.0))
     }
 
     /// Sends if there is room.
@@ -165,7 +167,7 @@ macro_rules! receiver {
             ///
             /// Cancel safe: no value is lost.
             pub async fn recv(&mut self) -> Option<T> {
-                self.0.recv().await.ok()
+                cooperative(self.0.recv()).await.ok()
             }
 
             /// The next value, if there is one already.

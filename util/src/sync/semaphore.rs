@@ -1,5 +1,6 @@
 //! A number of permits that tasks take and give back.
 
+use arc::task::cooperative;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
@@ -10,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 /// A number of permits that tasks take and give back, to limit how much of something
 /// there is at once. (Names and meaning are tokio's.)
 ///
-/// It is fair: who has waited longest is served first, also when others want less.
+/// It is fair: who has waited longest is served first, also when others want less. Waiting
+/// takes part in arc's budget: whoever finds permits for ever still lets others run.
 ///
 /// # Examples
 ///
@@ -136,7 +138,7 @@ impl Semaphore {
     /// As `acquire`.
     pub async fn acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         let count = count as usize;
-        Acquire { semaphore: self, count, number: None }.await?;
+        cooperative(Acquire { semaphore: self, count, number: None }).await?;
         Ok(SemaphorePermit { semaphore: self, count })
     }
 
@@ -169,7 +171,7 @@ impl Semaphore {
         count: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         let count = count as usize;
-        Acquire { semaphore: &self, count, number: None }.await?;
+        cooperative(Acquire { semaphore: &self, count, number: None }).await?;
         Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 

@@ -109,7 +109,7 @@ pub fn mget(call: &mut Call<'_>) -> Done {
 }
 
 pub fn mset(call: &mut Call<'_>) -> Done {
-    if call.request.len() % 2 == 0 {
+    if call.request.len().is_multiple_of(2) {
         return Err(Error::arity("mset"));
     }
     let mut arguments = call.request.from(1);
