@@ -6,10 +6,11 @@ mod common;
 
 use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
-use common::{Woken, poll_once, soon};
+use common::{DEADLINE, Woken, poll_once, soon};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
+use std::time::Instant;
 
 #[arc::test(workers = 2)]
 async fn all_that_is_sent_is_received_in_the_order_of_each_sender() {
@@ -86,7 +87,10 @@ async fn a_channel_that_is_never_empty_starves_nobody() {
     let stopped = stop.clone();
     let mut set = JoinSet::new();
     set.spawn(async move {
+        // It has an end of its own, or a runtime with such a task would never end.
+        let start = Instant::now();
         while !stopped.load(Ordering::SeqCst) {
+            assert!(start.elapsed() < DEADLINE, "it never let the other run");
             sender.send(()).expect("it is received");
             receiver.recv().await;
         }

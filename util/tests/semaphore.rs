@@ -4,10 +4,11 @@ mod common;
 
 use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
-use common::{Woken, poll_once, soon};
+use common::{DEADLINE, Woken, poll_once, soon};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
+use std::time::Instant;
 
 #[arc::test(workers = 2)]
 async fn no_more_than_the_permits_are_out() {
@@ -75,7 +76,10 @@ async fn permits_that_are_always_there_starve_nobody() {
     let stopped = stop.clone();
     let mut set = JoinSet::new();
     set.spawn(async move {
+        // It has an end of its own, or a runtime with such a task would never end.
+        let start = Instant::now();
         while !stopped.load(Ordering::SeqCst) {
+            assert!(start.elapsed() < DEADLINE, "it never let the other run");
             drop(semaphore.acquire().await);
         }
     });
