@@ -1,5 +1,9 @@
 //! A TCP server that sends back what it gets.
 //!
+//! The same as may's `echo` (with its options `-t THREADS` and `-p PORT`; but it listens
+//! on 127.0.0.1, on all interfaces with `--addr 0.0.0.0:8080`), mioco's `echo` and coio's
+//! `tcp-echo-server`. `echo_client` loads it.
+//!
 //! ```text
 //! $ cargo run --release --example echo -- --workers 2
 //! listening on tcp://127.0.0.1:8080 with 2 workers

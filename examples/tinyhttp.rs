@@ -1,6 +1,9 @@
 //! An HTTP/1 server by hand, with httparse and no framework: how little stands
 //! between the runtime and a response.
 //!
+//! It answers mioco's `http-server`, which has httparse read the heads as well, and
+//! may's `http`.
+//!
 //! ```text
 //! $ cargo run --release --example tinyhttp -- --workers 2
 //! listening on http://127.0.0.1:8080 with 2 workers

@@ -60,8 +60,12 @@ impl Example {
         Self::run(shell)
     }
 
-    fn run(mut command: Command) -> Self {
-        command.args(["--addr", "127.0.0.1:0", "--workers=2", "--verbose"]);
+    fn run(command: Command) -> Self {
+        Self::run_with(command, &["--addr", "127.0.0.1:0", "--workers=2", "--verbose"])
+    }
+
+    fn run_with(mut command: Command, arguments: &[&str]) -> Self {
+        command.args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the example starts");
         let output = lines(child.stdout.take().expect("piped"));
@@ -179,6 +183,9 @@ impl Client {
     }
 }
 
+/// The examples with the options of `examples/common`.
+const SERVERS: [&str; 5] = ["echo", "http", "http_echo", "tinyhttp", "chat"];
+
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const HELLO: &str = "Hello, World!";
 const JSON: &str = "{\"message\":\"Hello, World!\"}";
@@ -223,8 +230,12 @@ fn mistakes_on_the_command_line_are_one_line_and_code_2() {
         (&["--addr", "localhost"], "--addr takes HOST:PORT, not \"localhost\""),
         (&["--addr=:80"], "--addr takes HOST:PORT, not \":80\""),
         (&["--addr", "localhost:65536"], "--addr takes HOST:PORT, not \"localhost:65536\""),
+        (&["-t", "0"], "-t takes a number from 1 to 64, not \"0\""),
+        (&["--threads"], "--threads needs a value"),
+        (&["-b", ":80"], "-b takes HOST:PORT, not \":80\""),
+        (&["-p", "65536"], "-p takes a port, not \"65536\""),
     ] {
-        for name in ["echo", "http", "tinyhttp", "chat"] {
+        for name in SERVERS {
             let (code, output, errors) = output(name, arguments);
             assert_eq!((code, output.as_str()), (Some(2), ""), "{name} {arguments:?}");
             assert_eq!(errors, format!("Error: {mistake}; --help lists the options\n"));
@@ -234,10 +245,10 @@ fn mistakes_on_the_command_line_are_one_line_and_code_2() {
 
 #[test]
 fn help_is_given() {
-    for name in ["echo", "http", "tinyhttp", "chat"] {
+    for name in SERVERS {
         let (code, output, errors) = output(name, &["--help"]);
         assert_eq!((code, errors.as_str()), (Some(0), ""));
-        for option in ["--workers N", "--addr HOST:PORT", "--verbose", "--help"] {
+        for option in ["--workers N", "--addr HOST:PORT", "-p PORT", "--verbose", "--help"] {
             assert!(output.contains(option), "{output}");
         }
     }
@@ -247,7 +258,7 @@ fn help_is_given() {
 fn a_port_in_use_is_one_line_and_code_1() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
-    for name in ["echo", "http", "tinyhttp", "chat"] {
+    for name in SERVERS {
         let (code, output, errors) = output(name, &["--addr", &address]);
         assert_eq!((code, output.as_str()), (Some(1), ""));
         let start = format!("Error: listening on {address}: ");
@@ -273,6 +284,137 @@ fn echo_sends_back_what_it_gets() {
     writing.join().expect("it writes");
     echo.end();
     assert!(other.is_closed());
+}
+
+#[test]
+fn echo_has_the_options_of_may_and_coio() {
+    for arguments in [
+        ["-t", "2", "-p", "0"],
+        ["--threads", "2", "-b", "127.0.0.1:0"],
+        ["-p=0", "-t", "2", "--verbose"],
+    ] {
+        let echo = Example::run_with(Command::new(binary("echo")), &arguments);
+        assert!(echo.address.ip().is_loopback() && echo.address.port() != 0);
+        assert_ne!(echo.address.port(), 8080, "any free port was asked for");
+        let mut client = echo.connect();
+        client.send(b"hello\n");
+        assert_eq!(client.line(), "hello\n");
+        echo.end();
+    }
+}
+
+/// The number between two texts.
+fn number(text: &str, before: &str, after: &str) -> u64 {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before:?} in {text}"));
+    let (number, _) = rest.split_once(after).unwrap_or_else(|| panic!("{after:?} in {rest}"));
+    number.parse().unwrap_or_else(|error| panic!("{number:?}: {error}"))
+}
+
+#[test]
+fn echo_client_loads_echo_and_prints_what_came_of_it() {
+    let echo = Example::start("echo");
+    let address = echo.address.to_string();
+    let (code, text, errors) =
+        output("echo_client", &["-t", "2", "-c", "10", "-l", "1000", "-d", "2", "-a", &address]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let (progress, rest) = text.split_once("==================").expect("figures");
+    assert!(progress.starts_with("\r1 Secs, Speed: "), "{progress:?}");
+    let start = format!(
+        "Benchmarking: {address}==================\n10 clients, running 1000 bytes, 2 sec.\n\n"
+    );
+    assert!(rest.starts_with(&start), "{rest}");
+    let (sent, received) =
+        (number(rest, "\nRequests: ", "\n"), number(rest, "\nResponses: ", "\n"));
+    assert!(received > 0 && (received..=received + 10).contains(&sent), "{rest}");
+    assert_eq!(number(rest, "Speed: ", " request/sec,  "), sent / 2);
+    assert_eq!(number(rest, " request/sec,  ", " response/sec, "), received / 2);
+    assert_eq!(number(rest, " response/sec, ", " kb/sec\n"), sent * 1000 / 2 / 1024);
+    // All of its connections were taken, and are gone: the server ends at once.
+    echo.end();
+}
+
+#[test]
+fn echo_client_says_what_is_wrong() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    drop(taken);
+    let (code, text, errors) = output("echo_client", &["-c", "2", "-d", "1", "-a", &address]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(text.contains("\nResponses: 0\n"), "{text}");
+    assert_eq!(errors.matches("connection: ").count(), 2, "{errors}");
+    assert_eq!(errors.matches("refused").count(), 2, "{errors}");
+    for (arguments, mistake) in [
+        (&[][..], "-a is missing: the address of an echo server"),
+        (&["-a"], "-a needs a value"),
+        (&["-d", "0"], "-d takes a number from 1 to 31536000, not \"0\""),
+        (&["-t", "65"], "-t takes a number from 1 to 64, not \"65\""),
+        (&["-x"], "unknown option \"-x\""),
+    ] {
+        let (code, text, errors) = output("echo_client", arguments);
+        assert_eq!((code, text.as_str()), (Some(2), ""));
+        assert_eq!(errors, format!("Error: {mistake}; --help lists the options\n"));
+    }
+    let (code, text, _) = output("echo_client", &["-v"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(text, format!("echo_client: {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(output("echo_client", &["--help"]).1.contains("Usage:"));
+}
+
+#[test]
+fn http_echo_sends_back_what_is_posted() {
+    let http_echo = Example::start("http_echo");
+    let mut client = http_echo.connect();
+    for path in ["/", "/echo"] {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes());
+        client.expect(200, "Try POST /echo");
+    }
+    let body = "0123456789abcdef".repeat(1 << 14);
+    let head = format!("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}", body.len());
+    let (mut writer, request) =
+        (client.reader.get_ref().try_clone().expect("a copy"), format!("{head}\r\n\r\n{body}"));
+    let writing = thread::spawn(move || writer.write_all(request.as_bytes()).expect("it reads"));
+    client.expect(200, &body);
+    writing.join().expect("it writes");
+    for (method, path) in [("GET", "/other"), ("POST", "/"), ("PUT", "/echo")] {
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        client.send(request.as_bytes());
+        client.expect(404, "");
+    }
+    // A part of a body comes back before the rest is there.
+    client.send(
+        b"POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n",
+    );
+    while client.line() != "\r\n" {}
+    assert_eq!((client.line(), client.line()), ("3\r\n".to_owned(), "one\r\n".to_owned()));
+    let interrupted = http_echo.interrupt();
+    client.send(b"3\r\ntwo\r\n0\r\n\r\n");
+    assert_eq!(client.rest(), "3\r\ntwo\r\n0\r\n\r\n");
+    http_echo.has_ended(interrupted);
+}
+
+#[test]
+fn hyper_hello_answers_as_hypers_own() {
+    let mut command = Command::new(binary("hyper_hello"));
+    command.arg("127.0.0.1:0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the example starts");
+    let output = lines(child.stdout.take().expect("piped"));
+    let errors = lines(child.stderr.take().expect("piped"));
+    let line = output.recv_timeout(DEADLINE);
+    let address = line.as_ref().ok().and_then(|line| line.strip_prefix("Listening on http://"));
+    let address = address.and_then(|address| address.parse().ok());
+    let address = address.unwrap_or_else(|| panic!("not the line that was promised: {line:?}"));
+    // Its drop ends the process.
+    let hello = Example { child, output, errors, address };
+    let mut client = hello.connect();
+    for _ in 0..3 {
+        client.send(GET);
+        client.expect(200, "Hello World!");
+    }
+    let mut garbage = hello.connect();
+    garbage.send(b"\x16\x03\x01 this is not HTTP\r\n\r\n");
+    assert!(garbage.rest().starts_with("HTTP/1.1 400 "));
+    let error = hello.output.recv_timeout(DEADLINE).expect("a complaint");
+    assert!(error.starts_with("Error serving connection: "), "{error}");
 }
 
 #[test]

@@ -5,8 +5,11 @@ use std::thread::available_parallelism;
 
 const HELP: &str = "\
 Options:
-  --workers N        how many workers run tasks at once (default: one per core, at most 64)
-  --addr HOST:PORT   where to listen (default: 127.0.0.1:8080); port 0 is any free one
+  --workers N        how many workers run tasks at once (default: one per core, at most 64);
+                     -t and --threads are the same
+  --addr HOST:PORT   where to listen (default: 127.0.0.1:8080); port 0 is any free one;
+                     -b and --bind are the same
+  -p PORT            the port alone
   --verbose          print why connections ended early
   --help             print this";
 
@@ -53,14 +56,20 @@ impl Options {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (&*argument, None),
             };
-            let takes_value = matches!(name, "--workers" | "--addr");
-            match (name, takes_value, value) {
+            // may's and coio's examples have the short names.
+            let long = match name {
+                "-t" | "--threads" => "--workers",
+                "-b" | "--bind" => "--addr",
+                name => name,
+            };
+            let takes_value = matches!(long, "--workers" | "--addr" | "-p");
+            match (long, takes_value, value) {
                 ("--help" | "-h", _, None) => return Ok(None),
                 ("--verbose", _, None) => options.verbose = true,
                 (_, true, value) => {
                     let value = value.or_else(|| arguments.next());
                     let value = value.ok_or_else(|| format!("{name} needs a value"))?;
-                    options.set(name, value)?;
+                    options.set(long, name, value)?;
                 }
                 _ => return Err(format!("unknown option {argument:?}")),
             }
@@ -68,19 +77,31 @@ impl Options {
         Ok(Some(options))
     }
 
-    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
-        if name == "--workers" {
-            let workers = value.parse().ok();
-            let workers = workers.filter(|workers| (1..=WORKERS_MAX).contains(workers));
-            self.workers = workers.ok_or_else(|| {
-                format!("--workers takes a number from 1 to {WORKERS_MAX}, not {value:?}")
-            })?;
-        } else {
-            let parts = value.rsplit_once(':');
-            if parts.is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
-                return Err(format!("--addr takes HOST:PORT, not {value:?}"));
+    /// `long` says which option it is, `name` how it was written.
+    fn set(&mut self, long: &str, name: &str, value: String) -> Result<(), String> {
+        match long {
+            "--workers" => {
+                let workers = value.parse().ok();
+                let workers = workers.filter(|workers| (1..=WORKERS_MAX).contains(workers));
+                self.workers = workers.ok_or_else(|| {
+                    format!("{name} takes a number from 1 to {WORKERS_MAX}, not {value:?}")
+                })?;
             }
-            self.address = value;
+            "-p" => {
+                let port = value.parse::<u16>();
+                let port = port.map_err(|_| format!("-p takes a port, not {value:?}"))?;
+                // It was a host and a port before, the default as much as what was given.
+                let host = self.address.rsplit_once(':').map_or("", |(host, _)| host);
+                self.address = format!("{host}:{port}");
+            }
+            _ => {
+                let parts = value.rsplit_once(':');
+                if parts.is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err())
+                {
+                    return Err(format!("{name} takes HOST:PORT, not {value:?}"));
+                }
+                self.address = value;
+            }
         }
         Ok(())
     }

@@ -1,16 +1,16 @@
 //! What tasks tell each other by.
 //!
-//! [`CancellationToken`], [`Notify`] and [`watch`] are built here. The rest is of
-//! crates that know no runtime, re-exported by the feature `sync`, which is on unless
+//! [`CancellationToken`], [`Notify`], [`Semaphore`] and [`watch`] are built here. The rest
+//! is of crates that know no runtime, re-exported by the feature `sync`, which is on unless
 //! it is turned off:
 //!
 //! | tokio has | here it is | from |
 //! |---|---|---|
-//! | `Mutex`, `RwLock`, `Semaphore`, `Barrier`, `OnceCell` | the same | async-lock |
-//! | `mpsc` | [`mpmc`], which has several receivers | async-channel |
+//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell` | the same | async-lock |
+//! | `mpsc` | [`mpsc`], under tokio's names; [`mpmc`] has several receivers | async-channel |
 //! | `oneshot` | [`oneshot`] | futures-channel |
 //! | `broadcast` | [`broadcast`] | async-broadcast |
-//! | `watch`, `Notify` | [`watch`], [`Notify`] | arc-util |
+//! | `watch`, `Notify`, `Semaphore` | [`watch`], [`Notify`], [`Semaphore`] | arc-util |
 //!
 //! tokio's own `sync` needs no runtime of tokio's, and works on arc as it is.
 //!
@@ -43,11 +43,17 @@
 //! ```
 
 mod cancel;
+#[cfg(feature = "sync")]
+pub mod mpsc;
 mod notify;
+mod semaphore;
 pub mod watch;
 
 pub use cancel::{CancellationToken, DropGuard};
 pub use notify::{Notified, Notify};
+pub use semaphore::{
+    AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
+};
 
 #[cfg(feature = "sync")]
 pub use async_broadcast as broadcast;
@@ -57,7 +63,7 @@ pub use async_channel as mpmc;
 pub use async_lock::{
     Barrier, BarrierWaitResult, Mutex, MutexGuard, MutexGuardArc, OnceCell, RwLock,
     RwLockReadGuard, RwLockReadGuardArc, RwLockUpgradableReadGuard, RwLockUpgradableReadGuardArc,
-    RwLockWriteGuard, RwLockWriteGuardArc, Semaphore, SemaphoreGuard, SemaphoreGuardArc,
+    RwLockWriteGuard, RwLockWriteGuardArc,
 };
 #[cfg(feature = "sync")]
 pub use futures_channel::oneshot;

@@ -1,0 +1,48 @@
+//! hyper's own `hello`, on arc: what is different is the runtime's name, `HyperIo`,
+//! `ArcTimer`, and that a task is dropped to be let go. `http` is the same with options
+//! and a graceful end.
+//!
+//! ```text
+//! $ cargo run --release --example hyper_hello
+//! Listening on http://127.0.0.1:3000
+//! ```
+//!
+//! In another terminal:
+//!
+//! ```text
+//! $ curl http://127.0.0.1:3000/
+//! Hello World!
+//! ```
+//!
+//! It takes another address as its argument. Ctrl-c ends it at once.
+
+use arc::net::TcpListener;
+use arc_compat::{ArcTimer, HyperIo};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use std::convert::Infallible;
+
+async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    Ok(Response::new(Full::new(Bytes::from("Hello World!"))))
+}
+
+#[arc::main]
+async fn main() -> std::io::Result<()> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:3000".to_owned());
+    let listener = TcpListener::bind(&*address).await?;
+    println!("Listening on http://{}", listener.local_addr()?);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        drop(arc::spawn(async move {
+            let server = http1::Builder::new()
+                .timer(ArcTimer)
+                .serve_connection(HyperIo::new(stream), service_fn(hello));
+            if let Err(error) = server.await {
+                println!("Error serving connection: {error:?}");
+            }
+        }));
+    }
+}

@@ -1,0 +1,24 @@
+//! The server on arc: `cargo run --release -p arc-redis --bin redis-arc`.
+
+#[cfg(unix)]
+#[path = "../redis/mod.rs"]
+mod redis;
+
+/// What the server takes from its runtime.
+#[cfg(unix)]
+mod rt {
+    pub use arc::{io, time};
+    pub use arc_util::{net, select, signal, sync, task};
+}
+
+#[cfg(unix)]
+#[arc::main(workers = redis::Options::parse().workers)]
+async fn main() -> std::io::Result<()> {
+    redis::run(&redis::Options::parse()).await
+}
+
+/// arc-util has signals on Unix alone.
+#[cfg(not(unix))]
+fn main() {
+    eprintln!("this server runs on Unix only");
+}

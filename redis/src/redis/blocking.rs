@@ -1,0 +1,125 @@
+//! Clients that wait for an element of a list: BLPOP.
+//!
+//! Who has waited longest is served first, when the command that added an element is
+//! done. The element is kept for the client until it looks; if it has gone meanwhile, the
+//! element goes back to where it was.
+
+use super::shared::Shared;
+use crate::rt::sync::Notify;
+use crate::rt::time::Instant;
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::sync::Arc;
+
+/// A client that waits, for any of these keys.
+pub struct Waiter {
+    number: u64,
+    keys: Vec<Vec<u8>>,
+    pub is_served: Notify,
+}
+
+/// An element, and the key of its list.
+pub type Element = (Vec<u8>, Vec<u8>);
+
+/// All who wait.
+#[derive(Default)]
+pub struct Waiting {
+    next: u64,
+    lines: HashMap<Vec<u8>, VecDeque<Arc<Waiter>>>,
+    /// What they were given and have not taken yet.
+    given: HashMap<u64, Element>,
+    /// The keys of lists that were added to, if somebody waits for them.
+    touched: Vec<Vec<u8>>,
+}
+
+impl Waiting {
+    /// Gets in the line of each key.
+    pub fn enter(&mut self, keys: Vec<Vec<u8>>) -> Arc<Waiter> {
+        self.next += 1;
+        let waiter = Arc::new(Waiter { number: self.next, keys, is_served: Notify::new() });
+        for key in &waiter.keys {
+            self.lines.entry(key.clone()).or_default().push_back(waiter.clone());
+        }
+        waiter
+    }
+
+    /// Leaves all lines.
+    fn leave(&mut self, waiter: &Arc<Waiter>) {
+        for key in &waiter.keys {
+            if let Some(line) = self.lines.get_mut(key) {
+                line.retain(|other| !Arc::ptr_eq(other, waiter));
+                if line.is_empty() {
+                    self.lines.remove(key);
+                }
+            }
+        }
+    }
+
+    /// The list is going to be added to.
+    pub fn touch(&mut self, key: &[u8]) {
+        if !self.lines.is_empty() && self.lines.contains_key(key) {
+            self.touched.push(key.to_owned());
+        }
+    }
+
+    pub fn next_touched(&mut self) -> Option<Vec<u8>> {
+        self.touched.pop()
+    }
+
+    /// The first in the line of this key.
+    pub fn first(&self, key: &[u8]) -> Option<Arc<Waiter>> {
+        self.lines.get(key).and_then(VecDeque::front).cloned()
+    }
+
+    /// Gives it an element. It is told when nobody holds the lock.
+    pub fn serve(&mut self, waiter: &Arc<Waiter>, key: &[u8], element: Vec<u8>) {
+        self.leave(waiter);
+        self.given.insert(waiter.number, (key.to_owned(), element));
+    }
+
+    pub fn clients(&self) -> usize {
+        let waiters = self.lines.values().flatten();
+        waiters.map(|waiter| waiter.number).collect::<std::collections::HashSet<_>>().len()
+    }
+}
+
+/// A client's place in the lines. Its drop gives it up.
+pub struct Blocked {
+    waiter: Arc<Waiter>,
+    shared: Arc<Shared>,
+    /// None: it waits for as long as it takes.
+    pub deadline: Option<Instant>,
+}
+
+impl Blocked {
+    pub fn new(waiter: Arc<Waiter>, shared: Arc<Shared>, deadline: Option<Instant>) -> Self {
+        Self { waiter, shared, deadline }
+    }
+
+    /// Waits until it has been given an element.
+    pub fn served(&self) -> impl Future<Output = ()> + '_ {
+        self.waiter.is_served.notified()
+    }
+
+    /// The element, if there is one.
+    pub fn take(&self) -> Option<Element> {
+        self.shared.with(|db| {
+            db.waiting.leave(&self.waiter);
+            db.waiting.given.remove(&self.waiter.number)
+        })
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        let Some((key, element)) = self.take() else {
+            return;
+        };
+        self.shared.with(|db| {
+            // If the key is of another type by now, nobody can have it back.
+            if let Ok(list) = db.list(&key) {
+                list.push_front(element);
+            }
+        });
+    }
+}

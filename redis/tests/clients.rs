@@ -1,0 +1,264 @@
+//! Clients that wait for each other, that hear each other, that are too many, and that
+//! the server leaves, on both runtimes.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{Client, Server, encoded, wait_until};
+use std::thread;
+
+/// A client that waits in BLPOP; `waiting` is how many do then.
+fn blocked(server: &Server, line: &str, waiting: usize) -> Client {
+    let mut client = server.connect();
+    client.request(line);
+    server.connect().wait_for_info(&format!("blocked_clients:{waiting}"));
+    client
+}
+
+fn who_has_waited_longest_gets_the_first_element(program: &str) {
+    let server = Server::start(program);
+    let mut other = server.connect();
+    other.check(&[("RPUSH b x", ":1"), ("BLPOP a b 0", "[b x]"), ("EXISTS b", ":0")]);
+    let mut first = blocked(&server, "BLPOP a b 0", 1);
+    let mut second = blocked(&server, "BLPOP b 0", 2);
+    let mut third = blocked(&server, "BLPOP a a 0", 3);
+    // The one list has an element for the first and one for the second.
+    other.check(&[("RPUSH b 1 2 3", ":3")]);
+    assert_eq!((first.text(), second.text()), ("[b 1]".to_owned(), "[b 2]".to_owned()));
+    other.check(&[("LRANGE b 0 -1", "[3]"), ("LPUSH a 4", ":1"), ("EXISTS a", ":0")]);
+    assert_eq!(third.text(), "[a 4]");
+    other.wait_for_info("blocked_clients:0");
+    // None of them is in any line any more.
+    other.check(&[("RPUSH a 5", ":1"), ("LLEN a", ":1")]);
+    first.check(&[("PING", "+PONG")]);
+}
+
+fn waiting_ends_by_itself(program: &str) {
+    let server = Server::start(program);
+    let mut client = server.connect();
+    client.check(&[
+        ("BLPOP a 0.02", "nil[]"),
+        ("BLPOP a -1", "-ERR timeout is negative"),
+        ("BLPOP a x", "-ERR timeout is not a float or out of range"),
+        ("BLPOP a inf", "-ERR timeout is not a float or out of range"),
+        ("BLPOP a 1e300", "-ERR timeout is out of range"),
+        ("RPUSH a 1", ":1"),
+        ("LLEN a", ":1"),
+    ]);
+    // What was sent ahead is answered after it, in its order.
+    client.send(&[encoded(&["BLPOP", "b", "0.02"]), encoded(&["PING"])].concat());
+    assert_eq!((client.text(), client.text()), ("nil[]".to_owned(), "+PONG".to_owned()));
+    let mut waits = blocked(&server, "BLPOP b 0", 1);
+    waits.request("ECHO later");
+    client.call("RPUSH b 2");
+    assert_eq!((waits.text(), waits.text()), ("[b 2]".to_owned(), "later".to_owned()));
+}
+
+fn who_leaves_takes_nothing_with_it(program: &str) {
+    let server = Server::start(program);
+    let mut client = server.connect();
+    drop(blocked(&server, "BLPOP a 0", 1));
+    client.wait_for_info("blocked_clients:0");
+    client.check(&[("RPUSH a 1", ":1"), ("LPOP a", "1")]);
+    // Whoever comes at the same moment either has the element, or it is still there.
+    for round in 0..30 {
+        let leaves = blocked(&server, "BLPOP a 0", 1);
+        let mut stays = blocked(&server, "BLPOP a 0", 2);
+        let leaving = thread::spawn(move || drop(leaves));
+        client.request(&format!("RPUSH a {round}"));
+        client.request(&format!("RPUSH a {round}"));
+        assert!(matches!(&*client.text(), ":1" | ":2"));
+        assert!(matches!(&*client.text(), ":1" | ":2"));
+        assert_eq!(stays.text(), format!("[a {round}]"));
+        leaving.join().expect("it leaves");
+        // What the other has taken along, or given back, is not for the next round.
+        client.wait_for_info("connected_clients:2");
+        client.call("DEL a");
+    }
+}
+
+fn transactions(program: &str) {
+    let server = Server::start(program);
+    let mut client = server.connect();
+    client.check(&[
+        ("EXEC", "-ERR EXEC without MULTI"),
+        ("DISCARD", "-ERR DISCARD without MULTI"),
+        ("MULTI", "+OK"),
+        ("MULTI", "-ERR MULTI calls can not be nested"),
+        ("SET a 1", "+QUEUED"),
+        ("LPUSH a x", "+QUEUED"),
+        ("INCR a", "+QUEUED"),
+        ("BLPOP none 0", "+QUEUED"),
+    ]);
+    server.connect().check(&[("EXISTS a", ":0")]);
+    let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    client.check(&[
+        ("EXEC", &format!("[+OK {wrong_type} :2 nil[]]")),
+        ("MULTI", "+OK"),
+        ("INCR a", "+QUEUED"),
+        ("NOPE", "-ERR unknown command 'NOPE', with args beginning with: "),
+        ("EXEC", "-EXECABORT Transaction discarded because of previous errors."),
+        ("MULTI", "+OK"),
+        ("INCR a", "+QUEUED"),
+        ("DISCARD", "+OK"),
+        ("GET a", "2"),
+        ("MULTI", "+OK"),
+        ("SUBSCRIBE x", "-ERR Command not allowed inside a transaction"),
+        ("EXEC", "-EXECABORT Transaction discarded because of previous errors."),
+        ("MULTI", "+OK"),
+        ("EXEC", "[]"),
+    ]);
+}
+
+/// Transfers between two accounts, and readers that must see no money on the way.
+fn nobody_comes_between(program: &str) {
+    const ROUNDS: usize = 300;
+    let server = Server::start(program);
+    server.connect().check(&[("MSET a 1000 b 0", "+OK")]);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            let mut client = server.connect();
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    client.check(&[("MULTI", "+OK"), ("DECR a", "+QUEUED"), ("INCR b", "+QUEUED")]);
+                    client.call("EXEC");
+                    client.call("INCR count");
+                }
+            });
+        }
+        let mut client = server.connect();
+        scope.spawn(move || {
+            for _ in 0..ROUNDS {
+                let sums = client.call("MGET a b");
+                let sums = sums.trim_matches(['[', ']']).split(' ');
+                assert_eq!(sums.map(|it| it.parse::<i64>().expect("a number")).sum::<i64>(), 1000);
+            }
+        });
+    });
+    let expected = format!("[{} {} {}]", 1000 - 3 * ROUNDS, 3 * ROUNDS, 3 * ROUNDS);
+    server.connect().check(&[("MGET a b count", &expected)]);
+}
+
+fn subscribers_hear_what_is_published(program: &str) {
+    let server = Server::start(program);
+    let (mut one, mut both, mut speaker) = (server.connect(), server.connect(), server.connect());
+    speaker.check(&[("PUBLISH a nobody", ":0")]);
+    one.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    both.request("SUBSCRIBE a b");
+    assert_eq!(both.text(), "[subscribe a :1]");
+    assert_eq!(both.text(), "[subscribe b :2]");
+    speaker.check(&[("PUBLISH a hello", ":2"), ("PUBLISH b there", ":1")]);
+    assert_eq!(one.text(), "[message a hello]");
+    assert_eq!(both.text(), "[message a hello]");
+    assert_eq!(both.text(), "[message b there]");
+    one.check(&[
+        (
+            "GET a",
+            "-ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / \
+                   QUIT / RESET are allowed in this context",
+        ),
+        ("PING", "[pong ]"),
+        ("PING x", "[pong x]"),
+        ("UNSUBSCRIBE none", "[unsubscribe none :1]"),
+        ("UNSUBSCRIBE a", "[unsubscribe a :0]"),
+        ("UNSUBSCRIBE", "[unsubscribe nil :0]"),
+        ("GET a", "nil"),
+    ]);
+    speaker.check(&[("PUBLISH a again", ":1")]);
+    assert_eq!(both.text(), "[message a again]");
+    both.request("UNSUBSCRIBE");
+    assert_eq!(both.text(), "[unsubscribe a :1]");
+    assert_eq!(both.text(), "[unsubscribe b :0]");
+    // Many, in their order.
+    one.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    for number in 0..500 {
+        speaker.check(&[(&format!("PUBLISH a {number}"), ":1")]);
+    }
+    for number in 0..500 {
+        assert_eq!(one.text(), format!("[message a {number}]"));
+    }
+    drop(one);
+    speaker.wait_for_info("pubsub_channels:0");
+}
+
+fn a_subscriber_that_does_not_read_has_to_leave(program: &str) {
+    let server = Server::start(program);
+    let (mut slow, mut fast, mut speaker) = (server.connect(), server.connect(), server.connect());
+    slow.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    fast.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    let message = "x".repeat(100_000);
+    let publish = format!("PUBLISH a {message}");
+    // However much the kernel holds for it, this has to come.
+    wait_until("the end of the slow one", || {
+        let count = speaker.call(&publish);
+        assert_eq!(fast.text(), format!("[message a {message}]"));
+        count == ":1"
+    });
+    speaker.wait_for_info("connected_clients:2");
+    // To its end: what the kernel had taken comes, but not all of it.
+    slow.rest();
+    speaker.check(&[("PUBLISH a end", ":1")]);
+    assert_eq!(fast.text(), "[message a end]");
+}
+
+fn clients_beyond_the_limit_are_told_so(program: &str) {
+    let server = Server::start_with(program, &["--maxclients", "2"]);
+    let (mut one, mut two) = (server.connect(), server.connect());
+    one.check(&[("PING", "+PONG")]);
+    two.check(&[("PING", "+PONG")]);
+    let mut three = server.connect();
+    assert_eq!(three.text(), "-ERR max number of clients reached");
+    assert!(three.is_closed());
+    drop(one);
+    two.wait_for_info("connected_clients:1");
+    server.connect().check(&[("PING", "+PONG")]);
+}
+
+fn the_server_ends_when_it_is_told_to(program: &str) {
+    for how in ["INT", "TERM", "SHUTDOWN"] {
+        let server = Server::start(program);
+        let mut waits = blocked(&server, "BLPOP a 0", 1);
+        let (mut idle, mut hears, mut other) =
+            (server.connect(), server.connect(), server.connect());
+        idle.check(&[("PING", "+PONG")]);
+        hears.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+        match how {
+            "SHUTDOWN" => other.request("SHUTDOWN"),
+            signal => server.signal(signal),
+        }
+        let status = server.ended();
+        assert!(status.success(), "{how}: {status}");
+        for client in [&mut waits, &mut idle, &mut hears, &mut other] {
+            assert!(client.is_closed(), "{how}");
+        }
+    }
+}
+
+fn mistakes_on_the_command_line_are_one_line(program: &str) {
+    for (arguments, mistake) in [
+        (&["--what"][..], "unknown option \"--what\""),
+        (&["--port"], "--port needs a value"),
+        (&["--port", "65536"], "\"65536\" is not a port"),
+        (&["--workers", "0"], "--workers takes a number from 1 to 64, not \"0\""),
+    ] {
+        let output = std::process::Command::new(program).args(arguments).output();
+        let output = output.expect("it starts");
+        assert_eq!(output.status.code(), Some(2));
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(errors, format!("Error: {mistake}; --help lists the options\n"));
+    }
+}
+
+on_both! {
+    who_has_waited_longest_gets_the_first_element
+    waiting_ends_by_itself
+    who_leaves_takes_nothing_with_it
+    transactions
+    nobody_comes_between
+    subscribers_hear_what_is_published
+    a_subscriber_that_does_not_read_has_to_leave
+    clients_beyond_the_limit_are_told_so
+    the_server_ends_when_it_is_told_to
+    mistakes_on_the_command_line_are_one_line
+}

@@ -1,0 +1,120 @@
+//! Channels under tokio's names.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc_util::sync::mpsc::{self, error::*};
+use arc_util::task::JoinSet;
+use common::{DEADLINE, Woken, poll_once, soon};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Instant;
+
+#[arc::test(workers = 2)]
+async fn all_that_is_sent_is_received_in_the_order_of_each_sender() {
+    let (sender, mut receiver) = mpsc::channel(2);
+    let mut set = JoinSet::new();
+    for task in 0..4 {
+        let sender = sender.clone();
+        set.spawn(async move {
+            for number in 0..100 {
+                sender.send((task, number)).await.expect("it is received");
+            }
+        });
+    }
+    drop(sender);
+    let mut next = [0; 4];
+    while let Some((task, number)) = soon(receiver.recv()).await {
+        assert_eq!(number, next[task]);
+        next[task] += 1;
+    }
+    assert_eq!(next, [100; 4]);
+    soon(set.join_all()).await;
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+}
+
+#[test]
+fn a_full_channel_waits_or_says_so() {
+    let (sender, mut receiver) = mpsc::channel(2);
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(sender.try_send(1), Ok(()));
+    assert_eq!((sender.capacity(), sender.max_capacity(), receiver.len()), (1, 2, 1));
+    assert_eq!(sender.try_send(2), Ok(()));
+    assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)));
+    let (woken, waker) = Woken::new();
+    let mut sending = Box::pin(sender.send(4));
+    assert!(poll_once(sending.as_mut(), &waker).is_pending());
+    assert_eq!(receiver.try_recv(), Ok(1));
+    assert_eq!(woken.count(), 1);
+    assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Ok(())));
+    assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(2), Ok(4)));
+    assert!(receiver.is_empty());
+}
+
+#[arc::test]
+async fn a_closed_channel_gives_what_is_left() {
+    let (sender, mut receiver) = mpsc::channel(2);
+    sender.send("left").await.expect("there is room");
+    let (woken, waker) = Woken::new();
+    let mut closed = Box::pin(sender.closed());
+    assert!(poll_once(closed.as_mut(), &waker).is_pending());
+    receiver.close();
+    assert_eq!(woken.count(), 1);
+    soon(closed).await;
+    assert!(sender.is_closed() && receiver.is_closed());
+    assert_eq!(sender.send("late").await, Err(SendError("late")));
+    assert_eq!(sender.try_send("late"), Err(TrySendError::Closed("late")));
+    assert_eq!(soon(receiver.recv()).await, Some("left"));
+    assert_eq!(soon(receiver.recv()).await, None);
+}
+
+#[test]
+fn what_nobody_receives_is_dropped_with_the_receiver() {
+    let (value, (sender, receiver)) = (Arc::new(()), mpsc::unbounded_channel());
+    sender.send(value.clone()).expect("it is open");
+    assert_eq!(Arc::strong_count(&value), 2);
+    drop(receiver);
+    assert_eq!(Arc::strong_count(&value), 1, "though the sender is there");
+    assert_eq!(sender.send(value.clone()), Err(SendError(value)));
+}
+
+#[arc::test(workers = 1)]
+async fn a_channel_that_is_never_empty_starves_nobody() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let mut set = JoinSet::new();
+    set.spawn(async move {
+        // It has an end of its own, or a runtime with such a task would never end.
+        let start = Instant::now();
+        while !stopped.load(Ordering::SeqCst) {
+            assert!(start.elapsed() < DEADLINE, "it never let the other run");
+            sender.send(()).expect("it is received");
+            receiver.recv().await;
+        }
+    });
+    // It is behind the other in the queue of the only worker.
+    set.spawn(async move { stop.store(true, Ordering::SeqCst) });
+    soon(set.join_all()).await;
+}
+
+#[test]
+fn threads_may_block() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let thread = std::thread::spawn(move || {
+        (0..10).for_each(|number| sender.blocking_send(number).expect("it is received"));
+    });
+    for number in 0..10 {
+        assert_eq!(receiver.blocking_recv(), Some(number));
+    }
+    assert_eq!(receiver.blocking_recv(), None);
+    thread.join().expect("it sends");
+}
+
+#[test]
+#[should_panic(expected = "requires buffer > 0")]
+fn a_channel_without_room_is_a_mistake() {
+    mpsc::channel::<()>(0);
+}

@@ -1,0 +1,119 @@
+//! Permits are taken, waited for in line, and never lost.
+
+mod common;
+
+use arc_util::sync::{Semaphore, TryAcquireError};
+use arc_util::task::JoinSet;
+use common::{DEADLINE, Woken, poll_once, soon};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Waker;
+use std::time::Instant;
+
+#[arc::test(workers = 2)]
+async fn no_more_than_the_permits_are_out() {
+    let semaphore = Arc::new(Semaphore::new(3));
+    let inside = Arc::new(AtomicUsize::new(0));
+    let mut set = JoinSet::new();
+    for _ in 0..50 {
+        let (semaphore, inside) = (semaphore.clone(), inside.clone());
+        set.spawn(async move {
+            let mut most = 0;
+            for _ in 0..20 {
+                let _permit = semaphore.clone().acquire_owned().await.expect("it is open");
+                most = most.max(inside.fetch_add(1, Ordering::SeqCst) + 1);
+                arc::task::yield_now().await;
+                inside.fetch_sub(1, Ordering::SeqCst);
+            }
+            most
+        });
+    }
+    let most = soon(set.join_all()).await.into_iter().max();
+    assert!((1..=3).contains(&most.expect("tasks")), "{most:?} at once");
+    assert_eq!(semaphore.available_permits(), 3);
+}
+
+#[test]
+fn who_has_waited_longest_is_served_first() {
+    let semaphore = Semaphore::new(2);
+    let (woken, waker) = Woken::new();
+    let held = semaphore.try_acquire().expect("one of two");
+    let mut many = Box::pin(semaphore.acquire_many(2));
+    let mut one = Box::pin(semaphore.acquire());
+    assert!(poll_once(many.as_mut(), &waker).is_pending());
+    assert!(poll_once(one.as_mut(), &waker).is_pending(), "it is not its turn");
+    assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::NoPermits));
+    drop(held);
+    assert_eq!(woken.count(), 1);
+    assert!(poll_once(one.as_mut(), &waker).is_pending());
+    let std::task::Poll::Ready(Ok(permits)) = poll_once(many.as_mut(), &waker) else {
+        panic!("both permits were there");
+    };
+    assert_eq!((permits.num_permits(), semaphore.available_permits()), (2, 0));
+    drop(permits);
+    assert!(poll_once(one.as_mut(), &waker).is_ready());
+}
+
+#[test]
+fn who_gives_up_stands_in_nobodys_way() {
+    let semaphore = Semaphore::new(1);
+    let (woken, waker) = Woken::new();
+    let mut many = Box::pin(semaphore.acquire_many(5));
+    let mut one = Box::pin(semaphore.acquire());
+    assert!(poll_once(many.as_mut(), Waker::noop()).is_pending());
+    assert!(poll_once(one.as_mut(), &waker).is_pending());
+    drop(many);
+    assert_eq!(woken.count(), 1, "there is one permit, and it wants no more");
+    // It was served, and never looks: the permit comes back.
+    drop(one);
+    assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[arc::test(workers = 1)]
+async fn permits_that_are_always_there_starve_nobody() {
+    let semaphore = Semaphore::new(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let mut set = JoinSet::new();
+    set.spawn(async move {
+        // It has an end of its own, or a runtime with such a task would never end.
+        let start = Instant::now();
+        while !stopped.load(Ordering::SeqCst) {
+            assert!(start.elapsed() < DEADLINE, "it never let the other run");
+            drop(semaphore.acquire().await);
+        }
+    });
+    // It is behind the other in the queue of the only worker.
+    set.spawn(async move { stop.store(true, Ordering::SeqCst) });
+    soon(set.join_all()).await;
+}
+
+#[test]
+fn permits_are_added_and_forgotten() {
+    let semaphore = Arc::new(Semaphore::new(0));
+    assert_eq!(semaphore.clone().try_acquire_owned().err(), Some(TryAcquireError::NoPermits));
+    semaphore.add_permits(2);
+    semaphore.try_acquire().expect("one of two").forget();
+    let last = semaphore.clone().try_acquire_owned().expect("one of one");
+    assert_eq!(semaphore.available_permits(), 0);
+    drop(last);
+    assert_eq!(semaphore.available_permits(), 1);
+    let more = std::panic::AssertUnwindSafe(|| semaphore.add_permits(Semaphore::MAX_PERMITS));
+    assert!(std::panic::catch_unwind(more).is_err());
+    assert_eq!(semaphore.available_permits(), 1, "as before");
+}
+
+#[test]
+fn a_closed_one_gives_errors() {
+    let semaphore = Semaphore::new(1);
+    let held = semaphore.try_acquire().expect("the only one");
+    let (woken, waker) = Woken::new();
+    let mut waits = Box::pin(semaphore.acquire());
+    assert!(poll_once(waits.as_mut(), &waker).is_pending());
+    semaphore.close();
+    assert_eq!((woken.count(), semaphore.is_closed()), (1, true));
+    let polled = poll_once(waits.as_mut(), &waker);
+    assert!(matches!(polled, std::task::Poll::Ready(Err(_))), "{polled:?}");
+    drop(held);
+    assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::Closed));
+}
