@@ -20,7 +20,8 @@
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream, lookup_host};
-use arc::time::{Instant, interval, timeout_at};
+use arc::time::{Instant, timeout_at};
+use arc_util::time::interval;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io::{self, Write};

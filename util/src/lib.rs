@@ -11,6 +11,7 @@
 //! | [`sync`] | `CancellationToken`, `Notify`, `watch`; locks and channels of others |
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs |
 //! | [`io`] | pipes in memory, copying both ways, standard input and output |
+//! | [`runtime`] | tokio's names for what a runtime can be told |
 //! | [`time`] | intervals, and arc's own timers |
 //! | `signal` | ctrl-c and the signals of Unix |
 //!
@@ -21,6 +22,7 @@
 pub mod io;
 mod macros;
 pub mod net;
+pub mod runtime;
 #[cfg(unix)]
 pub mod signal;
 pub mod sync;

@@ -7,6 +7,7 @@
 
 mod copy;
 mod duplex;
+mod shutdown;
 mod stdio;
 
 pub use arc::io::{
@@ -18,6 +19,7 @@ pub use duplex::{DuplexStream, duplex};
 pub use futures_util::io::{
     Cursor, LineWriter, Lines, ReadHalf, Sink, WriteHalf, copy_buf, empty, repeat, sink,
 };
+pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 
 /// The two directions of a stream of any kind, each owned; a lock keeps them apart.

@@ -26,7 +26,7 @@
 
 pub mod error;
 
-use arc::task::cooperative;
+use crate::task::cooperative;
 use error::{SendError, TryRecvError, TrySendError};
 use std::fmt;
 

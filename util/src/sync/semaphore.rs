@@ -1,6 +1,6 @@
 //! A number of permits that tasks take and give back.
 
-use arc::task::cooperative;
+use crate::task::cooperative;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;

@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod builder;
 mod coop;
 mod join_set;
 mod local_key;
@@ -36,6 +37,7 @@ mod local_set;
 mod tracker;
 
 pub use arc::task::AbortHandle;
+pub use builder::Builder;
 pub use coop::cooperative;
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
