@@ -6,7 +6,7 @@
 //! the thread only polls its own future, and asks again whenever it was woken.
 
 use crate::context::{self, Role};
-use crate::scheduler::{Shared, Worker};
+use crate::scheduler::{Shared, TICK, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, lock};
 use crate::{builder::UnhandledPanic, coop};
 use std::task::{Context, Poll, Wake, Waker};
@@ -71,7 +71,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             // At least one task between two polls of the main future.
             Some((_, Guest(_, worker, _))) => worker.step(&is_called),
             None if is_woken() => {}
-            None => thread::park(),
+            // Nobody unparks it when the runtime ends, or a worker falls asleep.
+            None => thread::park_timeout(20 * TICK),
         }
     }
 }

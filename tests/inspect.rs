@@ -1,0 +1,433 @@
+//! What a runtime tells of its tasks: the list, the report of a poll that goes on for too
+//! long, and that of what a shutdown ended.
+
+mod common;
+
+use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use arc::task::{TaskInfo, TaskState, spawn_blocking, spawn_named, try_id, yield_now};
+use arc::time::sleep;
+use common::*;
+use std::future::pending;
+use std::process::Command;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// What the runtime says of one task.
+#[track_caller]
+fn told(handle: &Handle, id: arc::task::Id) -> TaskInfo {
+    let task = handle.tasks().into_iter().find(|task| task.id == id);
+    task.expect("it has not ended")
+}
+
+#[track_caller]
+fn wait_for_state(handle: &Handle, id: arc::task::Id, state: TaskState) {
+    wait_until(&format!("the state {state:?}"), || told(handle, id).state == state);
+}
+
+// The list.
+
+#[test]
+fn every_task_is_listed_with_its_line_until_it_has_ended() {
+    with_each_size(|runtime| {
+        let line = line!() + 1;
+        let tasks: Vec<_> = (0..300).map(|_| runtime.spawn(pending::<()>())).collect();
+        let list = runtime.tasks();
+        assert_eq!(list.len(), tasks.len());
+        for task in &tasks {
+            let told = list.iter().find(|told| told.id == task.id()).expect("listed");
+            assert_eq!((told.location.file(), told.location.line()), (file!(), line));
+            assert_eq!(told.name, None);
+        }
+        tasks.iter().for_each(|task| task.abort());
+        wait_until("all have ended", || runtime.tasks().is_empty());
+    });
+}
+
+#[test]
+fn each_way_to_spawn_tells_the_line_of_its_caller() {
+    with_each_size(|runtime| {
+        let lines = runtime.block_on(async {
+            let lines = [line!() + 1, line!() + 2, line!() + 3];
+            drop(arc::spawn(pending::<()>()));
+            drop(spawn_named("named", pending::<()>()));
+            drop(Handle::current().spawn(pending::<()>()));
+            lines
+        });
+        let mut told: Vec<_> = runtime.tasks().iter().map(|task| task.location.line()).collect();
+        told.sort_unstable();
+        assert_eq!(told, lines);
+        let names = runtime.tasks().into_iter().filter_map(|task| task.name);
+        assert_eq!(Vec::from_iter(names), [Arc::from("named")]);
+    });
+}
+
+#[test]
+fn the_state_is_what_the_task_does() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (wait, tell) = (gate.clone(), inside.clone());
+        let idle = runtime.spawn(pending::<()>());
+        wait_for_state(&runtime, idle.id(), TaskState::Idle);
+        let running = runtime.spawn(async move {
+            tell.open();
+            wait.wait();
+            pending::<()>().await;
+        });
+        inside.wait();
+        let queued = runtime.spawn(pending::<()>());
+        assert_eq!(told(&runtime, queued.id()).state, TaskState::Queued);
+        assert_eq!(told(&runtime, queued.id()).polls, 0);
+        let state = told(&runtime, running.id()).state;
+        assert!(matches!(state, TaskState::Running { worker: 0, .. }), "{state:?}");
+        let long = |state| match state {
+            TaskState::Running { time, .. } => time >= Duration::from_millis(20),
+            _ => panic!("{state:?}"),
+        };
+        wait_until("time goes on", || long(told(&runtime, running.id()).state));
+        gate.open();
+        wait_for_state(&runtime, running.id(), TaskState::Idle);
+        wait_for_state(&runtime, queued.id(), TaskState::Idle);
+        assert_eq!(told(&runtime, queued.id()).polls, 1);
+    });
+}
+
+#[test]
+fn a_job_is_blocking_from_its_line_to_its_end() {
+    with_each_size(|runtime| {
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (wait, tell) = (gate.clone(), inside.clone());
+        let work = move || {
+            tell.open();
+            wait.wait();
+        };
+        let line = line!() + 1;
+        let job = runtime.spawn_blocking(work);
+        inside.wait();
+        // The poll that began it may not have ended.
+        wait_for_state(&runtime, job.id(), TaskState::Blocking);
+        assert_eq!(told(&runtime, job.id()).location.line(), line);
+        gate.open();
+        runtime.block_on(job).unwrap();
+        wait_until("it is gone", || runtime.tasks().is_empty());
+    });
+}
+
+#[test]
+fn polls_are_counted() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(async {
+            for _ in 0..1000 {
+                yield_now().await;
+            }
+            pending::<()>().await;
+        });
+        wait_until("1,001 polls", || told(&runtime, task.id()).polls >= 1001);
+        wait_for_state(&runtime, task.id(), TaskState::Idle);
+        assert_eq!(told(&runtime, task.id()).polls, 1001);
+    });
+}
+
+/// Woken from all sides, it is idle in the end, as many polls as there may have been.
+#[test]
+fn states_stay_true_under_wakes_from_everywhere() {
+    with_each_size(|runtime| {
+        let (sender, receiver) = async_channel::bounded::<()>(1);
+        let tasks: Vec<_> = (0..8)
+            .map(|_| {
+                let receiver = receiver.clone();
+                runtime.spawn(async move { while receiver.recv().await.is_ok() {} })
+            })
+            .collect();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let sender = sender.clone();
+                thread::spawn(move || (0..500).for_each(|_| sender.send_blocking(()).unwrap()))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        wait_until("all is received", || receiver.is_empty());
+        for task in &tasks {
+            wait_for_state(&runtime, task.id(), TaskState::Idle);
+        }
+        drop(sender);
+        wait_until("all have ended", || runtime.tasks().is_empty());
+    });
+}
+
+/// The place of a task that was aborted is used again, and its next tenant lives.
+#[test]
+fn an_old_handle_does_nothing_to_the_next_tenant_of_its_place() {
+    with_each_size(|runtime| {
+        for _ in 0..200 {
+            let old = runtime.spawn(async {});
+            let abort = old.abort_handle();
+            assert_eq!(abort.id(), old.id());
+            runtime.block_on(old).unwrap();
+            assert!(abort.is_finished());
+            let next = runtime.spawn(async {
+                yield_now().await;
+                7
+            });
+            abort.abort();
+            assert_eq!(runtime.block_on(next).unwrap(), 7);
+            let aborted = runtime.spawn(pending::<()>());
+            let abort = aborted.abort_handle();
+            assert!(!abort.is_finished());
+            abort.clone().abort();
+            assert!(runtime.block_on(aborted).unwrap_err().is_cancelled());
+            wait_until("it has ended", || abort.is_finished());
+        }
+    });
+}
+
+#[test]
+fn places_go_from_runtime_to_runtime() {
+    within_deadline(|| {
+        for round in 0..200 {
+            let runtime = runtime(1 + round % 3);
+            let tasks: Vec<_> = (0..100).map(|_| runtime.spawn(pending::<()>())).collect();
+            tasks.iter().step_by(2).for_each(|task| task.abort());
+            wait_until("half are left", || runtime.tasks().len() == 50);
+            let old = tasks[1].abort_handle();
+            drop(runtime);
+            assert!(old.is_finished());
+            old.abort();
+        }
+    });
+}
+
+#[test]
+fn a_task_knows_its_id_and_others_have_none() {
+    with_each_size(|runtime| {
+        assert_eq!(try_id(), None);
+        let (own, in_job) = runtime.block_on(async {
+            assert_eq!(try_id(), None, "the future of block_on is no task");
+            let own = arc::spawn(async { try_id() });
+            (own.id() == own.await.unwrap().unwrap(), spawn_blocking(try_id).await.unwrap())
+        });
+        assert!(own);
+        assert_eq!(in_job, None);
+        assert_eq!(try_id(), None);
+    });
+}
+
+// Long polls.
+
+/// A runtime that reports polls of 20 ms, and its reports.
+fn watched(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>) {
+    let (sender, reports) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let builder = builder(workers).long_poll_limit(Duration::from_millis(20));
+    let report = move |task: &TaskInfo| {
+        // Nobody hears it when the test is over.
+        let _ = sender.lock().unwrap().send(task.clone());
+    };
+    (builder.on_long_poll(report).build().unwrap(), reports)
+}
+
+#[test]
+fn a_long_poll_is_reported_once_while_it_is_stuck() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (runtime, reports) = watched(workers);
+            for _ in 0..3 {
+                let gate = Gate::new();
+                let wait = gate.clone();
+                let _guard = runtime.enter();
+                let line = line!() + 1;
+                let stuck = spawn_named("stuck", async move { wait.wait() });
+                let report = reports.recv_timeout(DEADLINE).expect("it is reported");
+                assert!(!stuck.is_finished(), "it is stuck still");
+                assert_eq!((report.id, report.location.line()), (stuck.id(), line));
+                assert_eq!((report.name.as_deref(), report.polls), (Some("stuck"), 1));
+                let TaskState::Running { worker, time } = report.state else {
+                    panic!("{report}");
+                };
+                assert!(worker < workers && time >= Duration::from_millis(20), "{report}");
+                let text = report.to_string();
+                assert!(text.contains("\"stuck\"") && text.contains("inspect.rs:"), "{text}");
+                // Ten more ticks of the monitor.
+                wait_until("time goes on", || match told(&runtime, stuck.id()).state {
+                    TaskState::Running { time, .. } => time >= Duration::from_millis(70),
+                    _ => false,
+                });
+                gate.open();
+                drop(_guard);
+                runtime.block_on(stuck).unwrap();
+                assert!(reports.try_recv().is_err(), "once");
+            }
+        });
+    }
+}
+
+#[test]
+fn others_go_on_while_a_poll_is_stuck() {
+    within_deadline(|| {
+        let (runtime, reports) = watched(2);
+        let gate = Gate::new();
+        let wait = gate.clone();
+        let stuck = runtime.spawn(async move { wait.wait() });
+        reports.recv_timeout(DEADLINE).expect("it is reported");
+        let others: Vec<_> =
+            (0..50).map(|_| runtime.spawn(sleep(Duration::from_millis(1)))).collect();
+        for other in others {
+            wait_until("timers fire", || other.is_finished());
+        }
+        assert!(!stuck.is_finished());
+        gate.open();
+    });
+}
+
+#[test]
+fn short_polls_and_idle_tasks_are_not_reported() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (sender, reports) = mpsc::channel();
+            let sender = Mutex::new(sender);
+            // Beyond what a poll of these takes on a loaded machine.
+            let builder = builder(workers).long_poll_limit(DEADLINE / 2);
+            let report = move |task: &TaskInfo| sender.lock().unwrap().send(task.id).unwrap();
+            let runtime = builder.on_long_poll(report).build().unwrap();
+            drop(runtime.spawn(pending::<()>()));
+            runtime.block_on(async {
+                for _ in 0..20 {
+                    sleep(Duration::from_millis(5)).await;
+                    arc::spawn(yield_now()).await.unwrap();
+                }
+            });
+            drop(runtime);
+            assert_eq!(reports.recv(), Err(mpsc::RecvError));
+        });
+    }
+}
+
+#[test]
+fn a_hook_that_panics_does_no_harm() {
+    within_deadline(|| {
+        let limit = Duration::from_millis(10);
+        let (sender, called) = mpsc::channel();
+        let sender = Mutex::new(sender);
+        let builder = builder(2).long_poll_limit(limit).on_long_poll(move |_| {
+            sender.lock().unwrap().send(()).unwrap();
+            panic!("{ON_PURPOSE}");
+        });
+        let runtime = builder.build().unwrap();
+        for _ in 0..3 {
+            let gate = Gate::new();
+            let wait = gate.clone();
+            let stuck = runtime.spawn(async move { wait.wait() });
+            called.recv_timeout(DEADLINE).expect("it is reported");
+            gate.open();
+            runtime.block_on(stuck).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_limit_of_nothing_is_refused() {
+    let text = panic_of(|| builder(1).long_poll_limit(Duration::ZERO));
+    assert!(text.contains("long_poll_limit must be in"), "{text}");
+    let runtime = builder(1).long_poll_limit(Duration::MAX).build().unwrap();
+    assert_eq!(runtime.block_on(async { 1 }), 1);
+}
+
+// The shutdown.
+
+#[test]
+fn what_was_done_is_not_in_the_report() {
+    with_each_size(|runtime| {
+        runtime.block_on(async {
+            arc::spawn(yield_now()).await.unwrap();
+            spawn_blocking(|| {}).await.unwrap();
+        });
+        let left = runtime.shutdown(DEADLINE);
+        assert!(left.is_empty(), "{left:?}");
+    });
+}
+
+#[test]
+fn tasks_that_waited_are_told_with_their_lines() {
+    with_each_size(|runtime| {
+        let line = line!() + 1;
+        let task = runtime.spawn(pending::<()>());
+        wait_for_state(&runtime, task.id(), TaskState::Idle);
+        let left = runtime.shutdown(DEADLINE);
+        let [left] = &left[..] else { panic!("{left:?}") };
+        assert_eq!((left.id, left.location.line()), (task.id(), line));
+        assert_eq!(left.state, TaskState::Idle);
+    });
+}
+
+#[test]
+fn polls_that_go_on_are_told_when_the_time_is_over() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let runtime = runtime(workers);
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let stuck = runtime.spawn(async move {
+                tell.open();
+                wait.wait();
+            });
+            inside.wait();
+            let (wait, began) = (gate.clone(), Gate::new());
+            let tell = began.clone();
+            let job = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+            });
+            // With one worker, which is stuck, it never begins.
+            if workers > 1 {
+                began.wait();
+            }
+            let left = runtime.shutdown(Duration::from_millis(20));
+            let state = |id| left.iter().find(|left| left.id == id).map(|left| left.state);
+            let stuck_state = state(stuck.id());
+            assert!(matches!(stuck_state, Some(TaskState::Running { .. })), "{left:?}");
+            let job_state = (workers > 1).then_some(TaskState::Blocking);
+            assert_eq!(state(job.id()), job_state, "{left:?}");
+            gate.open();
+            wait_until("the poll ends", || stuck.is_finished());
+        });
+    }
+}
+
+// Panics.
+
+#[test]
+fn a_panic_ends_the_runtime_if_it_shall() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let runtime = builder.build().unwrap();
+            let other = runtime.spawn(pending::<()>());
+            let text = panic_of(|| {
+                runtime.block_on(async {
+                    drop(arc::spawn(async { panic!("{ON_PURPOSE}") }));
+                    pending::<()>().await;
+                });
+            });
+            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
+            wait_until("the other is cancelled", || other.is_finished());
+        });
+    }
+}
+
+#[test]
+fn a_panic_aborts_the_process_if_it_shall() {
+    const CHILD: &str = "ARC_TEST_ABORTS";
+    if std::env::var_os(CHILD).is_some() {
+        let builder = Builder::new_multi_thread().unhandled_panic(UnhandledPanic::Abort);
+        let task = async { panic!("the last words") };
+        let ended = builder.build().unwrap().block_on(async { arc::spawn(task).await });
+        panic!("it went on: {ended:?}");
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "a_panic_aborts_the_process_if_it_shall", "--nocapture"]);
+    let output = child.env(CHILD, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{}", output.status);
+    assert!(text.contains("the last words") && !text.contains("it went on"), "{text}");
+}
