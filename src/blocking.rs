@@ -51,7 +51,8 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     origin: Origin,
     function: F,
 ) -> R {
-    let task = context::try_id().map(|id| origin.describe(id, TaskState::Blocking, 1));
+    let (Origin { name, location, .. }, state) = (origin, TaskState::Blocking);
+    let task = context::try_id().map(|id| TaskInfo { id, name, location, state, polls: 1 });
     let job = Job::new(runtime, task);
     let work = move || {
         let _context = context::enter_as(Role::RunsJob, job.0.clone(), None);

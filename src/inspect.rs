@@ -12,12 +12,12 @@ pub struct Id(pub(crate) u64);
 
 impl Id {
     /// The next one. A shard is given 1024 at once: workers would contend for one.
-    pub(crate) fn after(last: Self) -> Self {
+    pub(crate) fn after(last: u64) -> Self {
         static BLOCKS: AtomicU64 = AtomicU64::new(0);
-        if last.0.is_multiple_of(1024) {
+        if last.is_multiple_of(1024) {
             return Self(BLOCKS.fetch_add(1, Ordering::Relaxed) * 1024 + 1);
         }
-        Self(last.0 + 1)
+        Self(last + 1)
     }
 }
 
@@ -67,10 +67,10 @@ pub enum TaskState {
 /// Who spawned a task.
 #[derive(Clone)]
 pub(crate) struct Origin {
-    name: Option<Arc<str>>,
-    location: &'static Location<'static>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) location: &'static Location<'static>,
     /// It is a job of `spawn_blocking`.
-    blocking: bool,
+    pub(crate) blocking: bool,
 }
 
 impl Origin {
@@ -78,12 +78,6 @@ impl Origin {
     #[track_caller]
     pub(crate) fn new(name: Option<Arc<str>>, blocking: bool) -> Self {
         Self { name, location: Location::caller(), blocking }
-    }
-
-    pub(crate) fn describe(self, id: Id, state: TaskState, polls: u64) -> TaskInfo {
-        let Self { name, location, blocking } = self;
-        let state = if blocking { TaskState::Blocking } else { state };
-        TaskInfo { id, name, location, state, polls }
     }
 }
 

@@ -13,10 +13,12 @@
 //! before it, by the queue or by the task's own state, so that a load and a store count it.
 //! Places are never freed but used again, so that a task can refer to its own.
 
+use crate::idle::WORKERS_MAX;
 use crate::inspect::{Id, Origin, TaskInfo, TaskState};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
-use std::{mem::take, task::Waker};
+use std::panic::Location;
+use std::{collections::BTreeMap, mem::take, sync::Arc, task::Waker};
 
 /// Tells a runtime from all others of the process, also from those that ended. Tasks
 /// and timers know their runtime by it: references would have to be counted, in a
@@ -35,11 +37,15 @@ pub(crate) struct Key {
 /// documentation, and `Registry::abort`.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
-    /// The number of its shard, and that of shards times its index there.
+    /// Its index in its shard, and below it, in `SHARD_BITS`, the number of the shard.
     position: AtomicUsize,
     steps: AtomicU64,
     pub(crate) aborted: AtomicBool,
+    /// It is a job of `spawn_blocking`.
+    blocking: AtomicBool,
 }
+
+const SHARD_BITS: u32 = WORKERS_MAX.ilog2();
 
 /// Places are allocated together, and never freed.
 type Block = [Place; 32];
@@ -60,28 +66,33 @@ pub(crate) struct Registry {
     shards: Box<[Shard]>,
 }
 
+#[derive(Default)]
 #[repr(align(128))]
 struct Shard(Mutex<Entries>);
 
-struct Entries {
+#[derive(Default)]
+pub(crate) struct Entries {
     /// The id that was given to a task of this shard last.
-    last: Id,
-    /// None: closed.
-    slab: Option<Slab<Entry>>,
-    /// For the entries of the slab.
+    last: u64,
+    slab: Slab<Entry>,
+    /// Nothing can be entered.
+    closed: bool,
+    /// The places of the entries of the slab.
     blocks: Vec<&'static Block>,
+    /// Of the few that have one.
+    names: BTreeMap<Id, Arc<str>>,
 }
 
-pub(crate) struct Entry {
-    key: Key,
-    origin: Origin,
+/// Small, for there may be many.
+struct Entry {
+    id: Id,
+    location: &'static Location<'static>,
     waker: Waker,
 }
 
 impl Registry {
     pub(crate) fn new(runtime: Number, shards: usize) -> Self {
-        let entries = || Entries { last: Id(0), slab: Some(Slab::new()), blocks: Vec::new() };
-        let shard = |_| Shard(Mutex::new(entries()));
+        let shard = |_| Shard::default();
         Self { runtime, shards: (0..shards).map(shard).collect() }
     }
 
@@ -95,20 +106,21 @@ impl Registry {
         let shard = shard % self.shards.len();
         let mut entries = lock(&self.shards[shard].0);
         let id = Id::after(entries.last);
-        entries.last = id;
-        let index = entries.slab.as_ref().map_or(0, Slab::vacant_key);
+        entries.last = id.0;
+        let index = entries.slab.vacant_key();
         if index / 32 == entries.blocks.len() {
             let spare = lock(&SPARE).pop();
             entries.blocks.push(spare.unwrap_or_else(|| Box::leak(Box::default())));
         }
         let place = &entries.blocks[index / 32][index % 32];
-        place.position.store(shard + self.shards.len() * index, Ordering::Relaxed);
+        place.position.store(shard | index << SHARD_BITS, Ordering::Relaxed);
         place.steps.store(0, Ordering::Relaxed);
         place.aborted.store(false, Ordering::Relaxed);
-        let key = Key { runtime: self.runtime, id, place };
-        let (task, waker) = make(key);
-        if let Some(slab) = &mut entries.slab {
-            slab.insert(Entry { key, origin, waker });
+        place.blocking.store(origin.blocking, Ordering::Relaxed);
+        let (task, waker) = make(Key { runtime: self.runtime, id, place });
+        if !entries.closed {
+            entries.slab.insert(Entry { id, location: origin.location, waker });
+            entries.names.extend(origin.name.map(|name| (id, name)));
         }
         task
     }
@@ -117,35 +129,42 @@ impl Registry {
     pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
-            let entries = lock(&shard.0);
-            let wanted = |&(_, entry): &(usize, &Entry)| is_wanted(entry.key.id);
-            for (_, Entry { key, origin, .. }) in entries.slab.iter().flatten().filter(wanted) {
-                let steps = key.place.steps.load(Ordering::Relaxed);
-                let state = if steps % 2 == 1 { TaskState::Queued } else { TaskState::Idle };
-                tasks.push(origin.clone().describe(key.id, state, steps / 2));
+            let Entries { slab, blocks, names, .. } = &*lock(&shard.0);
+            for (index, &Entry { id, location, .. }) in slab.iter().filter(|it| is_wanted(it.1.id))
+            {
+                let place = &blocks[index / 32][index % 32];
+                let (steps, name) = (place.steps.load(Ordering::Relaxed), names.get(&id).cloned());
+                let state = match steps % 2 {
+                    _ if place.blocking.load(Ordering::Relaxed) => TaskState::Blocking,
+                    0 => TaskState::Idle,
+                    _ => TaskState::Queued,
+                };
+                tasks.push(TaskInfo { id, name, location, state, polls: steps / 2 });
             }
         }
         tasks
     }
 
-    /// Does something to the slab, and to the task's index in it, if it has not ended.
+    /// Does something to the entries, and to the task's index there, if it has not ended.
     pub(crate) fn with<R>(
         &self,
         key: &Key,
-        act: impl FnOnce(&mut Slab<Entry>, usize) -> R,
+        act: impl FnOnce(&mut Entries, usize) -> R,
     ) -> Option<R> {
         let position = key.place.position.load(Ordering::Relaxed);
-        let index = position / self.shards.len();
-        let mut entries = lock(&self.shards[position % self.shards.len()].0);
-        let slab = entries.slab.as_mut()?;
-        let alive = slab.get(index).is_some_and(|entry| entry.key.id == key.id);
-        alive.then(|| act(slab, index))
+        let index = position >> SHARD_BITS;
+        let mut entries = lock(&self.shards[position % WORKERS_MAX].0);
+        let alive = entries.slab.get(index).is_some_and(|entry| entry.id == key.id);
+        alive.then(|| act(&mut entries, index))
     }
 
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
     pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
-        self.with(key, |entries, index| entries.remove(index).waker)
+        self.with(key, |entries, index| {
+            entries.names.remove(&key.id);
+            entries.slab.remove(index).waker
+        })
     }
 
     /// Marks a task as aborted. The waker must be woken: the task ends when it
@@ -158,7 +177,7 @@ impl Registry {
     pub(crate) fn abort(&self, key: &Key) -> Option<Waker> {
         self.with(key, |entries, index| {
             key.place.aborted.store(true, Ordering::Relaxed);
-            entries[index].waker.clone()
+            entries.slab[index].waker.clone()
         })
     }
 
@@ -167,8 +186,9 @@ impl Registry {
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for shard in &self.shards {
-            let slab = lock(&shard.0).slab.take();
-            wakers.extend(slab.into_iter().flatten().map(|(_, entry)| entry.waker));
+            let mut entries = lock(&shard.0);
+            entries.closed = true;
+            wakers.extend(entries.slab.drain().map(|entry| entry.waker));
         }
         wakers
     }
