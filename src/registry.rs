@@ -6,17 +6,15 @@
 //!
 //! # Places
 //!
-//! What a task and others change without the lock is in the task's place: whether it was
-//! aborted, and its steps. A task enters a queue, is polled, enters a queue, is polled: the
-//! two take turns, so one number that counts both tells how often it was polled and, by
-//! whether it is odd, whether it waits in a queue. Each step is ordered after the one
-//! before it, by the queue or by the task's own state, so that a load and a store count it.
-//! Places are never freed but used again, so that a task can refer to its own.
+//! Each task has a place, one cache line that is never freed but used again, so that the
+//! task can refer to it. Whether it was aborted stands there, and its steps: it enters a
+//! queue, is polled, enters a queue, is polled. The two take turns, so one number that
+//! counts both tells how often it was polled and, by whether it is odd, whether it waits
+//! in a queue. Each step is ordered after the one before it, by the queue or by the task's
+//! own state, so that a load and a store count it.
 
-use crate::idle::WORKERS_MAX;
 use crate::inspect::{Id, Origin, TaskInfo, TaskState};
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use slab::Slab;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use std::panic::Location;
 use std::{collections::BTreeMap, mem::take, sync::Arc, task::Waker};
 
@@ -25,41 +23,66 @@ use std::{collections::BTreeMap, mem::take, sync::Arc, task::Waker};
 /// place that all workers write to.
 pub(crate) type Number = u64;
 
-/// Names a task.
+/// Names a task, and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) runtime: Number,
     pub(crate) id: Id,
-    pub(crate) place: &'static Place,
+    place: &'static Place,
 }
 
-/// Of a task in the registry. Relaxed, wherever its fields are used: see the module's
-/// documentation, and `Registry::abort`.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
-    /// Its index in its shard, and below it, in `SHARD_BITS`, the number of the shard.
-    position: AtomicUsize,
+#[repr(align(64))]
+struct Place {
     steps: AtomicU64,
-    pub(crate) aborted: AtomicBool,
-    /// It is a job of `spawn_blocking`.
-    blocking: AtomicBool,
+    aborted: AtomicBool,
+    tenant: Mutex<Option<Tenant>>,
 }
 
-const SHARD_BITS: u32 = WORKERS_MAX.ilog2();
+/// The task that has a place.
+#[derive(Debug)]
+struct Tenant {
+    id: Id,
+    shard: u32,
+    /// It is a job of `spawn_blocking`.
+    blocking: bool,
+    location: &'static Location<'static>,
+    waker: Waker,
+}
+
+impl Key {
+    /// The task enters a queue, or is polled.
+    #[inline]
+    pub(crate) fn step(&self) {
+        let steps = &self.place.steps;
+        steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Whether the task, which polls, was aborted.
+    ///
+    /// Relaxed: whoever is polled because of the wake-up that follows sees it, as
+    /// a wake-up synchronizes with the poll that it causes.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.place.aborted.load(Ordering::Relaxed)
+    }
+
+    /// Marks the task as aborted, if there is `mark`. The waker must be woken then: the
+    /// task ends when it is polled next. None: it has ended already.
+    ///
+    /// The waker is the task's own: cloning it counts a reference, no more.
+    pub(crate) fn waker(&self, mark: bool) -> Option<Waker> {
+        let tenant = lock(&self.place.tenant);
+        let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
+        self.place.aborted.fetch_or(mark, Ordering::Relaxed);
+        Some(tenant.waker.clone())
+    }
+}
 
 /// Places are allocated together, and never freed.
 type Block = [Place; 32];
 
 /// The blocks that no runtime uses.
 static SPARE: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
-
-impl Place {
-    /// The task enters a queue, or is polled.
-    #[inline]
-    pub(crate) fn step(&self) {
-        self.steps.store(self.steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-}
 
 pub(crate) struct Registry {
     runtime: Number,
@@ -68,32 +91,23 @@ pub(crate) struct Registry {
 
 #[derive(Default)]
 #[repr(align(128))]
-struct Shard(Mutex<Entries>);
+struct Shard(Mutex<Places>);
 
 #[derive(Default)]
-pub(crate) struct Entries {
+struct Places {
     /// The id that was given to a task of this shard last.
     last: u64,
-    slab: Slab<Entry>,
-    /// Nothing can be entered.
+    /// Nothing can be entered any more.
     closed: bool,
-    /// The places of the entries of the slab.
-    blocks: Vec<&'static Block>,
-    /// Of the few that have one.
+    all: Vec<&'static Block>,
+    free: Vec<&'static Place>,
+    /// Of the few tasks that have one.
     names: BTreeMap<Id, Arc<str>>,
-}
-
-/// Small, for there may be many.
-struct Entry {
-    id: Id,
-    location: &'static Location<'static>,
-    waker: Waker,
 }
 
 impl Registry {
     pub(crate) fn new(runtime: Number, shards: usize) -> Self {
-        let shard = |_| Shard::default();
-        Self { runtime, shards: (0..shards).map(shard).collect() }
+        Self { runtime, shards: (0..shards).map(|_| Shard::default()).collect() }
     }
 
     /// Enters the task that `make` makes for its key, unless the runtime has ended.
@@ -104,24 +118,27 @@ impl Registry {
         make: impl FnOnce(Key) -> (T, Waker),
     ) -> T {
         let shard = shard % self.shards.len();
-        let mut entries = lock(&self.shards[shard].0);
-        let id = Id::after(entries.last);
-        entries.last = id.0;
-        let index = entries.slab.vacant_key();
-        if index / 32 == entries.blocks.len() {
+        let mut places = lock(&self.shards[shard].0);
+        let id = Id::after(places.last);
+        places.last = id.0;
+        if places.free.is_empty() {
             let spare = lock(&SPARE).pop();
-            entries.blocks.push(spare.unwrap_or_else(|| Box::leak(Box::default())));
+            let block = spare.unwrap_or_else(|| Box::leak(Box::default()));
+            places.all.push(block);
+            places.free.extend(block);
         }
-        let place = &entries.blocks[index / 32][index % 32];
-        place.position.store(shard | index << SHARD_BITS, Ordering::Relaxed);
+        let place = places.free.pop().unwrap_or_else(|| unreachable!("a block has many"));
         place.steps.store(0, Ordering::Relaxed);
         place.aborted.store(false, Ordering::Relaxed);
-        place.blocking.store(origin.blocking, Ordering::Relaxed);
         let (task, waker) = make(Key { runtime: self.runtime, id, place });
-        if !entries.closed {
-            entries.slab.insert(Entry { id, location: origin.location, waker });
-            entries.names.extend(origin.name.map(|name| (id, name)));
+        if places.closed {
+            places.free.push(place);
+            return task;
         }
+        let Origin { name, location, blocking } = origin;
+        let tenant = Tenant { id, shard: shard as u32, blocking, location, waker };
+        *lock(&place.tenant) = Some(tenant);
+        places.names.extend(name.map(|name| (id, name)));
         task
     }
 
@@ -129,56 +146,28 @@ impl Registry {
     pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
-            let Entries { slab, blocks, names, .. } = &*lock(&shard.0);
-            for (index, &Entry { id, location, .. }) in slab.iter().filter(|it| is_wanted(it.1.id))
-            {
-                let place = &blocks[index / 32][index % 32];
-                let (steps, name) = (place.steps.load(Ordering::Relaxed), names.get(&id).cloned());
-                let state = match steps % 2 {
-                    _ if place.blocking.load(Ordering::Relaxed) => TaskState::Blocking,
-                    0 => TaskState::Idle,
-                    _ => TaskState::Queued,
-                };
-                tasks.push(TaskInfo { id, name, location, state, polls: steps / 2 });
+            let places = lock(&shard.0);
+            for place in places.all.iter().copied().flatten() {
+                let tenant = lock(&place.tenant);
+                let Some(tenant) = tenant.as_ref().filter(|it| is_wanted(it.id)) else { continue };
+                let &Tenant { id, blocking, location, .. } = tenant;
+                let (name, steps) = (places.names.get(&id), place.steps.load(Ordering::Relaxed));
+                let state = [TaskState::Idle, TaskState::Queued][steps as usize % 2];
+                let state = if blocking { TaskState::Blocking } else { state };
+                tasks.push(TaskInfo { id, name: name.cloned(), location, state, polls: steps / 2 });
             }
         }
         tasks
     }
 
-    /// Does something to the entries, and to the task's index there, if it has not ended.
-    pub(crate) fn with<R>(
-        &self,
-        key: &Key,
-        act: impl FnOnce(&mut Entries, usize) -> R,
-    ) -> Option<R> {
-        let position = key.place.position.load(Ordering::Relaxed);
-        let index = position >> SHARD_BITS;
-        let mut entries = lock(&self.shards[position % WORKERS_MAX].0);
-        let alive = entries.slab.get(index).is_some_and(|entry| entry.id == key.id);
-        alive.then(|| act(&mut entries, index))
-    }
-
     /// Forgets a task that has ended. Its waker is handed out, to be dropped
     /// outside the lock.
     pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
-        self.with(key, |entries, index| {
-            entries.names.remove(&key.id);
-            entries.slab.remove(index).waker
-        })
-    }
-
-    /// Marks a task as aborted. The waker must be woken: the task ends when it
-    /// is polled next. None: it has ended already.
-    ///
-    /// Relaxed: whoever is polled because of the wake-up that follows sees it, as
-    /// a wake-up synchronizes with the poll that it causes. The waker is the
-    /// task's own: cloning it counts a reference, no more.
-    #[must_use]
-    pub(crate) fn abort(&self, key: &Key) -> Option<Waker> {
-        self.with(key, |entries, index| {
-            key.place.aborted.store(true, Ordering::Relaxed);
-            entries.slab[index].waker.clone()
-        })
+        let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
+        let mut places = lock(&self.shards[tenant.shard as usize].0);
+        places.names.remove(&tenant.id);
+        places.free.push(key.place);
+        Some(tenant.waker)
     }
 
     /// Closes the registry: nothing can be entered from now on. Every task is
@@ -186,9 +175,11 @@ impl Registry {
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for shard in &self.shards {
-            let mut entries = lock(&shard.0);
-            entries.closed = true;
-            wakers.extend(entries.slab.drain().map(|entry| entry.waker));
+            let mut places = lock(&shard.0);
+            places.closed = true;
+            let tenants = places.all.iter().copied().flatten();
+            let tenants = tenants.filter_map(|place| lock(&place.tenant).take());
+            wakers.extend(tenants.map(|tenant| tenant.waker));
         }
         wakers
     }
@@ -197,7 +188,7 @@ impl Registry {
 /// Its tasks are gone: whoever names one of them finds no runtime of that number.
 impl Drop for Registry {
     fn drop(&mut self) {
-        let blocks = |shard: &Shard| take(&mut lock(&shard.0).blocks);
+        let blocks = |shard: &Shard| take(&mut lock(&shard.0).all);
         lock(&SPARE).extend(self.shards.iter().flat_map(blocks));
     }
 }

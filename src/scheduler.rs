@@ -115,7 +115,7 @@ impl Worker {
     }
 
     pub(crate) fn push(&self, runnable: Runnable) {
-        runnable.metadata().place.step();
+        runnable.metadata().step();
         self.remote().local.push(runnable);
     }
 }
@@ -147,7 +147,7 @@ impl Shared {
 
     /// From a thread that runs no worker of this runtime.
     pub(crate) fn inject(&self, runnable: Runnable) {
-        runnable.metadata().place.step();
+        runnable.metadata().step();
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
     }

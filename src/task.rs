@@ -18,9 +18,9 @@
 
 use crate::builder::UnhandledPanic;
 use crate::inspect::Origin;
-use crate::registry::{Key, Number, Registry};
+use crate::registry::Key;
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Mutex, Ordering, Payload, PoisonError, contain, discard, lock};
+use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
 use crate::{blocking, context, coop};
 use async_task::FallibleTask;
 use std::fmt;
@@ -101,9 +101,8 @@ impl<F: Future> Future for Contained<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let key = &*this.key;
-        let aborted = key.place.aborted.load(Ordering::Relaxed);
         let mut outcome = Outcome(Some(Err(None)));
-        if let (false, Some(future)) = (aborted, this.future.as_mut().as_pin_mut()) {
+        if let (false, Some(future)) = (key.is_aborted(), this.future.as_mut().as_pin_mut()) {
             let polled = contain(|| future.poll(context).map(Ok));
             let poll = polled.unwrap_or_else(|payload| Poll::Ready(Err(Some(payload))));
             outcome = Outcome(Some(ready!(poll)));
@@ -118,14 +117,9 @@ impl<F: Future> Future for Contained<F> {
                 UnhandledPanic::Abort => std::process::abort(),
             });
         }
-        drop(in_registry(key.runtime, |registry| registry.remove(key)).flatten());
+        drop(context::with_number(key.runtime, |runtime| runtime.registry.remove(key)).flatten());
         Poll::Ready(outcome)
     }
-}
-
-/// The registry of a runtime that has not ended.
-fn in_registry<R>(runtime: Number, act: impl FnOnce(&Registry) -> R) -> Option<R> {
-    context::with_number(runtime, |runtime| act(&runtime.registry))
 }
 
 /// What became of a task: its output, a panic, or nothing, when it was
@@ -251,14 +245,12 @@ pub struct AbortHandle(Key);
 impl AbortHandle {
     /// As [`JoinHandle::abort`].
     pub fn abort(&self) {
-        let waker = in_registry(self.0.runtime, |registry| registry.abort(&self.0));
-        waker.flatten().into_iter().for_each(Waker::wake);
+        self.0.waker(true).into_iter().for_each(Waker::wake);
     }
 
     /// Whether the task has ended: finished, panicked, or aborted and dropped.
     pub fn is_finished(&self) -> bool {
-        let alive = in_registry(self.0.runtime, |registry| registry.with(&self.0, |_, _| ()));
-        alive.flatten().is_none()
+        self.0.waker(false).is_none()
     }
 
     /// The task's id, which stays valid after it has ended.

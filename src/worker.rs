@@ -42,7 +42,7 @@ impl Worker {
         if let Some(runnable) = first.or_else(|| self.next()) {
             self.share_load();
             let key = runnable.metadata();
-            key.place.step();
+            key.step();
             // Release, pairs with the monitor: it sees `stepped`, too.
             remote.polled.store(key.id.0, Ordering::Release);
             coop::budget(|| runnable.run());

@@ -169,7 +169,7 @@ const WAITS: [(&str, &str); 11] = [
     ("epoll::wait", "src/kernel.rs"),
     ("0.wait", "src/kernel.rs"),
     ("thread::park", "src/worker.rs"),
-    ("thread::park", "src/guest.rs"),
+    ("thread::park_timeout", "src/guest.rs"),
     ("thread::park", "src/monitor.rs"),
     ("thread::park_timeout", "src/monitor.rs"),
     ("thread::sleep", "nowhere"),
