@@ -4,10 +4,7 @@
 //!
 //! # Tasks that borrow
 //!
-//! There is no `scope` whose tasks borrow from the function that spawns them: such a
-//! function can be dropped half-way, or leaked, while its tasks run on other threads, and
-//! nothing would make it wait for them. (A thread can be made to wait, which is how
-//! std's and rayon's do it; in a task that would block a worker.) Futures that borrow
+//! [`scope`](scope()) blocks a thread until they have ended. In a task, futures that borrow
 //! can run at once in the task they are in: join them, or put them into a
 //! `FuturesUnordered`. For what shall run on other workers share an `Arc`.
 //!
@@ -34,6 +31,7 @@ mod coop;
 mod join_set;
 mod local_key;
 mod local_set;
+mod scope;
 mod tracker;
 
 pub use arc::task::AbortHandle;
@@ -42,4 +40,5 @@ pub use coop::cooperative;
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{LocalJoinError, LocalJoinHandle, LocalSet, spawn_local};
+pub use scope::{Scope, scope};
 pub use tracker::{TaskTracker, TaskTrackerToken, TrackedFuture};

@@ -1,0 +1,10 @@
+use arc_util::task::scope;
+
+fn main() {
+    let mut text = String::new();
+    let pushed = scope(|scope| {
+        scope.spawn(async { text.push('a') });
+        text.push('b');
+    });
+    println!("{pushed:?}");
+}
