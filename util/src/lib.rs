@@ -7,7 +7,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, [`task_local!`] |
-//! | the root | [`select!`], [`join!`], [`try_join!`] |
+//! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`] |
 //! | [`sync`] | `CancellationToken`, `Notify`, `watch`; locks and channels of others |
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs |
 //! | [`io`] | pipes in memory, copying both ways, standard input and output |

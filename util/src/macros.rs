@@ -129,6 +129,41 @@ macro_rules! try_join {
     };
 }
 
+/// Awaits several futures at once, and gives the output of the first that is ready; the
+/// others are dropped. Their outputs are of one type.
+///
+/// Which is polled first is left to chance, unless the first word is `biased;`: then they
+/// are polled in the order in which they stand.
+///
+/// # Cancellation
+///
+/// Dropping it drops all of the futures.
+///
+/// # Examples
+///
+/// ```
+/// use arc::time::{Duration, sleep};
+/// use arc_util::race;
+/// # #[arc::main]
+/// # async fn main() {
+/// let slow = async {
+///     sleep(Duration::from_secs(3600)).await;
+///     "slow"
+/// };
+/// let fast = async { "fast" };
+/// assert_eq!(race!(slow, fast), "fast");
+/// # }
+/// ```
+#[macro_export]
+macro_rules! race {
+    (biased; $($future:expr),+ $(,)?) => {
+        $crate::select! { biased; $(output = $future => output,)+ }
+    };
+    ($($future:expr),+ $(,)?) => {
+        $crate::select! { $(output = $future => output,)+ }
+    };
+}
+
 /// Calls a macro with the names for its branches: variable, variant, number.
 #[doc(hidden)]
 #[macro_export]

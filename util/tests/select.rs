@@ -5,11 +5,13 @@
 mod common;
 
 use arc_util::sync::{mpmc, oneshot};
-use arc_util::{join, select, try_join};
-use common::soon;
+use arc_util::{join, race, select, try_join};
+use common::{CountDrop, soon};
 use std::cell::Cell;
 use std::future::{pending, ready};
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[arc::test]
 async fn the_first_that_ends_wins_and_the_others_are_dropped_before_its_handler() {
@@ -227,4 +229,19 @@ async fn one_of_many(wanted: u8) -> u8 {
         Ok(Some((it, _))) = found(24), if wanted == 24 => it,
         Ok(Some((mut it, _))) = found(25), if wanted == 25 => { it += 1; it - 1 }
     }
+}
+
+#[arc::test]
+async fn race_gives_the_first_output_and_drops_the_others() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    for _ in 0..100 {
+        let guard = CountDrop(dropped.clone());
+        let never = async {
+            let _guard = guard;
+            pending::<u32>().await
+        };
+        assert_eq!(race!(never, async { 7 }), 7);
+    }
+    assert_eq!(dropped.load(Ordering::SeqCst), 100);
+    assert_eq!(race!(biased; async { 1 }, async { 2 }), 1);
 }
