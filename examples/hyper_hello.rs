@@ -1,6 +1,5 @@
-//! hyper's own `hello`, on arc: what is different is the runtime's name, `HyperIo`,
-//! `ArcTimer`, and that a task is dropped to be let go. `http` is the same with options
-//! and a graceful end.
+//! hyper's own `hello`, on arc: what is different is the runtime's name, `HyperIo` and
+//! `ArcTimer`. `http` is the same with options and a graceful end.
 //!
 //! ```text
 //! $ cargo run --release --example hyper_hello
@@ -36,13 +35,13 @@ async fn main() -> std::io::Result<()> {
     println!("Listening on http://{}", listener.local_addr()?);
     loop {
         let (stream, _) = listener.accept().await?;
-        drop(arc::spawn(async move {
+        arc::spawn(async move {
             let server = http1::Builder::new()
                 .timer(ArcTimer)
                 .serve_connection(HyperIo::new(stream), service_fn(hello));
             if let Err(error) = server.await {
                 println!("Error serving connection: {error:?}");
             }
-        }));
+        });
     }
 }

@@ -111,6 +111,9 @@ options! {
     /// default it prints a line to the standard error. (Other tasks, IO and timers go on
     /// meanwhile, as long as not all workers are stuck.)
     ///
+    /// A future in `block_on` is no task, and not reported. The hook must not block: the
+    /// monitor looks after no worker meanwhile.
+    ///
     /// # Examples
     ///
     /// ```
@@ -123,8 +126,8 @@ options! {
     on_long_poll: Box<dyn Fn(&TaskInfo) + Send + Sync> =
         Box::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
         |hook: impl Fn(&TaskInfo) + Send + Sync + 'static| Box::new(hook);
-    /// Says what becomes of the runtime when one of its tasks panics; by default it
-    /// goes on.
+    /// Says what becomes of the runtime when one of its tasks, or a job of
+    /// `spawn_blocking`, panics, whether or not somebody joins it. By default it goes on.
     ///
     /// # Examples
     ///

@@ -1,4 +1,5 @@
-//! Find the current runtime, and the current worker, from a thread.
+//! Find the current runtime, the current worker, and the task that it polls, from a
+//! thread.
 
 use crate::inspect::Id;
 use crate::registry::Number;

@@ -3,7 +3,8 @@
 //! A thread that enters `block_on` borrows a sleeping worker from that worker's
 //! own thread: an accept loop in `main` then costs no hop between threads, and
 //! a runtime with one worker is a single-threaded one. When no worker sleeps,
-//! the thread only polls its own future, and asks again whenever it was woken.
+//! the thread only polls its own future, and asks again whenever it was woken, and
+//! every 100 ms.
 
 use crate::context::{self, Role};
 use crate::scheduler::{Shared, TICK, Worker};

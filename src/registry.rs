@@ -142,7 +142,7 @@ impl Registry {
         task
     }
 
-    /// What is known of each task that `is_wanted`, but which of them are polled.
+    /// What is known of each task that `is_wanted`, except which of them are polled.
     pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for shard in &self.shards {

@@ -112,7 +112,7 @@ impl Runtime {
     ///
     /// What had not finished is returned: tasks that were dropped where they waited, and
     /// those whose poll (`Running`) or job (`Blocking`) still goes on. Nothing, if all
-    /// was done.
+    /// was done. Jobs that had not begun are given up, and not told.
     ///
     /// # Panics
     ///
@@ -160,10 +160,10 @@ impl Runtime {
         let inside = context::with_runtime(|current| current.is_some_and(is_own));
         let own = usize::from(inside && role == context::Role::RunsJob);
         let jobs = shared.jobs.join(limit, own);
+        let live = shared.tasks(|_| true);
         let mut left = std::mem::take(&mut *lock(&shared.left));
-        if jobs.iter().any(Option::is_none) {
-            left = shared.tasks(|_| true);
-        } else {
+        left = if left.is_empty() { live } else { left };
+        if jobs.iter().all(Option::is_some) {
             threads.into_iter().for_each(|thread| drop(thread.join()));
         }
         left.retain(|task| task.state != TaskState::Blocking);
@@ -247,11 +247,13 @@ impl Handle {
     /// `block_on` at once. Tasks that were spawned go on after it returns.
     ///
     /// If the runtime ends meanwhile, the future goes on, but its tasks are
-    /// cancelled, its sockets fail, and its timers panic.
+    /// cancelled, its sockets fail, and its timers panic. (With
+    /// [`UnhandledPanic::ShutdownRuntime`], `block_on` panics instead.)
     ///
     /// # Panics
     ///
-    /// Inside a task or another `block_on`; and with the future's own panic.
+    /// Inside a task or another `block_on`; with the future's own panic; and when the
+    /// runtime ends and its policy is `ShutdownRuntime`.
     ///
     /// # Examples
     ///

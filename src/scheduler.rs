@@ -21,7 +21,7 @@ pub(crate) static RUNTIMES: RwLock<BTreeMap<Number, Arc<Shared>>> = RwLock::new(
 /// takes them from a worker.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
 
-/// A task that shall be polled; it carries its name.
+/// A task that shall be polled; it carries its key.
 pub(crate) type Runnable = async_task::Runnable<Key>;
 
 /// What the threads of a runtime share.

@@ -3,8 +3,9 @@
 //!
 //! The task itself is async-task's: one allocation that holds the future, its
 //! state and the waker of whoever joins. Around the future arc puts a
-//! `Contained`, which keeps every panic inside the task, drops the future as
-//! soon as it has finished or was aborted, and tells the registry.
+//! `Contained`, which keeps every panic inside the task (and does what the policy
+//! for panics says), drops the future as soon as it has finished or was aborted,
+//! and tells the registry.
 //!
 //! ```text
 //!            spawn                wake                   worker takes it
@@ -185,7 +186,7 @@ impl<T> JoinHandle<T> {
         self.abort_handle().abort();
     }
 
-    /// What else can abort it, and hold no output of it.
+    /// Something else that can abort it, and holds no output of it.
     pub fn abort_handle(&self) -> AbortHandle {
         AbortHandle(self.key)
     }

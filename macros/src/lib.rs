@@ -39,8 +39,9 @@ mod expand;
 ///   single-threaded runtime. It is a literal, or an expression of type `usize`
 ///   that is evaluated before the runtime is built. Default: what
 ///   `arc::runtime::Builder` chooses.
-/// - `worker_threads = N`: the same, as tokio spells it. When both are given, the last counts.
-/// - `flavor = "current_thread"`: as `workers = 1`. `"multi_thread"` is the default.
+/// - `worker_threads = N`: the same, as tokio spells it.
+/// - `flavor = "current_thread"`: as `workers = 1`. `"multi_thread"` is the default. Of
+///   these three the last counts, as of an option that is given twice.
 /// - `crate = "path"`: where the runtime crate is found, for crates that re-export
 ///   it. Default: `"::arc"`.
 ///
@@ -54,7 +55,7 @@ mod expand;
 /// # Errors
 ///
 /// It is a compile-time error to put this on anything but an `async fn` without
-/// arguments and generics, or to give an option that is not in the list.
+/// arguments and generics, or to give an option, or a flavor, that is not in the list.
 ///
 /// # Examples
 ///
@@ -115,8 +116,8 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Errors
 ///
-/// Beside the errors of [`main`](macro@main), it is a compile-time error to put
-/// this on a function that is already a `#[test]`: it would run twice.
+/// Those of [`main`](macro@main). Do not put it on a function that is already a
+/// `#[test]`: it would run twice.
 ///
 /// # Examples
 ///

@@ -1,5 +1,6 @@
 //! TCP sockets. Each is an [`Async`] of std's: what std's can do and is not here,
-//! `get_ref` reaches; and `socket2::SockRef::from` takes it for every other option.
+//! `get_ref` reaches; and `socket2::SockRef::from` takes it for every other option. tokio's
+//! further names are in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
 
 mod address;
 pub(crate) use address::explain;

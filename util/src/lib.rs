@@ -6,10 +6,10 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, [`task_local!`] |
+//! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, `scope`, [`task_local!`] |
 //! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`] |
-//! | [`sync`] | `CancellationToken`, `Notify`, `watch`; locks and channels of others |
-//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs |
+//! | [`sync`] | `CancellationToken`, `Semaphore`, `watch`, `mpsc`; locks, channels of others |
+//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more of TCP |
 //! | [`io`] | pipes in memory, copying both ways, standard input and output |
 //! | [`runtime`] | tokio's names for what a runtime can be told |
 //! | [`time`] | intervals, and arc's own timers |

@@ -55,3 +55,18 @@ async fn every_connection_comes_out_of_the_stream() {
     }
     assert_eq!(seen, expected);
 }
+
+#[arc::test]
+async fn attempts_without_waiting_say_would_block_and_peeks_leave_what_they_read() {
+    let (left, right) = tcp_pair().await;
+    let mut buffer = [0; 16];
+    assert_eq!(right.try_read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(left.try_write(b"hello").unwrap(), 5);
+    for _ in 0..2 {
+        assert_eq!(soon(right.peek(&mut buffer)).await.unwrap(), 5);
+    }
+    assert_eq!(right.try_read(&mut buffer).unwrap(), 5);
+    assert_eq!(&buffer[..5], b"hello");
+    let right: std::net::TcpStream = right.into_std().unwrap();
+    assert_eq!(right.peer_addr().unwrap(), left.local_addr().unwrap());
+}

@@ -12,7 +12,7 @@ mod stdio;
 
 pub use arc::io::{
     Async, AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt,
-    AsyncWrite, AsyncWriteExt, BufReader, BufWriter, copy,
+    AsyncWrite, AsyncWriteExt, BufReader, BufWriter, Direction, copy,
 };
 pub use copy::{copy_bidirectional, copy_bidirectional_with_sizes};
 pub use duplex::{DuplexStream, duplex};

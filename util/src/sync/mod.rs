@@ -1,6 +1,7 @@
 //! What tasks tell each other by.
 //!
-//! [`CancellationToken`], [`Notify`], [`Semaphore`] and [`watch`] are built here. The rest
+//! [`CancellationToken`], [`Notify`], [`Semaphore`], [`watch`] and, on async-channel,
+//! [`mpsc`] are built here. The rest
 //! is of crates that know no runtime, re-exported by the feature `sync`, which is on unless
 //! it is turned off:
 //!

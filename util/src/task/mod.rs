@@ -1,6 +1,6 @@
 //! Tasks in groups: [`JoinSet`] and [`TaskTracker`] wait for many, [`LocalSet`] runs
-//! those that are not `Send`, and [`task_local!`](crate::task_local) gives each its
-//! own values.
+//! those that are not `Send`, [`scope`](scope()) those that borrow, and
+//! [`task_local!`](crate::task_local) gives each its own values.
 //!
 //! # Tasks that borrow
 //!
