@@ -55,7 +55,7 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let task = context::try_id().map(|id| TaskInfo { id, name, location, state, polls: 1 });
     let job = Job::new(runtime, task);
     let work = move || {
-        let _context = context::enter_as(Role::RunsJob, job.0.clone(), None);
+        let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
         function()
     };
     ::blocking::unblock(work).await

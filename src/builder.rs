@@ -95,8 +95,7 @@ options! {
     /// # Panics
     ///
     /// When it is 0.
-    event_interval: u32 = 61,
-        |polls: u32| within("event_interval", polls, 1..=u32::MAX);
+    event_interval: u32 = 61, |polls: u32| within("event_interval", polls, 1..=u32::MAX);
     /// For how long a task may be in one poll before it is
     /// [reported](Self::on_long_poll); 100 ms by default, `Duration::MAX` for ever. It is
     /// looked at every 5 ms.

@@ -13,7 +13,8 @@ use std::{cell::RefCell, rc::Rc};
 pub(crate) enum Role {
     Outside,
     Polls,
-    RunsJob,
+    /// Of that runtime.
+    RunsJob(Number),
 }
 
 /// What a thread is for the runtimes.

@@ -4,7 +4,7 @@
 //! own thread: an accept loop in `main` then costs no hop between threads, and
 //! a runtime with one worker is a single-threaded one. When no worker sleeps,
 //! the thread only polls its own future, and asks again whenever it was woken, and
-//! every 100 ms.
+//! every 100 ms: nobody unparks it when a worker falls asleep, or the runtime ends.
 
 use crate::context::{self, Role};
 use crate::scheduler::{Shared, TICK, Worker};
@@ -60,7 +60,10 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         if shared.is_shutdown() {
             guest = None;
             let may_go_on = shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime;
-            assert!(may_go_on, "a task panicked, and UnhandledPanic::ShutdownRuntime is set");
+            assert!(
+                may_go_on,
+                "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
+            );
         } else if guest.is_none() {
             guest = borrow_worker(&main);
         }
@@ -72,7 +75,6 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             // At least one task between two polls of the main future.
             Some((_, Guest(_, worker, _))) => worker.step(&is_called),
             None if is_woken() => {}
-            // Nobody unparks it when the runtime ends, or a worker falls asleep.
             None => thread::park_timeout(20 * TICK),
         }
     }

@@ -57,7 +57,7 @@ pub enum TaskState {
     Running {
         /// The number of the worker that polls it, from 0.
         worker: usize,
-        /// For how long, in steps of 5 ms, as the monitor saw it last.
+        /// For how long, in steps of 5 ms.
         time: Duration,
     },
     /// It is a job of `spawn_blocking`, which has a thread or waits for one.

@@ -32,7 +32,6 @@ pub(crate) fn main(shared: Arc<Shared>) {
         for (worker, remote) in shared.remotes.iter().enumerate() {
             if remote.stepped.swap(false, Ordering::Relaxed) {
                 quiet_ticks = 0;
-                remote.stuck.store(0, Ordering::Relaxed);
             } else if !shared.idle.is_asleep(worker) {
                 stranded |= remote.local.len() > 0;
                 report_if_stuck(&shared, remote);

@@ -24,14 +24,14 @@ use std::{collections::BTreeMap, mem::take, sync::Arc, task::Waker};
 pub(crate) type Number = u64;
 
 /// Names a task, and where it stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) runtime: Number,
     pub(crate) id: Id,
     place: &'static Place,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[repr(align(64))]
 struct Place {
     steps: AtomicU64,
@@ -40,7 +40,6 @@ struct Place {
 }
 
 /// The task that has a place.
-#[derive(Debug)]
 struct Tenant {
     id: Id,
     shard: u32,
@@ -48,6 +47,12 @@ struct Tenant {
     blocking: bool,
     location: &'static Location<'static>,
     waker: Waker,
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.id.fmt(formatter)
+    }
 }
 
 impl Key {
@@ -122,8 +127,7 @@ impl Registry {
         let id = Id::after(places.last);
         places.last = id.0;
         if places.free.is_empty() {
-            let spare = lock(&SPARE).pop();
-            let block = spare.unwrap_or_else(|| Box::leak(Box::default()));
+            let block = lock(&SPARE).pop().unwrap_or_else(|| Box::leak(Box::default()));
             places.all.push(block);
             places.free.extend(block);
         }

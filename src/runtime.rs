@@ -87,7 +87,6 @@ impl Runtime {
         let name = format!("{}-{role}", shared.config.thread_name);
         let builder = thread::Builder::new().stack_size(shared.config.thread_stack_size);
         let job = blocking::Job::new(shared.clone(), None);
-        // A hook that panics must not take the thread down.
         let started = builder.name(name.clone()).spawn(move || {
             contain(&shared.config.on_thread_start).unwrap_or_else(discard);
             main(&shared);
@@ -108,11 +107,12 @@ impl Runtime {
 
     /// Ends the runtime: drops every task's future at its next await point, and waits
     /// at most so long for the polls and the jobs of `spawn_blocking` that have begun.
-    /// Those that go on after it are left to themselves.
+    /// Those that go on after it are left to themselves; the futures are dropped when the
+    /// last poll has ended.
     ///
-    /// What had not finished is returned: tasks that were dropped where they waited, and
-    /// those whose poll (`Running`) or job (`Blocking`) still goes on. Nothing, if all
-    /// was done. Jobs that had not begun are given up, and not told.
+    /// The tasks that had not finished are returned: those that were dropped where they
+    /// waited, and those whose poll (`Running`, for as long as when the shutdown began) or
+    /// job (`Blocking`) still goes on. Jobs that had not begun are given up, and not told.
     ///
     /// # Panics
     ///
@@ -140,8 +140,9 @@ impl Runtime {
         self.threads.clear();
     }
 
-    /// One of the runtime's own blocking jobs does not wait for itself. A panic of a
-    /// thread has been printed; those of tasks stay with them.
+    /// One of the runtime's own jobs, or a thread that drops its last task or calls a hook,
+    /// does not wait for itself. A panic of a thread has been printed; those of tasks stay
+    /// with them.
     fn shut_down(&mut self, limit: Duration) -> Vec<TaskInfo> {
         let shared = &self.handle.shared;
         shared.shut_down();
@@ -156,10 +157,9 @@ impl Runtime {
             );
             return Vec::new();
         }
-        let is_own = |current: &Arc<Shared>| Arc::ptr_eq(current, shared);
-        let inside = context::with_runtime(|current| current.is_some_and(is_own));
-        let own = usize::from(inside && role == context::Role::RunsJob);
-        let jobs = shared.jobs.join(limit, own);
+        let is_own = threads.iter().any(|own| own.thread().id() == thread::current().id());
+        let is_own = is_own || role == context::Role::RunsJob(shared.number);
+        let jobs = shared.jobs.join(limit, usize::from(is_own));
         let live = shared.tasks(|_| true);
         let mut left = std::mem::take(&mut *lock(&shared.left));
         left = if left.is_empty() { live } else { left };

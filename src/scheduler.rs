@@ -217,8 +217,9 @@ impl Shared {
         for (worker, remote) in self.remotes.iter().enumerate() {
             let polled = remote.polled.load(Ordering::Relaxed);
             let time = TICK * remote.stuck.load(Ordering::Relaxed) as u32;
-            let task = tasks.iter_mut().find(|task| task.id.0 == polled);
-            task.into_iter().for_each(|task| task.state = TaskState::Running { worker, time });
+            let mut tasks = tasks.iter_mut().take_while(|_| polled != 0);
+            let task = tasks.find(|task| task.id.0 == polled).into_iter();
+            task.for_each(|task| task.state = TaskState::Running { worker, time });
         }
         tasks
     }

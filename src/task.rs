@@ -56,13 +56,13 @@ fn enqueue(runnable: Runnable) -> Option<Runnable> {
 }
 
 /// If the runtime has ended the task is given back, to be dropped; then the handle
-/// says cancelled.
+/// says cancelled. A large future is boxed first: each function that it is moved through
+/// would need that much stack.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
     origin: Origin,
     future: F,
 ) -> (JoinHandle<F::Output>, Option<Runnable>) {
-    // Each function that it is moved through would need that much stack.
     if size_of::<F>() > 2048 {
         let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         return spawn_on(runtime, origin, future);
@@ -249,7 +249,8 @@ impl AbortHandle {
         self.0.waker(true).into_iter().for_each(Waker::wake);
     }
 
-    /// Whether the task has ended: finished, panicked, or aborted and dropped.
+    /// Whether the task has ended: finished, panicked, aborted and dropped, or about to be
+    /// dropped with its runtime.
     pub fn is_finished(&self) -> bool {
         self.0.waker(false).is_none()
     }

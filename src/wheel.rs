@@ -61,8 +61,6 @@ pub(crate) struct Wheel<T> {
     sequence: u64,
     /// Scratch of `expire`: deadline, sequence and index, which sort in this order.
     due: Vec<(u64, u64, u32)>,
-    /// The list of a slot that `expire` has emptied, for the next one.
-    spare: Vec<u32>,
     /// How many entries `expire` has looked at, for tests of what it costs.
     visited: usize,
 }
@@ -76,7 +74,8 @@ pub(crate) struct Key {
 }
 
 struct Slot {
-    /// Indices into `Wheel::entries`, in no order.
+    /// Indices into `Wheel::entries`, in no order. It gives its memory back when it is
+    /// emptied: timers that are always reset pass through every slot of a level.
     list: Vec<u32>,
     /// Nanoseconds: a lower bound of the deadlines.
     least: u64,
@@ -101,7 +100,6 @@ impl<T> Wheel<T> {
             entries: slab::Slab::new(),
             sequence: 0,
             due: Vec::new(),
-            spare: Vec::new(),
             visited: 0,
         }
     }
@@ -138,6 +136,7 @@ impl<T> Wheel<T> {
             self.entries[moved as usize].place = place;
         } else if list.is_empty() {
             *least = u64::MAX;
+            list.shrink_to(SLOTS_PER_LEVEL);
             self.occupied[slot / SLOTS_PER_LEVEL] &= !(1 << (slot % SLOTS_PER_LEVEL));
         }
         Some(value)
@@ -172,9 +171,9 @@ impl<T> Wheel<T> {
     /// than once per level: whenever the first of those left is due.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
         self.elapsed = now.max(self.elapsed);
-        while let Some(mut list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
+        while let Some(list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
             self.visited += list.len();
-            for index in list.drain(..) {
+            for index in list {
                 let Entry { deadline, sequence, .. } = self.entries[index as usize];
                 if deadline <= self.elapsed {
                     self.due.push((deadline, sequence, index));
@@ -182,7 +181,6 @@ impl<T> Wheel<T> {
                     self.link(index);
                 }
             }
-            self.spare = list;
         }
         self.due.sort_unstable();
         let value = |(_, _, index)| self.entries.remove(index as usize).value;
@@ -199,7 +197,7 @@ impl<T> Wheel<T> {
         let reached = least <= self.elapsed || highest_differing_level(self.elapsed, least) < level;
         reached.then(|| {
             self.occupied[level] &= self.occupied[level] - 1;
-            let empty = Slot { list: std::mem::take(&mut self.spare), least: u64::MAX };
+            let empty = Slot { list: Vec::new(), least: u64::MAX };
             std::mem::replace(&mut self.slots[first], empty).list
         })
     }

@@ -36,6 +36,7 @@ impl Worker {
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
         let remote = self.remote();
         remote.stepped.store(true, Ordering::Relaxed);
+        remote.stuck.store(0, Ordering::Relaxed);
         self.until_look.set(self.until_look.get() - 1);
         let is_time = self.until_look.get() == 0;
         let first = if is_time { self.look() } else { None };

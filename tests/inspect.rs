@@ -394,6 +394,124 @@ fn polls_that_go_on_are_told_when_the_time_is_over() {
     }
 }
 
+/// Its thread goes on beyond the limit, after the tasks were dropped.
+#[test]
+fn the_report_is_there_though_a_thread_ends_late() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let gate = Gate::new();
+            let (wait, builder) = (gate.clone(), builder(workers));
+            let runtime = builder.on_thread_stop(move || wait.wait()).build().unwrap();
+            let task = runtime.spawn(pending::<()>());
+            let left = runtime.shutdown(Duration::from_millis(50));
+            assert_eq!(left.iter().map(|left| left.id).collect::<Vec<_>>(), [task.id()]);
+            gate.open();
+        });
+    }
+}
+
+#[test]
+fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let outer = runtime(workers);
+            let job = outer.spawn_blocking(move || {
+                let inner = runtime(workers);
+                let handle = inner.handle().clone();
+                let _guard = handle.enter();
+                let counter = Counter::new();
+                for _ in 0..20 {
+                    let on_drop = counter.on_drop();
+                    drop(inner.spawn(async move {
+                        let _on_drop = on_drop;
+                        pending::<()>().await;
+                    }));
+                }
+                drop(inner);
+                counter.get()
+            });
+            assert_eq!(outer.block_on(job).unwrap(), 20);
+        });
+    }
+}
+
+#[test]
+fn a_job_that_entered_another_runtime_can_drop_its_own() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (own, other) = (runtime(workers), runtime(workers));
+            let (handle, ended) = (own.handle().clone(), Gate::new());
+            let tell = ended.clone();
+            drop(handle.spawn_blocking(move || {
+                let _guard = other.enter();
+                drop(own);
+                tell.open();
+            }));
+            ended.wait();
+        });
+    }
+}
+
+/// The last that has the runtime is a task of it, when a panic ends it.
+#[test]
+fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let runtime = Arc::new(builder.build().unwrap());
+            let own = runtime.clone();
+            let owner = runtime.spawn(async move {
+                let _own = own;
+                pending::<()>().await;
+            });
+            let gate = Gate::new();
+            let wait = gate.clone();
+            let panicking = runtime.spawn(async move {
+                wait.wait();
+                panic!("{ON_PURPOSE}");
+            });
+            drop(runtime);
+            gate.open();
+            wait_until("both have ended", || owner.is_finished() && panicking.is_finished());
+        });
+    }
+}
+
+#[test]
+fn a_hook_may_end_its_runtime() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
+            let (taken, ended) = (slot.clone(), Gate::new());
+            let (tell, gate) = (ended.clone(), Gate::new());
+            let (open, wait) = (gate.clone(), gate.clone());
+            let builder = builder(workers).long_poll_limit(Duration::from_millis(10));
+            let builder = builder.on_long_poll(move |_| {
+                let runtime = taken.lock().unwrap().take();
+                open.open();
+                drop(runtime);
+                tell.open();
+            });
+            let runtime = builder.build().unwrap();
+            let stuck = runtime.spawn(async move { wait.wait() });
+            *slot.lock().unwrap() = Some(runtime);
+            ended.wait();
+            assert!(stuck.is_finished());
+        });
+    }
+}
+
+#[test]
+fn handles_tell_their_task_and_nothing_else() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(pending::<()>());
+        let (id, abort) = (task.id().to_string(), task.abort_handle());
+        let (task, abort) = (format!("{task:?}"), format!("{abort:?}"));
+        assert!(task.contains(&id) && abort.contains(&id), "{task} {abort}");
+        assert!(!abort.contains("Waker") && !task.contains("location"), "{task} {abort}");
+    });
+}
+
 // Panics.
 
 #[test]
