@@ -410,27 +410,42 @@ fn the_report_is_there_though_a_thread_ends_late() {
     }
 }
 
+/// The thread that drops it is in a job, but in none of that runtime.
 #[test]
 fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
     for workers in SIZES {
         within_deadline(move || {
             let outer = runtime(workers);
             let job = outer.spawn_blocking(move || {
-                let inner = runtime(workers);
+                let (stopped, gate, inside) = (Counter::new(), Gate::new(), Gate::new());
+                let stop = stopped.clone();
+                let stop = move || {
+                    stop.add();
+                };
+                let builder = builder(workers).on_thread_stop(stop);
+                let inner = builder.build().unwrap();
                 let handle = inner.handle().clone();
                 let _guard = handle.enter();
-                let counter = Counter::new();
-                for _ in 0..20 {
-                    let on_drop = counter.on_drop();
-                    drop(inner.spawn(async move {
-                        let _on_drop = on_drop;
-                        pending::<()>().await;
-                    }));
-                }
+                let (wait, tell, ended) = (gate.clone(), inside.clone(), Gate::new());
+                let end = ended.clone();
+                drop(inner.spawn_blocking(move || {
+                    tell.open();
+                    wait.wait();
+                    end.open();
+                }));
+                inside.wait();
+                let opener = thread::spawn(move || {
+                    // The job alone is left: time to return too early.
+                    stopped.wait_for(workers + 1);
+                    thread::sleep(Duration::from_millis(20));
+                    gate.open();
+                });
                 drop(inner);
-                counter.get()
+                let waited = ended.is_open();
+                opener.join().unwrap();
+                waited
             });
-            assert_eq!(outer.block_on(job).unwrap(), 20);
+            assert!(outer.block_on(job).unwrap());
         });
     }
 }
