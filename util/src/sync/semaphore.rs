@@ -136,6 +136,10 @@ impl Semaphore {
     /// # Errors
     ///
     /// As `acquire`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `acquire`.
     pub async fn acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         let count = count as usize;
         cooperative(Acquire { semaphore: self, count, number: None }).await?;
@@ -157,6 +161,10 @@ impl Semaphore {
     /// # Errors
     ///
     /// As `acquire`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `acquire`.
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.acquire_many_owned(1).await
     }
@@ -164,6 +172,10 @@ impl Semaphore {
     /// As [`acquire_many`](Self::acquire_many), for permits that can go anywhere.
     ///
     /// # Errors
+    ///
+    /// As `acquire`.
+    ///
+    /// # Cancellation
     ///
     /// As `acquire`.
     pub async fn acquire_many_owned(
