@@ -1,5 +1,6 @@
 //! hyper's IO traits, for arc's sockets and for everything else, and the reverse.
 
+use crate::delegate::delegate_write;
 use arc::io::Direction;
 use arc::net::TcpStream;
 use futures_io::{AsyncRead, AsyncWrite};
@@ -7,7 +8,7 @@ use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
 use socket2::SockRef;
 use std::fmt;
-use std::io::{self, IoSlice};
+use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -248,48 +249,8 @@ impl<T: AsyncRead> Read for FuturesIo<T> {
     }
 }
 
-/// Writing is the same for both: hyper's names for futures-io's methods.
-macro_rules! write {
-    ($($io:ident, vectored: $vectored:literal);*) => {$(
-        impl<T: AsyncWrite> Write for $io<T> {
-            fn poll_write(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffer: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                self.project().inner.poll_write(context, buffer)
-            }
-
-            fn is_write_vectored(&self) -> bool {
-                $vectored
-            }
-
-            fn poll_write_vectored(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffers: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                self.project().inner.poll_write_vectored(context, buffers)
-            }
-
-            fn poll_flush(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-            ) -> Poll<io::Result<()>> {
-                self.project().inner.poll_flush(context)
-            }
-
-            fn poll_shutdown(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-            ) -> Poll<io::Result<()>> {
-                self.project().inner.poll_close(context)
-            }
-        }
-    )*};
-}
-
-write!(HyperIo, vectored: true; FuturesIo, vectored: false);
+delegate_write! { HyperIo<AsyncWrite>: Write, poll_shutdown = poll_close, vectored: |_io| true }
+delegate_write! { FuturesIo<AsyncWrite>: Write, poll_shutdown = poll_close, vectored: |_io| false }
 
 impl<T: Read> AsyncRead for FuturesIo<T> {
     fn poll_read(
@@ -303,28 +264,4 @@ impl<T: Read> AsyncRead for FuturesIo<T> {
     }
 }
 
-impl<T: Write> AsyncWrite for FuturesIo<T> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write(context, buffer)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write_vectored(context, buffers)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_flush(context)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_shutdown(context)
-    }
-}
+delegate_write! { FuturesIo<Write>: AsyncWrite, poll_close = poll_shutdown }

@@ -60,6 +60,7 @@
 
 #[cfg(feature = "axum")]
 pub mod axum;
+mod delegate;
 mod io;
 mod rt;
 #[cfg(feature = "server")]

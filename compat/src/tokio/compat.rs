@@ -1,7 +1,8 @@
 //! Streams with futures-io's traits where tokio's are asked for, and the reverse.
 
+use crate::delegate::delegate_write;
 use pin_project_lite::pin_project;
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
@@ -130,58 +131,10 @@ impl<T: tokio::io::AsyncBufRead> futures_io::AsyncBufRead for Compat<T> {
     }
 }
 
-impl<T: futures_io::AsyncWrite> tokio::io::AsyncWrite for Compat<T> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write(context, buffer)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write_vectored(context, buffers)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.is_vectored
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_close(context)
-    }
+delegate_write! {
+    Compat<futures_io::AsyncWrite>: tokio::io::AsyncWrite, poll_shutdown = poll_close,
+    vectored: |stream| stream.is_vectored
 }
-
-impl<T: tokio::io::AsyncWrite> futures_io::AsyncWrite for Compat<T> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write(context, buffer)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write_vectored(context, buffers)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_flush(context)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_shutdown(context)
-    }
+delegate_write! {
+    Compat<tokio::io::AsyncWrite>: futures_io::AsyncWrite, poll_close = poll_shutdown
 }
