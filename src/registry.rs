@@ -98,7 +98,7 @@ pub(crate) struct Registry {
 #[repr(align(128))]
 struct Shard(Mutex<Places>);
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Places {
     /// The id that was given to a task of this shard last.
     last: u64,
@@ -146,11 +146,12 @@ impl Registry {
         task
     }
 
-    /// What is known of each task that `is_wanted`, except which of them are polled.
+    /// What is known of each task that `is_wanted`, except which of them are polled. The
+    /// shards are not locked meanwhile: to go through many places takes milliseconds.
     pub(crate) fn tasks(&self, is_wanted: impl Fn(Id) -> bool) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
-            let places = lock(&shard.0);
+            let places = lock(&shard.0).clone();
             for place in places.all.iter().copied().flatten() {
                 let tenant = lock(&place.tenant);
                 let Some(tenant) = tenant.as_ref().filter(|it| is_wanted(it.id)) else { continue };

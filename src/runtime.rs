@@ -294,8 +294,8 @@ impl Handle {
         self.shared.config.workers
     }
 
-    /// What is known of each task that has not ended, in no order. It takes a moment
-    /// in which nothing is spawned; what was running may have moved on.
+    /// What is known of each task that has not ended, in no order. It is no snapshot: what
+    /// was running may have moved on, and what is spawned meanwhile may not be there.
     ///
     /// # Examples
     ///
