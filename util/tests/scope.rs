@@ -1,10 +1,12 @@
 //! Tasks that borrow: all have ended when the scope returns, in whatever way.
 
 mod common;
+#[path = "../../tests/net_common/mod.rs"]
+mod net_common;
 
-use arc::runtime::{Builder, Runtime};
 use arc_util::task::{Scope, scope};
 use common::CountDrop;
+use net_common::{runtime, within_limit};
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,10 +14,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_micros(100);
-
-fn runtime(workers: usize) -> Runtime {
-    Builder::new_multi_thread().workers(workers).build().unwrap()
-}
 
 fn panic_of(function: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(function)).unwrap_err();
@@ -25,141 +23,157 @@ fn panic_of(function: impl FnOnce()) -> String {
 
 #[test]
 fn what_tasks_write_into_what_they_borrow_is_there() {
-    for workers in [1, 2, 4] {
-        let runtime = runtime(workers);
-        let _guard = runtime.enter();
-        for _ in 0..20 {
-            let mut squares = vec![0; 100];
-            let factor = String::from("7");
-            let (text, count) = (&factor, squares.len());
-            let returned = scope(|scope| {
-                for (index, square) in squares.iter_mut().enumerate() {
-                    scope.spawn(async move {
-                        arc::time::sleep(PAUSE).await;
-                        *square = index * text.len();
-                    });
-                }
-                count
-            });
-            assert_eq!(returned, squares.len());
-            assert!(squares.iter().enumerate().all(|(index, &square)| square == index));
+    within_limit(|| {
+        for workers in [1, 2, 4] {
+            let runtime = runtime(workers);
+            let _guard = runtime.enter();
+            for _ in 0..20 {
+                let mut squares = vec![0; 100];
+                let factor = String::from("7");
+                let (text, count) = (&factor, squares.len());
+                let returned = scope(|scope| {
+                    for (index, square) in squares.iter_mut().enumerate() {
+                        scope.spawn(async move {
+                            arc::time::sleep(PAUSE).await;
+                            *square = index * text.len();
+                        });
+                    }
+                    count
+                });
+                assert_eq!(returned, squares.len());
+                assert!(squares.iter().enumerate().all(|(index, &square)| square == index));
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn sockets_and_tasks_of_the_runtime_work_in_them() {
-    let runtime = runtime(2);
-    let _guard = runtime.enter();
-    let sum = AtomicUsize::new(0);
-    scope(|scope| {
-        for number in 0..10 {
-            let sum = &sum;
-            scope.spawn(async move {
-                let (client, server) = common::tcp_pair().await;
-                let sent = arc::spawn(async move {
-                    use arc::io::AsyncWriteExt;
-                    (&client).write_all(&[number]).await
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let sum = AtomicUsize::new(0);
+        scope(|scope| {
+            for number in 0..10 {
+                let sum = &sum;
+                scope.spawn(async move {
+                    let (client, server) = common::tcp_pair().await;
+                    let sent = arc::spawn(async move {
+                        use arc::io::AsyncWriteExt;
+                        (&client).write_all(&[number]).await
+                    });
+                    let mut byte = [0];
+                    arc::io::AsyncReadExt::read_exact(&mut &server, &mut byte).await.unwrap();
+                    sent.await.unwrap().unwrap();
+                    sum.fetch_add(byte[0].into(), Ordering::Relaxed);
                 });
-                let mut byte = [0];
-                arc::io::AsyncReadExt::read_exact(&mut &server, &mut byte).await.unwrap();
-                sent.await.unwrap().unwrap();
-                sum.fetch_add(byte[0].into(), Ordering::Relaxed);
-            });
-        }
+            }
+        });
+        assert_eq!(sum.into_inner(), 45);
     });
-    assert_eq!(sum.into_inner(), 45);
 }
 
 /// Each waits for the other, by spinning: one thread could never run both.
 #[test]
 fn they_run_on_several_threads() {
-    let runtime = runtime(2);
-    let _guard = runtime.enter();
-    let arrived = AtomicUsize::new(0);
-    scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(async {
-                arrived.fetch_add(1, Ordering::SeqCst);
-                while arrived.load(Ordering::SeqCst) < 2 {
-                    std::thread::yield_now();
-                }
-            });
-        }
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let arrived = AtomicUsize::new(0);
+        scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(async {
+                    arrived.fetch_add(1, Ordering::SeqCst);
+                    while arrived.load(Ordering::SeqCst) < 2 {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+        });
     });
 }
 
 #[test]
 fn a_panic_of_a_task_comes_out_when_all_have_ended() {
-    let runtime = runtime(2);
-    let _guard = runtime.enter();
-    let (dropped, ended) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
-    let text = panic_of(|| {
-        scope(|scope| {
-            for number in 0..10 {
-                let (guard, ended) = (CountDrop(dropped.clone()), &ended);
-                scope.spawn(async move {
-                    let _guard = guard;
-                    arc::time::sleep(PAUSE * number).await;
-                    assert!(number != 3, "the third");
-                    ended.fetch_add(1, Ordering::SeqCst);
-                });
-            }
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let (dropped, ended) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let text = panic_of(|| {
+            scope(|scope| {
+                for number in 0..10 {
+                    let (guard, ended) = (CountDrop(dropped.clone()), &ended);
+                    scope.spawn(async move {
+                        let _guard = guard;
+                        arc::time::sleep(PAUSE * number).await;
+                        assert!(number != 3, "the third");
+                        ended.fetch_add(1, Ordering::SeqCst);
+                    });
+                }
+            });
         });
+        assert_eq!(text, "the third");
+        assert_eq!((dropped.load(Ordering::SeqCst), ended.into_inner()), (10, 9));
     });
-    assert_eq!(text, "the third");
-    assert_eq!((dropped.load(Ordering::SeqCst), ended.into_inner()), (10, 9));
 }
 
 #[test]
 fn a_panic_of_the_closure_comes_out_when_all_have_ended() {
-    let runtime = runtime(2);
-    let _guard = runtime.enter();
-    let ended = AtomicUsize::new(0);
-    let text = panic_of(|| {
-        scope(|scope: &Scope<'_>| {
-            scope.spawn(async {
-                arc::time::sleep(PAUSE).await;
-                ended.fetch_add(1, Ordering::SeqCst);
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let ended = AtomicUsize::new(0);
+        let text = panic_of(|| {
+            scope(|scope: &Scope<'_>| {
+                scope.spawn(async {
+                    arc::time::sleep(PAUSE).await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+                panic!("half-way");
             });
-            panic!("half-way");
         });
+        assert_eq!((text.as_str(), ended.into_inner()), ("half-way", 1));
     });
-    assert_eq!((text.as_str(), ended.into_inner()), ("half-way", 1));
 }
 
 #[test]
 fn an_empty_scope_returns_at_once() {
-    let runtime = runtime(4);
-    let _guard = runtime.enter();
-    assert_eq!(scope(|_| 7), 7);
+    within_limit(|| {
+        let runtime = runtime(4);
+        let _guard = runtime.enter();
+        assert_eq!(scope(|_| 7), 7);
+    });
 }
 
 #[test]
 fn inside_a_task_it_says_what_to_do() {
-    let runtime = runtime(2);
-    let text = runtime.block_on(async {
-        let text = panic_of(|| scope(|scope| scope.spawn(pending())));
-        let sum = arc::task::spawn_blocking(|| {
-            let sum = AtomicUsize::new(0);
-            scope(|scope| {
-                let add = async {
-                    sum.fetch_add(7, Ordering::SeqCst);
-                };
-                scope.spawn(add);
+    within_limit(|| {
+        let runtime = runtime(2);
+        let text = runtime.block_on(async {
+            let text = panic_of(|| scope(|scope| scope.spawn(pending())));
+            let sum = arc::task::spawn_blocking(|| {
+                let sum = AtomicUsize::new(0);
+                scope(|scope| {
+                    let add = async {
+                        sum.fetch_add(7, Ordering::SeqCst);
+                    };
+                    scope.spawn(add);
+                });
+                sum.into_inner()
             });
-            sum.into_inner()
+            assert_eq!(sum.await.unwrap(), 7);
+            text
         });
-        assert_eq!(sum.await.unwrap(), 7);
-        text
+        assert!(text.contains("spawn_blocking"), "{text}");
     });
-    assert!(text.contains("spawn_blocking"), "{text}");
 }
 
 #[test]
 fn outside_a_runtime_it_says_so() {
-    let text = panic_of(|| scope(|_| {}));
-    assert!(text.contains("outside an arc runtime"), "{text}");
+    within_limit(|| {
+        let text = panic_of(|| scope(|_| {}));
+        assert!(text.contains("outside an arc runtime"), "{text}");
+    });
 }
 
 #[test]
