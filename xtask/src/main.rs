@@ -11,6 +11,7 @@
 //! | `tidy/` | the style, as far as it can be read off the source |
 //! | `supply.rs` | dependencies, packages, oldest versions |
 //! | `cross.rs` | clippy for other platforms |
+//! | `trust/` | models, sanitizers, platforms, faults, a soak, and the table of them |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
 //! | `versus/` | load the same servers on arc and its peers, and draw what came of it |
 //! | `limits.rs` | read `audit.toml`, and judge counts by it |
@@ -30,6 +31,7 @@ mod supply;
 mod table;
 mod tidy;
 mod tree;
+mod trust;
 mod versus;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +53,7 @@ commands:
   tidy      check the style, as far as it can be read off the source
   supply    check dependencies, packages, oldest versions: `cargo xtask supply --help`
   cross     run clippy for other platforms
+  trust     models, sanitizers, platforms, faults, a soak: `cargo xtask trust --help`
 ";
 
 /// Why a command did not succeed.
@@ -96,6 +99,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         "tidy" => tidy::run(rest),
         "supply" => supply::run(rest),
         "cross" => cross::run(rest),
+        "trust" => trust::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -1,0 +1,193 @@
+//! `cargo xtask trust`: everything that is done to trust arc, in one table.
+//!
+//! Each trial tries one kind of trouble and says what it tried, how often, and what it
+//! found. Unlike the steps of CI they all run, whichever fails; what a machine lacks is
+//! named. `--record` writes the table into docs/RELIABILITY.md.
+//!
+//! | file | trials |
+//! |---|---|
+//! | `models.rs` | loom and shuttle, and the mutations that they must catch |
+//! | `sanitizers.rs` | data races, memory errors, leaks |
+//! | `platforms.rs` | the tests for other systems and processors, and other ways to wait |
+//! | `faults.rs` | system calls that fail or are slow, networks that fail |
+//! | `soak.rs` | everything at random for a while, and an account of it |
+//! | `properties.rs` | random inputs against references |
+//! | `tool.rs` | run a program within a limit, and keep what it printed |
+
+mod faults;
+mod models;
+mod platforms;
+mod properties;
+mod sanitizers;
+mod soak;
+mod tool;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::{Failure, workspace_root};
+
+const HELP: &str = "\
+Model checks, sanitizers, other platforms, faults and a soak, in one table.
+
+usage: cargo xtask trust [--record] [TRIAL...]
+
+  TRIAL...   only these; without, all those that are not on demand
+  --record   write the table into docs/RELIABILITY.md
+  --list     list the trials, and what they lack here, and run nothing
+  --help     print this text
+
+What the programs print is kept in target/trust/TRIAL.log.
+";
+
+/// One kind of trouble.
+struct Trial {
+    name: &'static str,
+    /// What is tried, in a few words.
+    what: &'static str,
+    /// It takes too long to be run without being named.
+    on_demand: bool,
+    /// What the machine lacks for it, if anything.
+    missing: fn() -> Option<String>,
+    /// Tries it; an error is a short text that says what was found.
+    run: fn() -> Result<Outcome, String>,
+}
+
+/// What came of a trial in which nothing new was found.
+struct Outcome {
+    /// What was tried, and how often.
+    tried: String,
+    /// What was found; empty is nothing.
+    found: String,
+}
+
+/// All trials, the quick ones first.
+fn trials() -> Vec<Trial> {
+    [
+        models::trials(),
+        properties::trials(),
+        soak::trials(),
+        faults::trials(),
+        sanitizers::trials(),
+        platforms::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Where the table stands in docs/RELIABILITY.md.
+const PAGE: &str = "docs/RELIABILITY.md";
+const BEGIN: &str = "<!-- written by cargo xtask trust --record -->\n";
+const END: &str = "<!-- the end of what is written -->\n";
+
+/// Runs `cargo xtask trust` with the arguments that follow these words.
+///
+/// # Errors
+/// The arguments are not understood, or a trial has found something.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let mut trials = trials();
+    let mut names = Vec::new();
+    let (mut record, mut list) = (false, false);
+    for argument in arguments {
+        match argument.as_str() {
+            "--help" | "-h" => {
+                print!("{HELP}");
+                return Ok(());
+            }
+            "--record" => record = true,
+            "--list" => list = true,
+            name if trials.iter().any(|trial| trial.name == name) => names.push(name),
+            unknown => {
+                let known: Vec<_> = trials.iter().map(|trial| trial.name).collect();
+                let known = known.join(", ");
+                return Err(Failure::Usage(format!(
+                    "unknown trial `{unknown}`\n\ntrials: {known}\n\n{HELP}"
+                )));
+            }
+        }
+    }
+    if list {
+        for trial in &trials {
+            let demand = if trial.on_demand { " (on demand)" } else { "" };
+            let missing = (trial.missing)().map_or(String::new(), |it| format!(" (lacks: {it})"));
+            println!("{:12} {}{demand}{missing}", trial.name, trial.what);
+        }
+        return Ok(());
+    }
+    trials.retain(|trial| match names.as_slice() {
+        [] => !trial.on_demand,
+        names => names.contains(&trial.name),
+    });
+    let rows: Vec<Row<'_>> = trials.iter().map(try_one).collect();
+    let table = table(&rows);
+    println!("\n{table}");
+    if record {
+        write_down(&table)?;
+    }
+    let failed: Vec<_> = rows.iter().filter(|row| row.failed).map(|row| row.trial.name).collect();
+    match failed.as_slice() {
+        [] => Ok(()),
+        failed => Err(Failure::Check(format!(
+            "something was found by: {}; to repeat it: cargo xtask trust {}",
+            failed.join(", "),
+            failed.join(" ")
+        ))),
+    }
+}
+
+/// A line of the table.
+struct Row<'a> {
+    trial: &'a Trial,
+    tried: String,
+    found: String,
+    took: Duration,
+    failed: bool,
+}
+
+fn try_one(trial: &Trial) -> Row<'_> {
+    println!("\n== {}: {}", trial.name, trial.what);
+    let start = Instant::now();
+    let (tried, found, failed) = match (trial.missing)() {
+        Some(missing) => ("not run here".to_owned(), format!("lacks: {missing}"), false),
+        None => {
+            tool::begin(trial.name);
+            match (trial.run)() {
+                Ok(Outcome { tried, found }) => (tried, found, false),
+                Err(found) => {
+                    println!("FAILED: {found}\nSee {}", tool::log(trial.name).display());
+                    ("".to_owned(), format!("FAILED: {found}"), true)
+                }
+            }
+        }
+    };
+    let found = if found.is_empty() { "nothing".to_owned() } else { found };
+    println!("{tried}: {found}");
+    Row { trial, tried, found, took: start.elapsed(), failed }
+}
+
+fn table(rows: &[Row<'_>]) -> String {
+    let mut text = "| trial | what | tried | found | s |\n|---|---|---|---|--:|\n".to_owned();
+    for Row { trial, tried, found, took, .. } in rows {
+        let line =
+            [trial.name, trial.what, tried, found].map(|cell| cell.replace(['|', '\n'], " "));
+        text += &format!("| {} | {} |\n", line.join(" | "), took.as_secs());
+    }
+    text
+}
+
+/// Replaces the table in the page.
+fn write_down(table: &str) -> Result<(), Failure> {
+    let path = workspace_root().join(PAGE);
+    let failed = |why: String| Failure::Check(format!("{PAGE}: {why}"));
+    let page = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+    let parts = page.split_once(BEGIN).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    let Some((before, after)) = parts else {
+        return Err(failed(format!("has no lines {BEGIN:?} and {END:?}")));
+    };
+    let page = format!("{before}{BEGIN}\n{table}\n{END}{after}");
+    fs::write(&path, page).map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,7 @@
+//! Model checks: loom for the small protocols, shuttle for the composed runtime.
+
+use super::Trial;
+
+pub fn trials() -> Vec<Trial> {
+    vec![]
+}

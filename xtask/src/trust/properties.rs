@@ -1,0 +1,7 @@
+//! Random inputs against references.
+
+use super::Trial;
+
+pub fn trials() -> Vec<Trial> {
+    vec![]
+}

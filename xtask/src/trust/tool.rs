@@ -1,0 +1,122 @@
+//! Programs that a trial runs: each within a limit, what it prints kept in a file.
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::workspace_root;
+
+thread_local! {
+    /// The trial that runs.
+    static TRIAL: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Where the output of a trial's programs is kept.
+pub fn log(trial: &str) -> PathBuf {
+    workspace_root().join("target/trust").join(format!("{trial}.log"))
+}
+
+/// A trial begins, with an empty log.
+pub fn begin(trial: &str) {
+    let path = log(trial);
+    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("target/ is writable");
+    File::create(path).expect("target/trust is writable");
+    TRIAL.set(trial.to_owned());
+}
+
+/// A program that is to be run.
+pub struct Tool {
+    words: Vec<String>,
+    variables: Vec<(String, String)>,
+    removed: Vec<&'static str>,
+    limit: Duration,
+}
+
+impl Tool {
+    /// A program and its arguments, with spaces between them.
+    pub fn new(line: &str) -> Self {
+        let words = line.split_whitespace().map(str::to_owned).collect();
+        let limit = Duration::from_secs(600);
+        Tool { words, variables: Vec::new(), removed: Vec::new(), limit }
+            .env("RUSTUP_AUTO_INSTALL", "0")
+    }
+
+    pub fn arg(mut self, word: impl AsRef<Path>) -> Self {
+        self.words.push(word.as_ref().to_string_lossy().into_owned());
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<Path>) -> Self {
+        self.variables.push((name.to_owned(), value.as_ref().to_string_lossy().into_owned()));
+        self
+    }
+
+    pub fn without(mut self, names: &[&'static str]) -> Self {
+        self.removed.extend(names);
+        self
+    }
+
+    /// The program is killed when it takes longer: what hangs has failed.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it in the workspace's root, and tells what it printed. An error is its
+    /// status, or that it took too long, and the last lines.
+    pub fn run(self) -> Result<String, String> {
+        let line = self.words.join(" ");
+        println!("$ {line}");
+        let trial = TRIAL.with_borrow(Clone::clone);
+        let path = log(&trial);
+        let before = fs::read(&path).map_or(0, |text| text.len());
+        let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(text)?;
+        writeln!(file, "$ {line}").map_err(text)?;
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", &self.limit.as_secs().to_string()]).args(&self.words);
+        command.envs(self.variables).current_dir(workspace_root()).stdin(Stdio::null());
+        for name in self.removed {
+            command.env_remove(name);
+        }
+        command.stdout(file.try_clone().map_err(text)?).stderr(file);
+        let status = command.status().map_err(|error| format!("{line}: {error}"))?;
+        let printed = fs::read(&path).map_err(text)?;
+        let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
+        if status.success() {
+            return Ok(printed);
+        }
+        let lines: Vec<_> = printed.lines().collect();
+        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        let is_late = matches!(status.code(), Some(124 | 137));
+        let why =
+            if is_late { format!("over {} s", self.limit.as_secs()) } else { status.to_string() };
+        Err(format!("`{line}`: {why}"))
+    }
+}
+
+fn text(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+/// How many tests passed, by what cargo's test programs printed, and in how many programs.
+pub fn passed(printed: &str) -> (usize, usize) {
+    let results = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+    let counts: Vec<usize> =
+        results.filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect();
+    (counts.iter().sum(), counts.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passed;
+
+    #[test]
+    fn passed_tests_are_added_up() {
+        let printed = "test result: ok. 12 passed; 0 failed\nx\ntest result: ok. 3 passed; 0\n\
+                       test result: FAILED. 9 passed; 1 failed\n";
+        assert_eq!(passed(printed), (15, 2));
+    }
+}
