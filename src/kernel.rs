@@ -173,19 +173,20 @@ mod system {
         /// whoever waits for the other one is woken as well, and asks again. Then
         /// it is told of a hang-up again, too, so nothing depends on knowing.
         ///
-        /// polling's `poll` says `WouldBlock` when it sees a notification before
-        /// the byte that is written for it.
+        /// polling's `poll` says `WouldBlock` when it sees a notification before the
+        /// byte that is written for it, and then ignores all others until a wait has
+        /// ended without an error: so there is another, which only looks.
         pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
-            let timeout = match until {
+            let mut timeout = match until {
                 Until::Now => Some(Duration::ZERO),
                 Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
                 Until::Forever => None,
             };
             let mut told = crate::sync::lock(&self.1);
             told.clear();
-            match self.0.wait(&mut told, timeout) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => drop(result?),
+            while let Err(error) = self.0.wait(&mut told, timeout) {
+                timeout = (error.kind() == io::ErrorKind::WouldBlock).then_some(Duration::ZERO);
+                timeout.ok_or(error)?;
             }
             events.clear();
             events.extend(told.iter().map(|event| (event.key, [true; 2], false)));
