@@ -5,11 +5,12 @@ mod net_common;
 
 use arc::time::{Duration, Elapsed, Instant, sleep, sleep_until, timeout, timeout_at};
 use net_common::*;
+use proptest::prelude::*;
 use std::future::{pending, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 async fn sleep_exactly(duration: Duration) {
@@ -327,6 +328,96 @@ fn reset_timer_ends_at_its_new_deadline() {
 
 fn poll_pinned<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// What is done with a timer.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Another deadline, so many microseconds from now.
+    Reset(i64),
+    Poll,
+    /// Waits until the waker that was left last is woken, and polls.
+    Wait,
+}
+
+/// Knows how early it may be woken.
+struct Note {
+    deadline: Instant,
+    woken: AtomicBool,
+    too_early: AtomicBool,
+    thread: std::thread::Thread,
+}
+
+impl Wake for Note {
+    fn wake(self: Arc<Self>) {
+        self.too_early.fetch_or(Instant::now() < self.deadline, Ordering::SeqCst);
+        self.woken.store(true, Ordering::SeqCst);
+        self.thread.unpark();
+    }
+}
+
+/// A timer beside a reference: an instant, and nothing else. A timer that is ready has
+/// reached it; one that is not wakes the last waker, and then is ready.
+fn check_timer(first: i64, steps: &[Step]) {
+    let from_now = |micros: i64| {
+        let offset = Duration::from_micros(micros.unsigned_abs());
+        if micros < 0 { Instant::now() - offset } else { Instant::now() + offset }
+    };
+    let mut deadline = from_now(first);
+    let mut timer = pin!(sleep_until(deadline));
+    let mut left: Option<Arc<Note>> = None;
+    for &step in steps {
+        match step {
+            Step::Reset(offset) => {
+                deadline = from_now(offset);
+                timer.as_mut().reset(deadline);
+                left = None;
+            }
+            Step::Wait if deadline - Instant::now() < LIMIT => {
+                while left.as_ref().is_some_and(|note| !note.woken.load(Ordering::SeqCst)) {
+                    std::thread::park();
+                }
+            }
+            Step::Wait | Step::Poll => {}
+        }
+        assert_eq!(timer.deadline(), deadline);
+        let thread = std::thread::current();
+        let (woken, too_early) = Default::default();
+        let note = Arc::new(Note { deadline, woken, too_early, thread });
+        let was_over = timer.is_elapsed();
+        let poll = timer.as_mut().poll(&mut Context::from_waker(&Waker::from(note.clone())));
+        if poll.is_ready() {
+            assert!(Instant::now() >= deadline, "{step:?}: ready too early");
+        } else if was_over {
+            // It is armed still, from before its deadline.
+            assert!(left.is_some() && !matches!(step, Step::Wait), "{step:?}: not ready");
+        }
+        if let Some(last) = left.take() {
+            assert!(!last.too_early.load(Ordering::SeqCst), "{step:?}: woken too early");
+        }
+        left = poll.is_pending().then_some(note);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn timers_that_are_reset_do_what_an_instant_does(
+        first in -300_i64..1_000,
+        steps in prop::collection::vec(prop_oneof![
+            2 => (-300_i64..1_000).prop_map(Step::Reset),
+            1 => Just(Step::Reset(3_600_000_000)),
+            2 => Just(Step::Poll),
+            1 => Just(Step::Wait),
+        ], 1..16),
+    ) {
+        within_limit(move || {
+            let runtime = runtime(1);
+            let _guard = runtime.enter();
+            check_timer(first, &steps);
+        });
+    }
 }
 
 #[test]

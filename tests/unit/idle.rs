@@ -47,7 +47,6 @@ fn check(idle: &Idle, asleep: &BTreeSet<usize>, workers: usize) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

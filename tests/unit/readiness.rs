@@ -40,7 +40,6 @@ fn check(seen: Seen, model: Model) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

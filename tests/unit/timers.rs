@@ -184,7 +184,6 @@ impl Model {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -224,7 +224,6 @@ impl Model {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 500,
         // What it finds becomes a test with a name, below, and not a file of seeds.
         failure_persistence: None,
         ..ProptestConfig::default()
