@@ -4,9 +4,8 @@
 use crate::context::{self, Role};
 use crate::inspect::{Origin, TaskInfo, TaskState};
 use crate::scheduler::Shared;
-use crate::sync::{Arc, Condvar, Mutex, PoisonError, lock};
+use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, lock, unblock};
 use slab::Slab;
-use std::time::Duration;
 
 /// What the end of a runtime waits for: its jobs, and its threads.
 #[derive(Default)]
@@ -58,5 +57,5 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
         function()
     };
-    ::blocking::unblock(work).await
+    unblock(work).await
 }

@@ -8,10 +8,10 @@
 
 use crate::context::{self, Role};
 use crate::scheduler::{Shared, TICK, Worker};
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, lock, thread};
 use crate::{builder::UnhandledPanic, coop};
+use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::{rc::Rc, thread};
 
 /// The waker of the future in `block_on`. SeqCst, wherever `woken` and `worker`
 /// are used: either the thread sees `woken` before it sleeps, or the waker sees

@@ -29,8 +29,7 @@
 //! worker is awake and comes to it. Waking another one to share the load is a
 //! matter of speed and decided in `worker.rs`.
 
-use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence};
-use std::thread::Thread;
+use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thread};
 
 /// One bit each.
 pub(crate) const WORKERS_MAX: usize = 64;
@@ -126,6 +125,6 @@ impl Doorbell {
     }
 }
 
-#[cfg(all(test, not(arc_loom)))]
+#[cfg(all(test, not(arc_model)))]
 #[path = "../tests/unit/idle.rs"]
 mod tests;

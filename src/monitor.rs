@@ -8,8 +8,7 @@
 //! idea.)
 
 use crate::scheduler::{Remote, Shared, TICK};
-use crate::sync::{Arc, Ordering, contain, discard, fence, wake};
-use std::thread;
+use crate::sync::{Arc, Ordering, contain, discard, fence, thread, wake};
 
 /// After so many ticks in which nothing was polled the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 10;

@@ -70,6 +70,6 @@ pub(crate) fn push<T>(queue: &ConcurrentQueue<T>, item: T) {
     assert!(queue.push(item).is_ok(), "it takes everything");
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(arc_model)))]
 #[path = "../tests/unit/queue.rs"]
 mod tests;

@@ -15,11 +15,10 @@
 
 use crate::kernel::{Events, Kernel, Until};
 use crate::readiness::Readiness;
-use crate::sync::{lock, wake};
+use crate::sync::{Arc, Mutex, lock, wake};
 use polling::{AsSource, Event};
 use slab::Slab;
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 /// One of the two ways through a socket.
@@ -181,6 +180,6 @@ pub(crate) fn gone() -> io::Error {
     io::Error::other("the arc runtime this socket was registered with has ended")
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(arc_model)))]
 #[path = "../tests/unit/reactor.rs"]
 mod tests;

@@ -77,6 +77,6 @@ impl Readiness {
     }
 }
 
-#[cfg(all(test, not(arc_loom)))]
+#[cfg(all(test, not(arc_model)))]
 #[path = "../tests/unit/readiness.rs"]
 mod tests;

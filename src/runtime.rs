@@ -3,12 +3,11 @@
 use crate::inspect::{Origin, TaskInfo, TaskState};
 use crate::net::explain;
 use crate::scheduler::Shared;
-use crate::sync::{Arc, contain, discard, lock};
+use crate::sync::{Arc, Duration, contain, discard, lock, thread};
 use crate::task::{JoinHandle, spawn_on};
 use crate::{blocking, context, guest, monitor, worker};
 use std::marker::PhantomData;
-use std::time::Duration;
-use std::{fmt, io, thread};
+use std::{fmt, io};
 
 pub use crate::builder::{Builder, UnhandledPanic};
 

@@ -5,13 +5,13 @@ use crate::idle::{Doorbell, Idle};
 use crate::inspect::{Id, TaskInfo, TaskState};
 use crate::registry::{Key, Number, Registry};
 use crate::sync::{
-    Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, PoisonError, lock, wake,
+    Arc, AtomicBool, AtomicU64, AtomicUsize, Duration, Instant, Mutex, Ordering, PoisonError,
+    RwLock, lock, thread::Thread, wake,
 };
 use crate::{blocking::Jobs, driver::Driver, queue};
 use concurrent_queue::ConcurrentQueue;
 use std::cell::{Cell, RefCell};
-use std::time::{Duration, Instant};
-use std::{collections::BTreeMap, sync::RwLock, task::Waker, thread::Thread};
+use std::{collections::BTreeMap, task::Waker};
 
 /// The runtimes that run. Only threads that run no worker of a runtime look for it
 /// here.

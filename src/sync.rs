@@ -1,11 +1,12 @@
-//! The atomics of the leaf protocols (loom's under a model, std's otherwise), and
-//! what keeps foreign code's panics from doing harm.
+//! What threads share, wait for and tell the time by, all in one place: the models
+//! (`models/`) are arc with another file instead of this one. And what keeps foreign
+//! code's panics from doing harm.
 
-#[cfg(arc_loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-#[cfg(not(arc_loom))]
+pub(crate) use ::blocking::unblock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+pub(crate) use std::thread;
+pub use std::time::{Duration, Instant};
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn std::any::Any + Send>;

@@ -21,7 +21,7 @@ use crate::builder::UnhandledPanic;
 use crate::inspect::Origin;
 use crate::registry::Key;
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock};
+use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock, unblock};
 use crate::{blocking, context, coop};
 use async_task::FallibleTask;
 use std::fmt;
@@ -36,7 +36,7 @@ pub use crate::inspect::{Id, TaskInfo, TaskState};
 /// wakes may hold a lock that the drop of its future takes.
 fn schedule(runnable: Runnable) {
     let left = enqueue(runnable).into_iter();
-    left.for_each(|runnable| ::blocking::unblock(|| drop(runnable)).detach());
+    left.for_each(|runnable| unblock(|| drop(runnable)).detach());
 }
 
 /// A task is new, or was woken: it shall be polled. When its runtime has ended, it is

@@ -10,7 +10,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
-pub use std::time::{Duration, Instant};
+pub use crate::sync::{Duration, Instant};
 
 /// As good as never: what a deadline is that the clock cannot express.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);

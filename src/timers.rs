@@ -18,11 +18,9 @@
 //! A2, and A3 reads `for ever` or the least of T4, which is notified if it is
 //! too late. (A needless notification costs one empty turn.)
 
-use crate::sync::{AtomicU64, Ordering, fence, lock};
+use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use crate::wheel::{self, Wheel};
-use std::sync::Mutex;
 use std::task::Waker;
-use std::time::{Duration, Instant};
 
 /// Times are nanoseconds since the runtime was built: this is 584 years.
 const NEVER: u64 = u64::MAX;
@@ -133,6 +131,6 @@ impl Timers {
     }
 }
 
-#[cfg(all(test, not(arc_loom)))]
+#[cfg(all(test, not(arc_model)))]
 #[path = "../tests/unit/timers.rs"]
 mod tests;

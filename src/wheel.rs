@@ -229,6 +229,6 @@ fn digit(time: u64, level: usize) -> usize {
     (time >> shift) as usize % SLOTS_PER_LEVEL
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(arc_model)))]
 #[path = "../tests/unit/wheel.rs"]
 mod tests;

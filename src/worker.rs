@@ -15,10 +15,9 @@
 
 use crate::context::{self, Role};
 use crate::scheduler::{Runnable, Shared, Wait, Worker};
-use crate::sync::{Arc, Ordering, wake};
+use crate::sync::{Arc, Duration, Instant, Ordering, thread, wake};
 use crate::{coop, driver::Seat};
-use std::time::{Duration, Instant};
-use std::{rc::Rc, thread};
+use std::rc::Rc;
 
 /// For how long a runnable may wait in a worker's queue before another worker is
 /// woken to share it. Waking costs some microseconds on both sides, and moves data

@@ -1,0 +1,186 @@
+//! A worker that is lent to a thread in `block_on` and given back.
+
+use crate::idle::Idle;
+use crate::{Injector, in_order, model};
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::{Arc, Mutex};
+use loom::thread::{self, Thread};
+
+/// One worker, its own thread, and a guest: `Worker::park`, `guest::lend` and the
+/// drop of a `Guest`.
+struct Lending {
+    idle: Idle,
+    lent: AtomicBool,
+    thread: Mutex<Option<Thread>>,
+    injector: Injector,
+    stop: AtomicBool,
+    /// Not loom's: these are there to be looked at, and order nothing.
+    owners: std::sync::atomic::AtomicUsize,
+    /// How many tasks have not been run.
+    left: std::sync::atomic::AtomicUsize,
+}
+
+impl Lending {
+    fn new(tasks: usize) -> Self {
+        Self {
+            idle: Idle::new(1),
+            lent: AtomicBool::new(false),
+            thread: Mutex::new(None),
+            injector: Injector::default(),
+            stop: AtomicBool::new(false),
+            owners: std::sync::atomic::AtomicUsize::new(0),
+            left: std::sync::atomic::AtomicUsize::new(tasks),
+        }
+    }
+
+    /// Runs a task. True: it was the last one.
+    fn run(&self) -> bool {
+        let ran = self.own(|| self.injector.pop());
+        ran && self.left.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    fn own<R>(&self, body: impl FnOnce() -> R) -> R {
+        let owners = self.owners.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(owners, 0, "two threads run one worker");
+        // Loom may switch here.
+        thread::yield_now();
+        let result = body();
+        self.owners.fetch_sub(1, Ordering::SeqCst);
+        result
+    }
+
+    fn is_lent(&self) -> bool {
+        in_order(|| self.lent.load(Ordering::SeqCst))
+    }
+
+    fn is_asleep(&self) -> bool {
+        in_order(|| self.idle.is_asleep(0))
+    }
+
+    fn unpark_thread(&self) {
+        let thread = self.thread.lock().unwrap().clone();
+        thread.iter().for_each(Thread::unpark);
+    }
+
+    /// `Shared::inject`.
+    fn inject(&self) {
+        if self.idle.wake_if_all_asleep(None).is_some() {
+            self.unpark_thread();
+        }
+    }
+
+    /// `Worker::park`, by the worker's own thread.
+    fn park(&self) {
+        while (self.is_asleep() || self.is_lent()) && !self.stop.load(Ordering::SeqCst) {
+            thread::park();
+        }
+    }
+
+    /// `Worker::wake_up`, by the worker's own thread.
+    fn wake_up(&self) -> bool {
+        let free = !self.is_lent();
+        let woke = free && in_order(|| self.idle.wake(0));
+        let mine = free && !self.is_lent();
+        if woke && !mine {
+            self.unpark_thread();
+        }
+        mine
+    }
+
+    /// `worker::main`, with `Worker::sleep`. It ends with the last task.
+    fn resident(&self) {
+        self.park();
+        while !self.stop.load(Ordering::SeqCst) {
+            if self.run() {
+                return;
+            }
+            if !self.injector.is_empty() {
+                continue;
+            }
+            self.idle.fall_asleep(0);
+            if self.injector.is_empty() || !self.wake_up() {
+                self.park();
+            }
+        }
+    }
+
+    /// `guest::lend`.
+    fn lend(&self) -> bool {
+        let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
+        let claimed = free && in_order(|| self.idle.wake(0));
+        if free && !claimed {
+            in_order(|| self.lent.store(false, Ordering::SeqCst));
+            self.unpark_thread();
+            self.look_after();
+        }
+        claimed
+    }
+
+    /// `Shared::look_after`.
+    fn look_after(&self) {
+        if !self.injector.is_empty() {
+            self.inject();
+        }
+    }
+
+    /// `guest::block_on` with a future that is ready after one task or none. True:
+    /// it ran the last one.
+    fn guest(&self) -> bool {
+        if !self.lend() {
+            return false;
+        }
+        let resident = self.thread.lock().unwrap().replace(thread::current());
+        let was_last = self.run();
+        *self.thread.lock().unwrap() = resident;
+        self.idle.fall_asleep(0);
+        in_order(|| self.lent.store(false, Ordering::SeqCst));
+        if !self.is_asleep() {
+            self.unpark_thread();
+        }
+        self.look_after();
+        was_last
+    }
+}
+
+/// (e) A worker that is lent out and given back while tasks are pushed: one thread
+/// at a time runs it, and the tasks are run. If the worker's own thread is never woken
+/// for one, loom finds a deadlock.
+///
+/// Caught: `lent` set after the bit was cleared; `lend` without the wake of the
+/// worker's own thread when it comes too late; no look at the bit when the worker is
+/// given back; `lent` taken back before the worker falls asleep; `park` that does
+/// not look at `lent`; the injector not looked at when it is given back, or, with two
+/// tasks, when it was not to be had.
+#[test]
+fn lent_worker_has_one_owner_and_its_thread_is_woken() {
+    lend_while_tasks_come(1);
+}
+
+#[test]
+fn what_comes_as_a_guest_comes_too_late_is_not_left_behind() {
+    lend_while_tasks_come(2);
+}
+
+fn lend_while_tasks_come(tasks: usize) {
+    model(move || {
+        let lending = Arc::new(Lending::new(tasks));
+        let resident = {
+            let lending = lending.clone();
+            thread::spawn(move || lending.resident())
+        };
+        *lending.thread.lock().unwrap() = Some(resident.thread().clone());
+        let guest = {
+            let lending = lending.clone();
+            thread::spawn(move || lending.guest())
+        };
+        for _ in 0..tasks {
+            lending.injector.push();
+            lending.inject();
+        }
+        if guest.join().unwrap() {
+            lending.stop.store(true, Ordering::SeqCst);
+            resident.thread().unpark();
+        }
+        resident.join().unwrap();
+    });
+}

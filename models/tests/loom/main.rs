@@ -1,0 +1,88 @@
+//! The protocols between threads, in every order that loom can think of.
+//!
+//! Run by `cargo test -p arc-models --release --test loom`.
+//!
+//! `idle.rs`, `readiness.rs`, `timers.rs` and `registry.rs` are compiled into this program
+//! as they stand in src, over loom's atomics. What stands around them, and would wait for
+//! the kernel or needs a whole runtime, is copied here in its steps, and the copy
+//! names the function it is of.
+//!
+//! The lines that follow a model's description and begin with `~` are the mutations that
+//! it catches: a file, what is taken out of it (`-`), and what is put there (`+`).
+//! `cargo xtask trust mutations` makes each of them and sees the model fail.
+//!
+//! loom knows the total order of sequentially consistent fences, but takes a
+//! `SeqCst` load or store for an acquire or release. Where src relies on the order
+//! of such accesses themselves, the copy puts fences around them ([`in_order`]).
+//! That is no weaker than what src does, so a model may miss what only plain
+//! `SeqCst` accesses get wrong; the protocols in question are store buffering
+//! (each side writes its own and reads the other's), for which both are as good.
+//!
+//! Every model is explored with at most four preemptions, as many as the rarest bug
+//! that was ever found took; threads that block switch for free.
+
+#![allow(dead_code, reason = "the modules of src are used in part")]
+
+mod clock;
+mod lending;
+mod parking;
+mod sockets;
+
+#[path = "../../../src/idle.rs"]
+mod idle;
+#[path = "../../../src/readiness.rs"]
+mod readiness;
+mod sync;
+#[path = "../../../src/timers.rs"]
+mod timers;
+#[path = "../../../src/wheel.rs"]
+mod wheel;
+
+use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::Arc as StdArc;
+use std::sync::atomic::AtomicUsize as StdAtomicUsize;
+
+const PREEMPTIONS_MAX: usize = 4;
+
+/// Explores a model, and tells how many orders of its steps there were.
+fn model(body: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS_MAX);
+    let orders = StdArc::new(StdAtomicUsize::new(0));
+    let counted = orders.clone();
+    builder.check(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        body();
+    });
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("?");
+    println!("model {name}: {} interleavings", orders.load(Ordering::Relaxed));
+}
+
+/// What loom does not know of `SeqCst` accesses.
+fn in_order<R>(access: impl FnOnce() -> R) -> R {
+    fence(Ordering::SeqCst);
+    let result = access();
+    fence(Ordering::SeqCst);
+    result
+}
+
+/// How many tasks wait. As weak as can be: nothing is ordered by it.
+#[derive(Default)]
+struct Injector(AtomicUsize);
+
+impl Injector {
+    fn push(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    fn pop(&self) -> bool {
+        let order = Ordering::Relaxed;
+        let taken = self.0.fetch_update(order, order, |tasks| tasks.checked_sub(1));
+        taken.is_ok()
+    }
+}

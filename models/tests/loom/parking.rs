@@ -1,0 +1,139 @@
+//! Falling asleep and being woken: a worker, the thread in the seat, and the monitor.
+
+use crate::idle::{Doorbell, Idle};
+use crate::{Injector, in_order, model};
+use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+use loom::sync::{Arc, Notify};
+use loom::thread::{self, Thread};
+
+/// (a) The sleep protocol of idle.rs: `Worker::sleep` against
+/// `Shared::inject`. Workers that are awake have run out of work, and a
+/// thread from outside pushes two tasks: whatever is left at the end, somebody is
+/// awake for it.
+///
+/// Caught: no fence in `fall_asleep`; no fence in `wake_if_all_asleep`; the second
+/// look (S3) left out; `all_asleep` looked at before the push.
+#[test]
+fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
+    for workers in [1, 2] {
+        model(move || {
+            let shared = Arc::new((Idle::new(workers), Injector::default()));
+            // Awake, all of them.
+            for worker in 0..workers {
+                assert!(shared.0.wake(worker));
+            }
+            let sleepers: Vec<_> = (0..workers)
+                .map(|worker| {
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        let (idle, injector) = &*shared;
+                        while injector.pop() {}
+                        idle.fall_asleep(worker);
+                        if !injector.is_empty() && idle.wake(worker) {
+                            while injector.pop() {}
+                            // Awake still, it would now look again, and so on.
+                            return true;
+                        }
+                        false
+                    })
+                })
+                .collect();
+            let (idle, injector) = &*shared;
+            for _ in 0..2 {
+                injector.push();
+                // It would be unparked now: its bit is clear.
+                let _ = idle.wake_if_all_asleep(None);
+            }
+            let awake = sleepers.into_iter().any(|sleeper| sleeper.join().unwrap());
+            assert!(awake || injector.is_empty() || !idle.all_asleep());
+        });
+    }
+}
+
+/// The seat, as `Seat::wait` and `Shared::unpark` see it.
+struct Seat {
+    idle: Idle,
+    holder: AtomicUsize,
+    /// The eventfd: it ends the current wait, or the next one.
+    kernel: Notify,
+}
+
+const NOBODY: usize = usize::MAX;
+
+impl Seat {
+    fn new(workers: usize) -> Self {
+        Self { idle: Idle::new(workers), holder: AtomicUsize::new(NOBODY), kernel: Notify::new() }
+    }
+
+    /// `Seat::wait`, with nothing else that could end it.
+    fn sleep(&self, worker: usize) {
+        in_order(|| self.holder.store(worker, Ordering::SeqCst));
+        if in_order(|| self.idle.is_asleep(worker)) {
+            self.kernel.wait();
+        }
+        self.holder.store(NOBODY, Ordering::SeqCst);
+    }
+
+    /// `Shared::unpark`, after the worker's bit was cleared.
+    fn unpark(&self, worker: usize, thread: &Thread) {
+        if in_order(|| self.holder.load(Ordering::SeqCst)) == worker {
+            self.kernel.notify();
+        } else {
+            thread.unpark();
+        }
+    }
+}
+
+/// (d) The seat's holder against whoever wakes it: it is woken in the kernel, or
+/// sees that it was woken before it goes there. Lost, it would sleep for ever,
+/// which loom calls a deadlock.
+///
+/// Caught: `is_asleep` not looked at after the holder was stored; the holder stored
+/// after that look; the holder read before the bit is cleared; `unpark` that never
+/// notifies; either of the two orders (`in_order`) left out.
+#[test]
+fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
+    model(|| {
+        let seat = Arc::new(Seat::new(1));
+        assert!(seat.idle.wake(0));
+        let sleeper = {
+            let seat = seat.clone();
+            thread::spawn(move || {
+                seat.idle.fall_asleep(0);
+                seat.sleep(0);
+            })
+        };
+        // Until it has fallen asleep there is nobody to be woken.
+        while !in_order(|| seat.idle.wake(0)) {
+            thread::yield_now();
+        }
+        seat.unpark(0, sleeper.thread());
+        sleeper.join().unwrap();
+    });
+}
+
+/// (f) The monitor's doorbell: `monitor::sleep` against a worker that wakes up and
+/// rings. The monitor never sleeps on while the worker is awake.
+///
+/// Caught: no fence in `ring`; no fence in `monitor::sleep`; the bits looked at
+/// before `asleep` is set; the bell rung before the bit is cleared.
+#[test]
+fn monitor_never_sleeps_while_a_worker_is_awake() {
+    model(|| {
+        let shared = Arc::new((Idle::new(1), Doorbell::default()));
+        let worker = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (idle, doorbell) = &*shared;
+                assert!(idle.wake(0));
+                doorbell.ring();
+            })
+        };
+        let (idle, doorbell) = &*shared;
+        doorbell.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let sleeps = idle.all_asleep();
+        worker.join().unwrap();
+        assert!(!(sleeps && doorbell.asleep.load(Ordering::Relaxed)));
+    });
+}

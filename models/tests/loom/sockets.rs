@@ -1,0 +1,109 @@
+//! Readiness against events.
+
+use crate::model;
+use crate::readiness::Readiness;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+/// (b) readiness.rs, with `Async::poll_with` and `Reactor::poll_ready` for the task
+/// and `Source::wake` for the driver. Two events come; with the first there is
+/// nothing yet, with the second there is: the task gets it, or is woken for it.
+///
+/// Caught: `clear` that takes the word as it is and not as it was seen; an event
+/// that is not counted; `load` without Acquire; `set` without Release; the word not
+/// looked at again under the lock; the wakers taken before the word is set.
+#[test]
+fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
+    model(|| {
+        let source = Arc::new(Source::new(true));
+        let driver = {
+            let source = source.clone();
+            thread::spawn(move || {
+                let first = source.event(false);
+                source.bytes.store(1, Ordering::Relaxed);
+                source.event(false) || first
+            })
+        };
+        let read = source.poll_read();
+        let woken = driver.join().unwrap();
+        // Woken, it would try again, and find the word set.
+        assert!(read || woken && source.readiness.load().is_ready());
+    });
+}
+
+/// (b) `Async::poll_transfer`: a read that got less than it could have clears the
+/// word as it was before the read. What came since stands: more bytes, or the end of
+/// the stream, which a read of bytes does not tell, and which may have come before.
+///
+/// Caught: the word read after the operation instead of before it; a word cleared
+/// that tells of a hang-up; and of `clear` what the model above catches.
+#[test]
+fn what_comes_after_a_short_read_is_not_wiped_out() {
+    for ends in [false, true] {
+        model(move || {
+            let source = Arc::new(Source::new(true));
+            let driver = {
+                let source = source.clone();
+                thread::spawn(move || {
+                    source.bytes.store(1, Ordering::Relaxed);
+                    source.event(false);
+                    source.bytes.store(2, Ordering::Relaxed);
+                    source.event(ends);
+                })
+            };
+            let seen = source.readiness.load();
+            let read = source.bytes.load(Ordering::Relaxed);
+            if read > 0 && !seen.is_hung_up() {
+                source.readiness.clear(seen);
+            }
+            driver.join().unwrap();
+            let done = read == 2 && !ends;
+            assert!(done || source.readiness.load().is_ready());
+        });
+    }
+}
+
+/// One direction of a socket.
+struct Source {
+    readiness: Readiness,
+    /// Whether a task has left its waker.
+    waiting: Mutex<bool>,
+    /// What the kernel has for it.
+    bytes: AtomicUsize,
+}
+
+impl Source {
+    fn new(ready: bool) -> Self {
+        Self {
+            readiness: Readiness::new(ready),
+            waiting: Mutex::new(false),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// `Source::wake`. True: a task was woken.
+    fn event(&self, hangup: bool) -> bool {
+        self.readiness.set(hangup);
+        std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
+    }
+
+    /// `Async::poll_with`. False: pending.
+    fn poll_read(&self) -> bool {
+        loop {
+            let mut seen = self.readiness.load();
+            if !seen.is_ready() {
+                let mut waiting = self.waiting.lock().unwrap();
+                seen = self.readiness.load();
+                if !seen.is_ready() {
+                    *waiting = true;
+                    return false;
+                }
+            }
+            if self.bytes.load(Ordering::Relaxed) > 0 {
+                return true;
+            }
+            self.readiness.clear(seen);
+        }
+    }
+}

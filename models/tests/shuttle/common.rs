@@ -1,0 +1,135 @@
+//! What the models are made of.
+
+use crate::kernel;
+use crate::monitor::WITH_MONITOR;
+use crate::runtime::{Builder, Runtime};
+use crate::sync::{Arc, Mutex, contain, lock, thread};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, MaxSteps, Runner};
+use std::env;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Schedules of each kind that a model is tried in.
+const SCHEDULES: usize = 3_000;
+/// An execution that takes more steps hangs, in a loop.
+const STEPS_MAX: usize = 100_000;
+/// Where a PCT schedule prefers another thread.
+const PREEMPTIONS: usize = 3;
+
+fn number(variable: &str, default: usize) -> usize {
+    env::var(variable).map_or(default, |text| text.parse().expect(variable))
+}
+
+/// Tries a model in many orders of its steps, and tells how many.
+pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
+    explore(false, Arc::new(body));
+}
+
+/// The same, with the monitor.
+pub(crate) fn model_with_monitor(body: impl Fn() + Send + Sync + 'static) {
+    explore(true, Arc::new(body));
+}
+
+fn explore(with_monitor: bool, body: Arc<dyn Fn() + Send + Sync>) {
+    WITH_MONITOR.set(with_monitor);
+    let (seed, percent) = (number("ARC_SEED", 1), number("ARC_SCHEDULES", 100));
+    let schedules = (SCHEDULES * percent / 100).max(1);
+    let tried = Arc::new(AtomicUsize::new(0));
+    run(RandomScheduler::new_from_seed(seed as u64, schedules), &tried, &body);
+    run(PctScheduler::new_from_seed(seed as u64, PREEMPTIONS, schedules), &tried, &body);
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("?");
+    println!("model {name}: {} schedules", tried.load(Ordering::Relaxed));
+}
+
+fn run(
+    scheduler: impl Scheduler + 'static,
+    tried: &Arc<AtomicUsize>,
+    body: &Arc<dyn Fn() + Send + Sync>,
+) {
+    let mut config = Config::new();
+    config.stack_size = 256 << 10;
+    config.max_steps = MaxSteps::FailAfter(STEPS_MAX);
+    config.silence_warnings = true;
+    let (tried, body) = (tried.clone(), body.clone());
+    let runner = Runner::new(scheduler, config);
+    let run = contain(|| {
+        runner.run(move || {
+            tried.fetch_add(1, Ordering::Relaxed);
+            kernel::begin();
+            fastrand::seed(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
+            body();
+        })
+    });
+    if run.is_err() {
+        // What was left may hold locks that other models need.
+        std::process::exit(1);
+    }
+}
+
+pub(crate) fn runtime(workers: usize) -> Runtime {
+    Builder::new_multi_thread().workers(workers).build().unwrap()
+}
+
+struct Unparker(thread::Thread);
+
+impl Wake for Unparker {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future on a thread that is none of a runtime's.
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unparker(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Something that tasks and threads wait for: so many times it was sent.
+#[derive(Clone, Default)]
+pub(crate) struct Signal(Arc<Mutex<(usize, Vec<Waker>)>>);
+
+impl Signal {
+    pub(crate) fn send(&self) {
+        let mut state = lock(&self.0);
+        state.0 += 1;
+        let wakers = std::mem::take(&mut state.1);
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.0).0
+    }
+
+    /// Waits until it has been sent so many times.
+    pub(crate) async fn sent(&self, times: usize) {
+        std::future::poll_fn(|context| {
+            let waker = context.waker().clone();
+            let mut state = lock(&self.0);
+            if state.0 >= times {
+                return Poll::Ready(());
+            }
+            state.1.push(waker);
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Sends its signal when it is dropped. Twice would be once too often for [`Signal::count`].
+pub(crate) struct OnDrop(pub(crate) Signal);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.send();
+    }
+}

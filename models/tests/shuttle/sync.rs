@@ -1,0 +1,322 @@
+//! Stands for src/sync.rs, over shuttle.
+//!
+//! Atomics are shuttle's: each access is a place where another thread may go on. Locks are
+//! std's, tried until they are had. Nothing times out and nobody wakes spuriously, or
+//! a lost wake-up would be hidden; the clock is the test's.
+
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
+pub use std::time::Duration;
+
+use async_task::Task;
+use std::cell::{Cell, RefCell};
+use std::sync::{LockResult, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
+
+#[path = "../../../src/sync.rs"]
+#[expect(unused_imports, reason = "what panics may do is all that is used of it")]
+mod original;
+pub(crate) use original::{Payload, contain, discard, wake};
+
+/// Tries until it is to be had.
+fn insist<G>(attempt: impl Fn() -> TryLockResult<G>) -> G {
+    loop {
+        match attempt() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => shuttle::thread::yield_now(),
+        }
+    }
+}
+
+pub(crate) type MutexGuard<'a, T> = Guard<'a, T>;
+
+/// Knows its mutex, so that a condition variable can lock it again.
+pub(crate) struct Guard<'a, T: ?Sized>(std::sync::MutexGuard<'a, T>, &'a Mutex<T>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> LockResult<T> {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    pub(crate) fn try_lock(&self) -> TryLockResult<Guard<'_, T>> {
+        // So that another may have it.
+        point();
+        match self.0.try_lock() {
+            Ok(guard) => Ok(Guard(guard, self)),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(Guard(poisoned.into_inner(), self)),
+            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+        }
+    }
+}
+
+impl<T: ?Sized> std::ops::Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> std::ops::DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> Guard<'_, T> {
+    point();
+    Guard(insist(|| mutex.0.try_lock()), mutex)
+}
+
+/// Another thread may go on here.
+fn point() {
+    shuttle::thread::sleep(Duration::ZERO);
+}
+
+pub(crate) struct RwLock<T>(std::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::RwLock::new(value))
+    }
+
+    pub(crate) fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        point();
+        Ok(insist(|| self.0.try_read()))
+    }
+
+    pub(crate) fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        point();
+        Ok(insist(|| self.0.try_write()))
+    }
+}
+
+/// Those who wait are parked, and unparked by whoever notifies.
+#[derive(Default)]
+pub(crate) struct Condvar(std::sync::Mutex<Vec<thread::Thread>>);
+
+impl Condvar {
+    /// A limit that is not for ever may be over at any time.
+    pub(crate) fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: Guard<'a, T>,
+        limit: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(Guard<'a, T>, ())> {
+        while condition(&mut guard) {
+            let mutex = guard.1;
+            self.0.lock().expect("nobody panics here").push(thread::current());
+            drop(guard);
+            if limit == Duration::MAX {
+                thread::park();
+            } else {
+                point();
+            }
+            guard = lock(mutex);
+            if limit != Duration::MAX && shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng())
+            {
+                break;
+            }
+        }
+        Ok((guard, ()))
+    }
+
+    pub(crate) fn notify_all(&self) {
+        point();
+        let waiting = std::mem::take(&mut *self.0.lock().expect("nobody panics here"));
+        waiting.iter().for_each(thread::Thread::unpark);
+    }
+}
+
+/// A time of the test's clock, which stands still but for [`set_clock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(Duration);
+
+std::thread_local!(static CLOCK: Cell<Duration> = const { Cell::new(Duration::ZERO) });
+
+/// It is so long since the clock began.
+pub(crate) fn set_clock(time: Duration) {
+    CLOCK.set(time);
+}
+
+impl Instant {
+    pub(crate) fn now() -> Self {
+        Self(CLOCK.get())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        Self::now().saturating_duration_since(self)
+    }
+
+    pub(crate) fn saturating_duration_since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    pub(crate) fn checked_add(self, duration: Duration) -> Option<Self> {
+        self.0.checked_add(duration).map(Self)
+    }
+}
+
+impl std::ops::Add<Duration> for Instant {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0 + duration)
+    }
+}
+
+impl std::ops::Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Self) -> Duration {
+        self.saturating_duration_since(earlier)
+    }
+}
+
+/// A thread-local of shuttle's threads, with what std's can do.
+pub(crate) struct LocalKey<T: 'static>(pub(crate) shuttle::thread::LocalKey<T>);
+
+impl<T: Copy> LocalKey<Cell<T>> {
+    pub(crate) fn set(&'static self, value: T) {
+        self.0.with(|cell| cell.set(value));
+    }
+
+    pub(crate) fn get(&'static self) -> T {
+        self.0.with(Cell::get)
+    }
+}
+
+impl<T> LocalKey<RefCell<T>> {
+    pub(crate) fn with_borrow<R>(&'static self, function: impl FnOnce(&T) -> R) -> R {
+        self.0.with(|cell| function(&cell.borrow()))
+    }
+
+    pub(crate) fn with_borrow_mut<R>(&'static self, function: impl FnOnce(&mut T) -> R) -> R {
+        self.0.with(|cell| function(&mut cell.borrow_mut()))
+    }
+
+    pub(crate) fn replace(&'static self, value: T) -> T {
+        self.0.with(|cell| cell.replace(value))
+    }
+}
+
+/// As the `blocking` crate does, with a thread for each job.
+pub(crate) fn unblock<R: Send + 'static>(job: impl FnOnce() -> R + Send + 'static) -> Task<R> {
+    let schedule = |runnable: async_task::Runnable| {
+        drop(shuttle::thread::spawn(move || runnable.run()));
+    };
+    let builder = async_task::Builder::new().propagate_panic(true);
+    let (runnable, task) = builder.spawn(|()| async move { job() }, schedule);
+    runnable.schedule();
+    task
+}
+
+/// shuttle's threads, but a thread that is parked wakes for an unpark and nothing else.
+pub(crate) mod thread {
+    use super::{Arc, Duration};
+    use std::cell::OnceCell;
+    use std::io::Result;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    pub(crate) use shuttle::thread::{ThreadId, panicking};
+
+    #[derive(Clone, Debug)]
+    pub(crate) struct Thread {
+        id: ThreadId,
+        thread: shuttle::thread::Thread,
+        unparked: Arc<AtomicBool>,
+    }
+
+    shuttle::thread_local!(static UNPARKED: OnceCell<Arc<AtomicBool>> = OnceCell::new());
+
+    fn unparked() -> Arc<AtomicBool> {
+        UNPARKED.with(|it| it.get_or_init(Arc::default).clone())
+    }
+
+    pub(crate) fn current() -> Thread {
+        let thread = shuttle::thread::current();
+        Thread { id: thread.id(), thread, unparked: unparked() }
+    }
+
+    impl Thread {
+        pub(crate) fn id(&self) -> ThreadId {
+            self.id
+        }
+
+        pub(crate) fn unpark(&self) {
+            super::point();
+            self.unparked.store(true, Ordering::SeqCst);
+            self.thread.unpark();
+        }
+    }
+
+    pub(crate) fn park() {
+        let unparked = unparked();
+        while !unparked.swap(false, Ordering::SeqCst) {
+            shuttle::thread::park();
+        }
+    }
+
+    /// The monitor's ticks come at any time. Whoever waits for longer relies on being woken.
+    pub(crate) fn park_timeout(limit: Duration) {
+        if limit <= Duration::from_millis(5) {
+            shuttle::thread::yield_now();
+        } else {
+            park();
+        }
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Builder(());
+
+    #[derive(Debug)]
+    pub(crate) struct JoinHandle<T>(shuttle::thread::JoinHandle<T>, Thread);
+
+    impl Builder {
+        pub(crate) fn new() -> Self {
+            Self(())
+        }
+
+        /// shuttle's threads have the stack that its configuration says.
+        pub(crate) fn stack_size(self, _: usize) -> Self {
+            self
+        }
+
+        pub(crate) fn name(self, _: String) -> Self {
+            self
+        }
+
+        pub(crate) fn spawn<T: Send + 'static>(
+            self,
+            main: impl FnOnce() -> T + Send + 'static,
+        ) -> Result<JoinHandle<T>> {
+            let unparked = Arc::<AtomicBool>::default();
+            let own = unparked.clone();
+            let spawned = shuttle::thread::spawn(move || {
+                UNPARKED.with(|it| drop(it.set(own)));
+                main()
+            });
+            let thread = spawned.thread().clone();
+            Ok(JoinHandle(spawned, Thread { id: thread.id(), thread, unparked }))
+        }
+    }
+
+    impl<T> JoinHandle<T> {
+        pub(crate) fn thread(&self) -> &Thread {
+            &self.1
+        }
+
+        pub(crate) fn join(self) -> std::thread::Result<T> {
+            self.0.join()
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Sockets and timers, and the seat from which they are waited for.
+
+use crate::common::{Signal, model, runtime, wait};
+use crate::io::{Async, AsyncReadExt};
+use crate::sync::{Arc, Duration, Instant};
+use crate::{kernel, time};
+use shuttle::thread::spawn;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// A timer is so late at the most: those that are so near to each other share a wake-up.
+const SLACK: Duration = Duration::from_nanos((1 << 17) - 1);
+
+/// A socket that a test can write to while the model runs.
+fn pair() -> (UnixStream, UnixStream) {
+    UnixStream::pair().unwrap()
+}
+
+/// A byte comes while the task that reads is anywhere: trying, leaving its waker, waiting.
+#[test]
+fn byte_wakes_the_task_that_reads_it() {
+    for workers in [1, 2] {
+        model(move || {
+            let runtime = runtime(workers);
+            let (mut far, near) = pair();
+            let registered = Signal::default();
+            let tells = registered.clone();
+            let task = runtime.spawn(async move {
+                let mut near = Async::new(near).unwrap();
+                tells.send();
+                let mut byte = [0];
+                near.read_exact(&mut byte).await.unwrap();
+                byte[0]
+            });
+            let other = runtime.spawn(async { 2 });
+            wait(registered.sent(1));
+            far.write_all(&[7]).unwrap();
+            kernel::tell(0, [true, false], false);
+            assert_eq!(wait(task).unwrap(), 7);
+            assert_eq!(wait(other).unwrap(), 2);
+        });
+    }
+}
+
+/// The same for the future of `block_on`, whose thread may sit in the seat.
+#[test]
+fn byte_wakes_the_main_future() {
+    for workers in [1, 2] {
+        model(move || {
+            let runtime = runtime(workers);
+            let (mut far, near) = pair();
+            let registered = Signal::default();
+            let writer = {
+                let registered = registered.clone();
+                spawn(move || {
+                    wait(registered.sent(1));
+                    far.write_all(&[7]).unwrap();
+                    kernel::tell(0, [true, false], false);
+                })
+            };
+            let byte = runtime.block_on(async move {
+                let mut near = Async::new(near).unwrap();
+                registered.send();
+                let mut byte = [0];
+                near.read_exact(&mut byte).await.unwrap();
+                byte[0]
+            });
+            assert_eq!(byte, 7);
+            writer.join().unwrap();
+        });
+    }
+}
+
+/// An event is on its way while its socket is closed, and the next has its entry.
+#[test]
+fn event_of_a_closed_socket_hits_nobody() {
+    model(|| {
+        let runtime = runtime(2);
+        let ((_far, near), (mut other_far, other_near)) = (pair(), pair());
+        let (registered, again) = (Signal::default(), Signal::default());
+        let (tells, tells_again) = (registered.clone(), again.clone());
+        let task = runtime.spawn(async move {
+            let near = Async::new(near).unwrap();
+            tells.send();
+            drop(near);
+            let mut near = Async::new(other_near).unwrap();
+            tells_again.send();
+            let mut byte = [0];
+            near.read_exact(&mut byte).await.unwrap();
+            byte[0]
+        });
+        wait(registered.sent(1));
+        kernel::tell(0, [true, true], true);
+        wait(again.sent(1));
+        other_far.write_all(&[7]).unwrap();
+        kernel::tell(1, [true, false], false);
+        assert_eq!(wait(task).unwrap(), 7);
+    });
+}
+
+/// A socket that is read fails when the runtime ends.
+#[test]
+fn socket_fails_when_its_runtime_ends() {
+    model(|| {
+        let runtime = runtime(1);
+        let (_far, near) = pair();
+        let socket = Arc::new(Mutex::new(None));
+        let kept = socket.clone();
+        let task = runtime.spawn(async move {
+            *kept.lock().unwrap() = Some(Async::new(near).unwrap());
+        });
+        wait(task).unwrap();
+        let mut socket = socket.lock().unwrap().take().unwrap();
+        let reader = spawn(move || wait(socket.read(&mut [0])).unwrap_err());
+        drop(runtime);
+        assert_eq!(reader.join().unwrap().kind(), std::io::ErrorKind::Other);
+    });
+}
+
+/// Two tasks sleep, and the clock goes on once both are armed: each wakes when it is time,
+/// whoever sits in the seat.
+#[test]
+fn timers_are_not_slept_through() {
+    for workers in [1, 2] {
+        model(move || {
+            let runtime = runtime(workers);
+            let armed = Signal::default();
+            let sleepers = [2, 1].map(|hours| {
+                let armed = armed.clone();
+                runtime.spawn(async move {
+                    let mut sleep = std::pin::pin!(time::sleep(hours * HOUR));
+                    let first = std::future::poll_fn(|context| {
+                        std::task::Poll::Ready(sleep.as_mut().poll(context).is_ready())
+                    });
+                    assert!(!first.await);
+                    armed.send();
+                    sleep.await;
+                    Instant::now()
+                })
+            });
+            wait(armed.sent(2));
+            let [late, early] = sleepers;
+            kernel::set_time(HOUR + SLACK);
+            wait(early).unwrap();
+            kernel::set_time(2 * HOUR + SLACK);
+            wait(late).unwrap();
+        });
+    }
+}
+
+/// A thread that is none of the runtime's arms a timer while all workers sleep.
+#[test]
+fn timer_from_outside_is_watched() {
+    model(|| {
+        let runtime = runtime(2);
+        let sleep = {
+            let _guard = runtime.enter();
+            let armed = Signal::default();
+            let mut sleep = Box::pin(time::sleep(HOUR));
+            let tells = armed.clone();
+            let sleeper = {
+                let handle = runtime.handle().clone();
+                spawn(move || {
+                    let _guard = handle.enter();
+                    wait(std::future::poll_fn(|context| {
+                        let polled = sleep.as_mut().poll(context);
+                        tells.send();
+                        polled
+                    }));
+                })
+            };
+            wait(armed.sent(1));
+            sleeper
+        };
+        kernel::set_time(HOUR + SLACK);
+        sleep.join().unwrap();
+    });
+}
