@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::workspace_root;
+use crate::{cross, workspace_root};
 
 thread_local! {
     /// The trial that runs.
@@ -44,6 +44,16 @@ impl Tool {
             .env("RUSTUP_AUTO_INSTALL", "0")
     }
 
+    /// Debian's cargo with Debian's compiler, which can build the standard library for any
+    /// target and with any flag. Line numbers are all that is wanted of debug information.
+    pub fn debian_cargo(line: &str) -> Self {
+        let (variables, removed) = cross::environment();
+        let mut tool = Tool::new("/usr/bin/cargo").without(&removed);
+        tool.words.extend(line.split_whitespace().map(str::to_owned));
+        tool.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
+        tool.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+    }
+
     pub fn arg(mut self, word: impl AsRef<Path>) -> Self {
         self.words.push(word.as_ref().to_string_lossy().into_owned());
         self
@@ -68,6 +78,21 @@ impl Tool {
     /// Runs it in the workspace's root, and tells what it printed. An error is its
     /// status, or that it took too long, and the last lines.
     pub fn run(self) -> Result<String, String> {
+        let (line, limit) = (self.words.join(" "), self.limit);
+        let (status, printed) = self.outcome()?;
+        if status.success() {
+            return Ok(printed);
+        }
+        let lines: Vec<_> = printed.lines().collect();
+        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        let is_late = matches!(status.code(), Some(124 | 137));
+        let why = if is_late { format!("over {} s", limit.as_secs()) } else { status.to_string() };
+        Err(format!("`{line}`: {why}"))
+    }
+
+    /// Runs it, and tells what it printed, whatever its status is; an error is that it
+    /// could not be started.
+    pub fn outcome(self) -> Result<(ExitStatus, String), String> {
         let line = self.words.join(" ");
         println!("$ {line}");
         let trial = TRIAL.with_borrow(Clone::clone);
@@ -84,16 +109,7 @@ impl Tool {
         command.stdout(file.try_clone().map_err(text)?).stderr(file);
         let status = command.status().map_err(|error| format!("{line}: {error}"))?;
         let printed = fs::read(&path).map_err(text)?;
-        let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
-        if status.success() {
-            return Ok(printed);
-        }
-        let lines: Vec<_> = printed.lines().collect();
-        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
-        let is_late = matches!(status.code(), Some(124 | 137));
-        let why =
-            if is_late { format!("over {} s", self.limit.as_secs()) } else { status.to_string() };
-        Err(format!("`{line}`: {why}"))
+        Ok((status, String::from_utf8_lossy(&printed[before..]).into_owned()))
     }
 }
 
@@ -102,10 +118,24 @@ fn text(error: std::io::Error) -> String {
 }
 
 /// How many tests passed, by what cargo's test programs printed, and in how many programs.
+/// A test may run itself in a process of its own, which has a result as well: where cargo
+/// tells which program it runs, only the last result before the next program counts.
 pub fn passed(printed: &str) -> (usize, usize) {
-    let results = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
-    let counts: Vec<usize> =
-        results.filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect();
+    let count = |line: &str| -> Option<usize> {
+        line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse().ok()
+    };
+    let mut counts = Vec::new();
+    let mut is_same_program = false;
+    for line in printed.lines() {
+        is_same_program &= !line.trim_start().starts_with("Running ");
+        if let Some(count) = count(line) {
+            if is_same_program {
+                counts.pop();
+            }
+            counts.push(count);
+            is_same_program = printed.contains("Running ");
+        }
+    }
     (counts.iter().sum(), counts.len())
 }
 
@@ -118,5 +148,13 @@ mod tests {
         let printed = "test result: ok. 12 passed; 0 failed\nx\ntest result: ok. 3 passed; 0\n\
                        test result: FAILED. 9 passed; 1 failed\n";
         assert_eq!(passed(printed), (15, 2));
+    }
+
+    #[test]
+    fn tests_of_processes_that_tests_start_are_not_counted_twice() {
+        let printed = "     Running tests/a.rs (a)\ntest result: ok. 1 passed; 0 failed\n\
+                       test result: ok. 7 passed; 0 failed\n     Running tests/b.rs (b)\n\
+                       test result: ok. 2 passed; 0 failed\n";
+        assert_eq!(passed(printed), (9, 2));
     }
 }
