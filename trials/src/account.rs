@@ -5,12 +5,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that only grows. Relaxed: it is read for the sum at the end, and by the
 /// watchdog.
-#[derive(Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    pub fn add(&self, more: u64) -> u64 {
-        self.0.fetch_add(more, Ordering::Relaxed)
+    pub const fn new() -> Self {
+        Counter(AtomicU64::new(0))
+    }
+
+    pub fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// Adds one, and gives what it was before.
+    pub fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
     }
 
     pub fn get(&self) -> u64 {
@@ -26,7 +34,7 @@ macro_rules! account {
         }
 
         /// The one account of the process.
-        pub static ACCOUNT: Account = Account { $($name: Counter(AtomicU64::new(0)),)* };
+        pub static ACCOUNT: Account = Account { $($name: Counter::new(),)* };
 
         impl Account {
             /// One number in a line, with what it counts.
@@ -65,7 +73,7 @@ pub struct OnPurpose;
 
 /// Something is not as it should be: it is told, and the program will fail.
 pub fn fault(text: impl std::fmt::Display) {
-    if ACCOUNT.faults.add(1) < 20 {
+    if ACCOUNT.faults.next() < 20 {
         eprintln!("FAULT: {text}");
     }
 }

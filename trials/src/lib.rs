@@ -12,3 +12,4 @@ mod account;
 pub mod bytes;
 pub mod process;
 pub mod soak;
+pub mod workload;

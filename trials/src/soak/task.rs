@@ -39,7 +39,7 @@ struct State {
 
 impl Ticket {
     pub fn new(world: &Arc<World>, parent: Option<Arc<Ticket>>) -> Arc<Self> {
-        let serial = ACCOUNT.tasks.add(1);
+        let serial = ACCOUNT.tasks.next();
         world.made();
         Arc::new(Ticket { serial, world: world.clone(), parent, state: Mutex::default() })
     }

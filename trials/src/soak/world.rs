@@ -174,7 +174,7 @@ pub fn run(round: Arc<Round>, number: usize, mut rng: Rng) {
         .workers(rng.usize(1..=4))
         .thread_name(THREADS)
         .event_interval([1, 7, 61][rng.usize(..3)])
-        .on_long_poll(|_| _ = ACCOUNT.long_polls.add(1))
+        .on_long_poll(|_| ACCOUNT.long_polls.add(1))
         .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
