@@ -62,8 +62,7 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
         Some(Unread(Some(contain(function))))
     };
-    let mut done = unblock(work).await;
-    let result = done.as_mut().and_then(|unread| unread.0.take()).expect("the slot is here still");
+    let done = unblock(work).await.and_then(|mut done| done.0.take());
     drop(slot);
-    result.unwrap_or_else(|payload| resume_unwind(payload))
+    done.expect("the slot was there").unwrap_or_else(|payload| resume_unwind(payload))
 }

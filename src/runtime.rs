@@ -20,10 +20,8 @@ impl Builder {
     /// start the threads; the error says which. What was begun is undone: the
     /// threads that were started end.
     pub fn build(self) -> io::Result<Runtime> {
-        let shared = Shared::new(self);
-        let shared = Arc::new(
-            shared.map_err(|error| explain("starting an arc runtime:", &"the reactor", &error))?,
-        );
+        let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
+        let shared = Arc::new(Shared::new(self).map_err(failed)?);
         let mut runtime = Runtime { handle: Handle { shared }, threads: Vec::new() };
         let started = runtime.start_threads();
         if started.is_err() {

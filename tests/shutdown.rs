@@ -394,6 +394,29 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
 }
 
 #[test]
+fn afterwards_a_timer_keeps_no_waker() {
+    struct Kept;
+    impl std::task::Wake for Kept {
+        fn wake(self: Arc<Self>) {}
+    }
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let kept = Arc::new(Kept);
+        let waker = Waker::from(kept.clone());
+        let _guard = handle.enter();
+        for _ in 0..10 {
+            let mut timer = Box::pin(sleep(DEADLINE));
+            let text = panic_of(|| poll_with(timer.as_mut(), &waker));
+            assert!(text.contains("has ended"), "{text}");
+        }
+        drop(waker);
+        // A waker of block_on holds the runtime: in its wheel it would keep it for ever.
+        assert_eq!(Arc::strong_count(&kept), 1, "the runtime that has ended holds a waker");
+    });
+}
+
+#[test]
 fn afterwards_sockets_fail_and_their_drop_is_silent() {
     with_each_size(|runtime| {
         let handle = runtime.handle().clone();
