@@ -69,8 +69,7 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     }
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
     let (runnable, handle) = runtime.registry.enter(shard, origin, |key| {
-        let future = Some(future);
-        let contained = Contained { future, key };
+        let contained = Contained { future: Some(future), key };
         let builder = async_task::Builder::new().metadata(key);
         let (runnable, task) = builder.spawn(|_| contained, schedule);
         let (task, waker) = (Some(task.fallible()), runnable.waker());
@@ -206,10 +205,7 @@ impl<T> Future for JoinHandle<T> {
         // No outcome: the future was dropped because the runtime has ended.
         let result = outcome.and_then(|mut outcome| outcome.0.take());
         let (result, id) = (result.unwrap_or(Err(None)), self.key.id);
-        Poll::Ready(result.map_err(|payload| {
-            let payload = payload.map(Mutex::new);
-            JoinError { payload, id }
-        }))
+        Poll::Ready(result.map_err(|payload| JoinError { payload: payload.map(Mutex::new), id }))
     }
 }
 
