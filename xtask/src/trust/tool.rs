@@ -68,6 +68,25 @@ impl Tool {
     /// Runs it in the workspace's root, and tells what it printed. An error is its
     /// status, or that it took too long, and the last lines.
     pub fn run(self) -> Result<String, String> {
+        let (ended, printed, line) = self.end()?;
+        match ended {
+            Ended::Well => Ok(printed),
+            Ended::Badly(why) | Ended::Late(why) => {
+                let lines: Vec<_> = printed.lines().collect();
+                println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+                Err(format!("`{line}`: {why}"))
+            }
+        }
+    }
+
+    /// Runs it, and tells whether it failed by itself: not because it took too long.
+    pub fn fails(self) -> Result<bool, String> {
+        let (ended, ..) = self.end()?;
+        Ok(matches!(ended, Ended::Badly(_)))
+    }
+
+    /// How it ended, what it printed, and its command line.
+    fn end(self) -> Result<(Ended, String, String), String> {
         let line = self.words.join(" ");
         println!("$ {line}");
         let trial = TRIAL.with_borrow(Clone::clone);
@@ -85,16 +104,19 @@ impl Tool {
         let status = command.status().map_err(|error| format!("{line}: {error}"))?;
         let printed = fs::read(&path).map_err(text)?;
         let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
-        if status.success() {
-            return Ok(printed);
-        }
-        let lines: Vec<_> = printed.lines().collect();
-        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
-        let is_late = matches!(status.code(), Some(124 | 137));
-        let why =
-            if is_late { format!("over {} s", self.limit.as_secs()) } else { status.to_string() };
-        Err(format!("`{line}`: {why}"))
+        let ended = match status.code() {
+            Some(0) => Ended::Well,
+            Some(124 | 137) => Ended::Late(format!("over {} s", self.limit.as_secs())),
+            _ => Ended::Badly(status.to_string()),
+        };
+        Ok((ended, printed, line))
     }
+}
+
+enum Ended {
+    Well,
+    Badly(String),
+    Late(String),
 }
 
 fn text(error: std::io::Error) -> String {
