@@ -33,6 +33,7 @@ pub struct Tool {
     variables: Vec<(String, String)>,
     removed: Vec<&'static str>,
     limit: Duration,
+    codes: Vec<i32>,
 }
 
 impl Tool {
@@ -40,7 +41,7 @@ impl Tool {
     pub fn new(line: &str) -> Self {
         let words = line.split_whitespace().map(str::to_owned).collect();
         let limit = Duration::from_secs(600);
-        Tool { words, variables: Vec::new(), removed: Vec::new(), limit }
+        Tool { words, variables: Vec::new(), removed: Vec::new(), limit, codes: vec![0] }
             .env("RUSTUP_AUTO_INSTALL", "0")
     }
 
@@ -65,6 +66,12 @@ impl Tool {
         self
     }
 
+    /// It is to end with one of these codes, and not with 0. 134 is an abort.
+    pub fn codes(mut self, codes: &[i32]) -> Self {
+        self.codes = codes.to_vec();
+        self
+    }
+
     /// Runs it in the workspace's root, and tells what it printed. An error is its
     /// status, or that it took too long, and the last lines.
     pub fn run(self) -> Result<String, String> {
@@ -85,7 +92,9 @@ impl Tool {
         let status = command.status().map_err(|error| format!("{line}: {error}"))?;
         let printed = fs::read(&path).map_err(text)?;
         let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
-        if status.success() {
+        let aborted = status.to_string().contains("SIGABRT");
+        let code = status.code().unwrap_or(if aborted { 134 } else { -1 });
+        if self.codes.contains(&code) {
             return Ok(printed);
         }
         let lines: Vec<_> = printed.lines().collect();
@@ -95,6 +104,21 @@ impl Tool {
             if is_late { format!("over {} s", self.limit.as_secs()) } else { status.to_string() };
         Err(format!("`{line}`: {why}"))
     }
+}
+
+/// Prints a line, and keeps it beside what the trial's programs print.
+pub fn note(line: &str) {
+    println!("{line}");
+    let path = log(&TRIAL.with_borrow(Clone::clone));
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
+    written.expect("target/trust is writable");
+}
+
+/// Whether there is a program of this name on the PATH.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn text(error: std::io::Error) -> String {
