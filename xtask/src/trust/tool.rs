@@ -33,6 +33,7 @@ pub struct Tool {
     variables: Vec<(String, String)>,
     removed: Vec<&'static str>,
     limit: Duration,
+    codes: Vec<i32>,
 }
 
 impl Tool {
@@ -40,7 +41,7 @@ impl Tool {
     pub fn new(line: &str) -> Self {
         let words = line.split_whitespace().map(str::to_owned).collect();
         let limit = Duration::from_secs(600);
-        Tool { words, variables: Vec::new(), removed: Vec::new(), limit }
+        Tool { words, variables: Vec::new(), removed: Vec::new(), limit, codes: vec![0] }
             .env("RUSTUP_AUTO_INSTALL", "0")
     }
 
@@ -62,6 +63,12 @@ impl Tool {
     /// The program is killed when it takes longer: what hangs has failed.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// It is to end with one of these codes, and not with 0. 134 is an abort.
+    pub fn codes(mut self, codes: &[i32]) -> Self {
+        self.codes = codes.to_vec();
         self
     }
 
@@ -104,9 +111,10 @@ impl Tool {
         let status = command.status().map_err(|error| format!("{line}: {error}"))?;
         let printed = fs::read(&path).map_err(text)?;
         let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
-        let ended = match status.code() {
-            Some(0) => Ended::Well,
-            Some(124 | 137) => Ended::Late(format!("over {} s", self.limit.as_secs())),
+        let is_abort = status.to_string().contains("SIGABRT");
+        let ended = match status.code().unwrap_or(if is_abort { 134 } else { -1 }) {
+            code if self.codes.contains(&code) => Ended::Well,
+            124 | 137 => Ended::Late(format!("over {} s", self.limit.as_secs())),
             _ => Ended::Badly(status.to_string()),
         };
         Ok((ended, printed, line))
@@ -117,6 +125,21 @@ enum Ended {
     Well,
     Badly(String),
     Late(String),
+}
+
+/// Prints a line, and keeps it beside what the trial's programs print.
+pub fn note(line: &str) {
+    println!("{line}");
+    let path = log(&TRIAL.with_borrow(Clone::clone));
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
+    written.expect("target/trust is writable");
+}
+
+/// Whether there is a program of this name on the PATH.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn text(error: std::io::Error) -> String {
