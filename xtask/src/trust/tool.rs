@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::workspace_root;
+use crate::{cross, workspace_root};
 
 thread_local! {
     /// The trial that runs.
@@ -45,6 +45,16 @@ impl Tool {
             .env("RUSTUP_AUTO_INSTALL", "0")
     }
 
+    /// Debian's cargo with Debian's compiler, which can build the standard library for any
+    /// target and with any flag. Line numbers are all that is wanted of debug information.
+    pub fn debian_cargo(line: &str) -> Self {
+        let (variables, removed) = cross::environment();
+        let mut tool = Tool::new("/usr/bin/cargo").without(&removed);
+        tool.words.extend(line.split_whitespace().map(str::to_owned));
+        tool.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
+        tool.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+    }
+
     pub fn arg(mut self, word: impl AsRef<Path>) -> Self {
         self.words.push(word.as_ref().to_string_lossy().into_owned());
         self
@@ -75,25 +85,27 @@ impl Tool {
     /// Runs it in the workspace's root, and tells what it printed. An error is its
     /// status, or that it took too long, and the last lines.
     pub fn run(self) -> Result<String, String> {
-        let (ended, printed, line) = self.end()?;
-        match ended {
-            Ended::Well => Ok(printed),
-            Ended::Badly(why) | Ended::Late(why) => {
-                let lines: Vec<_> = printed.lines().collect();
-                println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
-                Err(format!("`{line}`: {why}"))
-            }
-        }
+        let (line, codes, limit) = (self.words.join(" "), self.codes.clone(), self.limit);
+        let (status, printed) = self.outcome()?;
+        let why = match code(status) {
+            code if codes.contains(&code) => return Ok(printed),
+            code if LATE.contains(&code) => format!("over {} s", limit.as_secs()),
+            _ => status.to_string(),
+        };
+        let lines: Vec<_> = printed.lines().collect();
+        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        Err(format!("`{line}`: {why}"))
     }
 
     /// Runs it, and tells whether it failed by itself: not because it took too long.
     pub fn fails(self) -> Result<bool, String> {
-        let (ended, ..) = self.end()?;
-        Ok(matches!(ended, Ended::Badly(_)))
+        let code = code(self.outcome()?.0);
+        Ok(code != 0 && !LATE.contains(&code))
     }
 
-    /// How it ended, what it printed, and its command line.
-    fn end(self) -> Result<(Ended, String, String), String> {
+    /// Runs it, and tells what it printed, whatever its status is; an error is that it
+    /// could not be started.
+    pub fn outcome(self) -> Result<(ExitStatus, String), String> {
         let line = self.words.join(" ");
         println!("$ {line}");
         let trial = TRIAL.with_borrow(Clone::clone);
@@ -110,21 +122,17 @@ impl Tool {
         command.stdout(file.try_clone().map_err(text)?).stderr(file);
         let status = command.status().map_err(|error| format!("{line}: {error}"))?;
         let printed = fs::read(&path).map_err(text)?;
-        let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
-        let is_abort = status.to_string().contains("SIGABRT");
-        let ended = match status.code().unwrap_or(if is_abort { 134 } else { -1 }) {
-            code if self.codes.contains(&code) => Ended::Well,
-            124 | 137 => Ended::Late(format!("over {} s", self.limit.as_secs())),
-            _ => Ended::Badly(status.to_string()),
-        };
-        Ok((ended, printed, line))
+        Ok((status, String::from_utf8_lossy(&printed[before..]).into_owned()))
     }
 }
 
-enum Ended {
-    Well,
-    Badly(String),
-    Late(String),
+/// What `timeout` ends with when it had to end the program, or to kill it.
+const LATE: [i32; 2] = [124, 137];
+
+/// A status as a shell has it: an abort is 134.
+fn code(status: ExitStatus) -> i32 {
+    let is_abort = status.to_string().contains("SIGABRT");
+    status.code().unwrap_or(if is_abort { 134 } else { -1 })
 }
 
 /// Prints a line, and keeps it beside what the trial's programs print.
@@ -147,10 +155,24 @@ fn text(error: std::io::Error) -> String {
 }
 
 /// How many tests passed, by what cargo's test programs printed, and in how many programs.
+/// A test may run itself in a process of its own, which has a result as well: where cargo
+/// tells which program it runs, only the last result before the next program counts.
 pub fn passed(printed: &str) -> (usize, usize) {
-    let results = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
-    let counts: Vec<usize> =
-        results.filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect();
+    let count = |line: &str| -> Option<usize> {
+        line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse().ok()
+    };
+    let mut counts = Vec::new();
+    let mut is_same_program = false;
+    for line in printed.lines() {
+        is_same_program &= !line.trim_start().starts_with("Running ");
+        if let Some(count) = count(line) {
+            if is_same_program {
+                counts.pop();
+            }
+            counts.push(count);
+            is_same_program = printed.contains("Running ");
+        }
+    }
     (counts.iter().sum(), counts.len())
 }
 
@@ -163,5 +185,13 @@ mod tests {
         let printed = "test result: ok. 12 passed; 0 failed\nx\ntest result: ok. 3 passed; 0\n\
                        test result: FAILED. 9 passed; 1 failed\n";
         assert_eq!(passed(printed), (15, 2));
+    }
+
+    #[test]
+    fn tests_of_processes_that_tests_start_are_not_counted_twice() {
+        let printed = "     Running tests/a.rs (a)\ntest result: ok. 1 passed; 0 failed\n\
+                       test result: ok. 7 passed; 0 failed\n     Running tests/b.rs (b)\n\
+                       test result: ok. 2 passed; 0 failed\n";
+        assert_eq!(passed(printed), (9, 2));
     }
 }
