@@ -393,6 +393,29 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
 }
 
 #[test]
+fn afterwards_a_timer_keeps_no_waker() {
+    struct Kept;
+    impl std::task::Wake for Kept {
+        fn wake(self: Arc<Self>) {}
+    }
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let kept = Arc::new(Kept);
+        let waker = Waker::from(kept.clone());
+        let _guard = handle.enter();
+        for _ in 0..10 {
+            let mut timer = Box::pin(sleep(DEADLINE));
+            let text = panic_of(|| poll_with(timer.as_mut(), &waker));
+            assert!(text.contains("has ended"), "{text}");
+        }
+        drop(waker);
+        // A waker of block_on holds the runtime: in its wheel it would keep it for ever.
+        assert_eq!(Arc::strong_count(&kept), 1, "the runtime that has ended holds a waker");
+    });
+}
+
+#[test]
 fn afterwards_sockets_fail_and_their_drop_is_silent() {
     with_each_size(|runtime| {
         let handle = runtime.handle().clone();
@@ -816,13 +839,12 @@ mod leaves_nothing {
     }
 
     #[test]
-    fn a_build_that_fails_half_way_leaves_no_threads_and_no_descriptors() {
-        let name =
-            "leaves_nothing::a_build_that_fails_half_way_leaves_no_threads_and_no_descriptors";
+    fn a_build_that_fails_leaves_no_threads_and_no_descriptors() {
+        let name = "leaves_nothing::a_build_that_fails_leaves_no_threads_and_no_descriptors";
         in_own_process(name, || {
             let files = descriptors();
             for _ in 0..20 {
-                // The address space has room for some such stacks, and not for all.
+                // No machine has the memory.
                 let huge = builder(64).thread_stack_size(1 << 42).thread_name("prey");
                 let error = huge.build().unwrap_err();
                 assert!(error.to_string().contains("thread"), "{error}");

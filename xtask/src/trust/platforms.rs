@@ -76,7 +76,7 @@ pub fn trials() -> Vec<Trial> {
         Trial {
             name: "poll",
             what: "the tests over polling's poll(2)",
-            on_demand: true,
+            on_demand: false,
             missing: || None,
             run: || over("portable", "--cfg arc_portable --cfg polling_test_poll_backend"),
         },

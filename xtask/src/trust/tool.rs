@@ -33,6 +33,7 @@ pub struct Tool {
     variables: Vec<(String, String)>,
     removed: Vec<&'static str>,
     limit: Duration,
+    codes: Vec<i32>,
 }
 
 impl Tool {
@@ -40,7 +41,7 @@ impl Tool {
     pub fn new(line: &str) -> Self {
         let words = line.split_whitespace().map(str::to_owned).collect();
         let limit = Duration::from_secs(600);
-        Tool { words, variables: Vec::new(), removed: Vec::new(), limit }
+        Tool { words, variables: Vec::new(), removed: Vec::new(), limit, codes: vec![0] }
             .env("RUSTUP_AUTO_INSTALL", "0")
     }
 
@@ -75,19 +76,31 @@ impl Tool {
         self
     }
 
+    /// It is to end with one of these codes, and not with 0. 134 is an abort.
+    pub fn codes(mut self, codes: &[i32]) -> Self {
+        self.codes = codes.to_vec();
+        self
+    }
+
     /// Runs it in the workspace's root, and tells what it printed. An error is its
     /// status, or that it took too long, and the last lines.
     pub fn run(self) -> Result<String, String> {
-        let (line, limit) = (self.words.join(" "), self.limit);
+        let (line, codes, limit) = (self.words.join(" "), self.codes.clone(), self.limit);
         let (status, printed) = self.outcome()?;
-        if status.success() {
-            return Ok(printed);
-        }
+        let why = match code(status) {
+            code if codes.contains(&code) => return Ok(printed),
+            code if LATE.contains(&code) => format!("over {} s", limit.as_secs()),
+            _ => status.to_string(),
+        };
         let lines: Vec<_> = printed.lines().collect();
         println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
-        let is_late = matches!(status.code(), Some(124 | 137));
-        let why = if is_late { format!("over {} s", limit.as_secs()) } else { status.to_string() };
         Err(format!("`{line}`: {why}"))
+    }
+
+    /// Runs it, and tells whether it failed by itself: not because it took too long.
+    pub fn fails(self) -> Result<bool, String> {
+        let code = code(self.outcome()?.0);
+        Ok(code != 0 && !LATE.contains(&code))
     }
 
     /// Runs it, and tells what it printed, whatever its status is; an error is that it
@@ -111,6 +124,30 @@ impl Tool {
         let printed = fs::read(&path).map_err(text)?;
         Ok((status, String::from_utf8_lossy(&printed[before..]).into_owned()))
     }
+}
+
+/// What `timeout` ends with when it had to end the program, or to kill it.
+const LATE: [i32; 2] = [124, 137];
+
+/// A status as a shell has it: an abort is 134.
+fn code(status: ExitStatus) -> i32 {
+    let is_abort = status.to_string().contains("SIGABRT");
+    status.code().unwrap_or(if is_abort { 134 } else { -1 })
+}
+
+/// Prints a line, and keeps it beside what the trial's programs print.
+pub fn note(line: &str) {
+    println!("{line}");
+    let path = log(&TRIAL.with_borrow(Clone::clone));
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
+    written.expect("target/trust is writable");
+}
+
+/// Whether there is a program of this name on the PATH.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn text(error: std::io::Error) -> String {
