@@ -207,7 +207,12 @@ async fn infanticide(mut me: Me) -> io::Result<()> {
                     }
                 })
             }),
-            2 => me.spawn(|_| Box::pin(async { Ok(sleep(Duration::from_secs(5_000)).await) })),
+            2 => me.spawn(|_| {
+                Box::pin(async {
+                    sleep(Duration::from_secs(5_000)).await;
+                    Ok(())
+                })
+            }),
             _ => me.spawn(any),
         };
         brood.push(child);

@@ -379,8 +379,10 @@ async fn given_up(mut me: Me) -> io::Result<()> {
             made += 1;
             // To be told of again below: the other end must be an open one.
             let from = stream?.local_addr()?;
-            while !matches!(timeout(me.micros(60), listener.accept()).await, Ok(Ok((_, it))) if it == from)
-            {
+            let mut is_there = false;
+            while !is_there {
+                let accepting = timeout(me.micros(60), listener.accept()).await;
+                is_there = matches!(accepting, Ok(Ok((_, it))) if it == from);
             }
             accepted += 1;
         }

@@ -13,6 +13,7 @@ use arc::runtime::{Builder, Runtime};
 use arc::task::spawn_blocking;
 use arc::time::{Instant, sleep};
 use arc_util::net::UdpSocket;
+use arc_util::sync::oneshot;
 use arc_util::task::JoinSet;
 use std::io;
 use std::process::{Command, ExitCode};
@@ -43,7 +44,7 @@ macro_rules! ledger {
 
 ledger! {
     whole, given_up, retried, timeouts, broken, bytes, wrong, accept_errors, session_errors,
-    timers, jobs, datagrams, resent, children,
+    timers, jobs, wakes, datagrams, resent, children,
 }
 
 impl Ledger {
@@ -72,18 +73,23 @@ pub fn run(options: Options) -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    let expected = (options.timers, options.jobs, options.datagrams, options.children);
+    let expected =
+        [options.timers, options.jobs, options.wakes, options.datagrams, options.children];
     let connections = options.connections;
     let worked = work(&runtime, Arc::new(options), in_child);
     drop(runtime);
-    // A connection's last end is closed by the server, and by the kernel soon.
+    // The thread of a job, which is no thread of the runtime, may drop its last handle.
+    let start = Instant::now();
+    while process::descriptors() > before && start.elapsed() < Duration::from_secs(5) {
+        std::thread::yield_now();
+    }
     let left = process::descriptors().saturating_sub(before);
     for error in LEDGER.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         println!("told: {error}");
     }
     let it = &LEDGER;
     println!("account: {} descriptors_left={left}", it.line());
-    let done = (it.timers.get(), it.jobs.get(), it.datagrams.get(), it.children.get());
+    let done = [&it.timers, &it.jobs, &it.wakes, &it.datagrams, &it.children].map(Counter::get);
     let ended = it.whole.get() + it.given_up.get();
     let is_right = done == expected && ended == connections && it.wrong.get() == 0 && left == 0;
     match worked {
@@ -133,6 +139,9 @@ fn work(runtime: &Runtime, options: Arc<Options>, in_child: usize) -> io::Result
         for _ in 0..options.children {
             tasks.spawn(child(in_child));
         }
+        if options.wakes > 0 {
+            tasks.spawn(wakes(options.wakes));
+        }
         if options.datagrams > 0 {
             tasks.spawn(datagrams(options.datagrams));
         }
@@ -176,6 +185,26 @@ async fn one_job(job: u64) -> io::Result<()> {
     });
     if told.await? == job {
         LEDGER.jobs.add(1);
+    }
+    Ok(())
+}
+
+/// A thread that is in no runtime wakes a task, again and again: the thread that waits for
+/// the kernel has to be notified.
+async fn wakes(count: u64) -> io::Result<()> {
+    let (ask, asked) = std::sync::mpsc::channel::<oneshot::Sender<()>>();
+    std::thread::spawn(move || {
+        for answer in asked {
+            // Meanwhile the workers fall asleep.
+            std::thread::sleep(Duration::from_micros(500));
+            let _ = answer.send(());
+        }
+    });
+    for _ in 0..count {
+        let (sender, receiver) = oneshot::channel();
+        ask.send(sender).map_err(io::Error::other)?;
+        receiver.await.map_err(io::Error::other)?;
+        LEDGER.wakes.add(1);
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ usage: workload [OPTION...]
   --bytes N           so many there and back on each; 50000
   --timers N          so many tasks that sleep three times; 30
   --jobs N            so many jobs of spawn_blocking; 20
+  --wakes N           so often a thread outside of the runtime wakes a task; 200
   --datagrams N       so many there and back; 30
   --children N        so many processes that are started meanwhile; 0
   --workers N         of the runtime; 2
@@ -32,6 +33,7 @@ pub struct Options {
     pub(super) bytes: u64,
     pub(super) timers: u64,
     pub(super) jobs: u64,
+    pub(super) wakes: u64,
     pub(super) datagrams: u64,
     pub(super) children: u64,
     pub(super) workers: usize,
@@ -50,6 +52,7 @@ impl Default for Options {
             bytes: 50_000,
             timers: 30,
             jobs: 20,
+            wakes: 200,
             datagrams: 30,
             children: 0,
             workers: 2,
@@ -76,6 +79,7 @@ impl Options {
                 "--bytes" => options.bytes = number()?,
                 "--timers" => options.timers = number()?,
                 "--jobs" => options.jobs = number()?,
+                "--wakes" => options.wakes = number()?,
                 "--datagrams" => options.datagrams = number()?,
                 "--children" => options.children = number()?,
                 "--workers" => options.workers = value.parse().ok()?,

@@ -16,8 +16,8 @@ const WORKLOAD: &str = "target/release/workload";
 const SERVER: &str = "10.99.0.2:9000";
 /// What no case takes; that with the lossy link takes the longest.
 const LIMIT: Duration = Duration::from_secs(90);
-/// Neither timers nor jobs, which the client need not do here.
-const ONLY: &str = "--timers 0 --jobs 0 --datagrams 0";
+/// Nothing besides, which the client need not do here.
+const ONLY: &str = "--timers 0 --jobs 0 --wakes 0 --datagrams 0";
 
 pub fn trial() -> Trial {
     Trial {
