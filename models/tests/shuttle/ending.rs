@@ -11,9 +11,6 @@ use shuttle::thread::spawn;
 // ~ src/scheduler.rs
 // - self.injector.try_iter().for_each(drop);
 // ~ src/scheduler.rs
-// - wakers.into_iter().for_each(wake);
-// + drop(wakers);
-// ~ src/scheduler.rs
 // - RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
 // - let spill = |remote: &Remote| remote.local.spill(&self.injector);
 // - self.remotes.iter().for_each(spill);
@@ -22,10 +19,6 @@ use shuttle::thread::spawn;
 // + self.remotes.iter().for_each(spill);
 // + self.injector.try_iter().for_each(drop);
 // + RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
-// ~ src/registry.rs
-// - let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
-// + let mut guard = lock(&key.place.tenant);
-// + let tenant = guard.take_if(|tenant| tenant.id == key.id)?;
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     model(|| {
@@ -66,6 +59,9 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // ~ src/scheduler.rs
 // - self.unpark(self.idle.wake(worker).then_some(worker));
 // - self.unpark_thread(worker);
+// ~ src/scheduler.rs
+// - wakers.into_iter().for_each(wake);
+// + drop(wakers);
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
     model(|| {
