@@ -185,11 +185,6 @@ fn lent_worker_has_one_owner_and_its_thread_is_woken() {
 // ~ models/tests/loom/lending.rs
 // - let mine = free && !self.is_lent();
 // + let mine = free;
-// ~ models/tests/loom/lending.rs
-// - self.idle.fall_asleep(0);
-// - in_order(|| self.lent.store(false, Ordering::SeqCst));
-// + in_order(|| self.lent.store(false, Ordering::SeqCst));
-// + self.idle.fall_asleep(0);
 #[test]
 fn what_comes_as_a_guest_comes_too_late_is_not_left_behind() {
     lend_while_tasks_come(2);

@@ -64,36 +64,42 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // + drop(wakers);
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
-    model(|| {
-        let runtime = runtime(2);
-        let dropped = Signal::default();
-        let guards = [0; 3].map(|_| OnDrop(dropped.clone()));
-        let [yields, parent, child] = guards;
-        let tasks = [
-            runtime.spawn(async move {
-                let _guard = yields;
-                loop {
-                    // Its thread as well, or PCT would never let another one run.
-                    shuttle::thread::yield_now();
-                    task::yield_now().await;
-                }
-            }),
-            runtime.spawn(async move {
-                let _guard = parent;
-                let own = async move {
-                    let _guard = child;
-                    std::future::pending().await
-                };
-                task::spawn(own).await.unwrap()
-            }),
-        ];
-        drop(runtime);
-        wait(dropped.sent(3));
-        assert_eq!(dropped.count(), 3);
-        for task in tasks {
-            assert!(wait(task).map(|()| ()).unwrap_err().is_cancelled());
-        }
-    });
+    for waits in [false, true] {
+        model(move || {
+            let runtime = runtime(2);
+            let (begun, dropped) = (Signal::default(), Signal::default());
+            let [yields, parent, child] = [0; 3].map(|_| OnDrop(dropped.clone()));
+            let begins = begun.clone();
+            let tasks = [
+                runtime.spawn(async move {
+                    let _guard = yields;
+                    loop {
+                        // Its thread as well, or PCT would never let another one run.
+                        shuttle::thread::yield_now();
+                        task::yield_now().await;
+                    }
+                }),
+                runtime.spawn(async move {
+                    let _guard = parent;
+                    let own = async move {
+                        let _guard = child;
+                        begins.send();
+                        std::future::pending().await
+                    };
+                    task::spawn(own).await.unwrap()
+                }),
+            ];
+            if waits {
+                wait(begun.sent(1));
+            }
+            drop(runtime);
+            wait(dropped.sent(3));
+            assert_eq!(dropped.count(), 3);
+            for task in tasks {
+                assert!(wait(task).map(|()| ()).unwrap_err().is_cancelled());
+            }
+        });
+    }
 }
 
 /// The runtime ends by a panic, while a thread spawns and joins.
