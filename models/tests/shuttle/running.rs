@@ -148,7 +148,7 @@ fn panic_ends_its_task_alone() {
             task::yield_now().await;
             1
         });
-        let error: task::JoinError = wait(panics).map(|()| ()).unwrap_err();
+        let error: task::JoinError = wait(panics).unwrap_err();
         assert!(error.is_panic());
         assert_eq!(dropped.count(), 1);
         assert_eq!(wait(other).unwrap(), 1);
