@@ -10,6 +10,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
+#[doc(no_inline)]
 pub use crate::sync::{Duration, Instant};
 
 /// As good as never: what a deadline is that the clock cannot express.

@@ -94,8 +94,8 @@ impl Audit {
             let files = rust_files(root, &[&folder])?;
             folders.push((folder, count_own(&files, &mut own)?));
         }
-        let crates = tree::tree(&root.join("Cargo.toml"), "arc-runtime", TARGET, None)?;
-        let peers = tree::tree(&root.join(PEERS), "arc-peers", TARGET, None)?;
+        let crates = tree::tree(&root.join("Cargo.toml"), "arc-runtime", TARGET)?;
+        let peers = tree::tree(&root.join(PEERS), "arc-peers", TARGET)?;
         let runtime = rust_files(root, &crate::loc::RUNTIME)?;
         Ok(Audit {
             folders,

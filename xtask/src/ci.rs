@@ -142,6 +142,8 @@ impl Step {
     }
 }
 
+const MODELS_SKIPPED: &str = "the models are the same on every platform, and run on Linux";
+
 /// All steps, in the order in which they run: the quick ones first, so that small
 /// mistakes are told soon.
 fn steps(root: &Path) -> Vec<Step> {
@@ -149,8 +151,7 @@ fn steps(root: &Path) -> Vec<Step> {
     let oneshot = Cargo::new(&reactor_tests).with_flags("--cfg arc_oneshot", "oneshot");
     let portable = Cargo::new(&reactor_tests)
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
-    let loom = Cargo::new("test -p arc-runtime --release --test loom")
-        .with_flags("--cfg arc_loom", "loom");
+    let models = |name| Cargo::new(&format!("test -p arc-models --release --test {name}"));
     let mut doc = Cargo::new("doc --workspace --all-features --no-deps");
     doc.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
@@ -165,17 +166,17 @@ fn steps(root: &Path) -> Vec<Step> {
         Step::xtask("audit", "audit", audit::run),
         Step::xtask("report", "report --check", report::run),
         Step::xtask("supply", "supply", supply::run),
-        Step::cargo("test", [Cargo::new("test --workspace")]),
+        // The models are run below, optimized.
+        Step::cargo("test", [Cargo::new("test --workspace --exclude arc-models")]),
         Step::cargo("oneshot", [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::cargo("portable", [portable]).skip_if(
             env::var_os("ARC_POLL").is_none(),
             "over poll(2) wake-ups are known to get lost; ARC_POLL=1 runs it all the same",
         ),
-        Step::cargo("loom", [loom]).skip_if(
-            !cfg!(target_os = "linux"),
-            "the models are the same on every platform, and run on Linux",
-        ),
+        Step::cargo("loom", [models("loom")]).skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
+        Step::cargo("shuttle", [models("shuttle")])
+            .skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
         Step::cargo("doc", [doc, private]),
         Step::cargo(
             "examples",
@@ -191,10 +192,9 @@ fn steps(root: &Path) -> Vec<Step> {
 /// The command that runs the runtime's tests for another reactor: all but those in
 /// `APART`, which cargo can only be told by naming the others.
 pub fn reactor_tests(root: &Path) -> String {
-    const APART: [&str; 3] = [
+    const APART: [&str; 2] = [
         "examples",     // It needs the examples' programs, which only a full build makes.
         "compile_fail", // It tests the macros' messages, which know no reactor.
-        "loom",         // It is empty without its own cfg, and a step of its own.
     ];
     let mut command = "test -p arc-runtime --lib".to_owned();
     for name in test_targets(root).iter().filter(|name| !APART.contains(&name.as_str())) {
@@ -363,7 +363,7 @@ mod tests {
         let root = env::temp_dir().join(format!("arc-xtask-{}", std::process::id()));
         fs::create_dir_all(root.join("tests/folder")).unwrap();
         fs::create_dir_all(root.join("tests/data")).unwrap();
-        for file in ["net.rs", "loom.rs", "compile_fail.rs", "folder/main.rs", "data/a.rs"] {
+        for file in ["net.rs", "examples.rs", "compile_fail.rs", "folder/main.rs", "data/a.rs"] {
             fs::write(root.join("tests").join(file), "").unwrap();
         }
         let command = reactor_tests(&root);

@@ -120,10 +120,9 @@ function does not.
 /// vendored dependencies, tests and examples of theirs included.
 fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
     let manifest = root.join("Cargo.toml");
-    // loom is for the models alone: a dev-dependency in all but name.
-    let mut arc = tree::tree(&manifest, "arc-runtime", ALL_TARGETS, Some("loom"))?;
+    let mut arc = tree::tree(&manifest, "arc-runtime", ALL_TARGETS)?;
     arc.retain(|it| it.source.is_some());
-    let peers = tree::tree(&root.join(PEERS), "arc-peers", ALL_TARGETS, None)?;
+    let peers = tree::tree(&root.join(PEERS), "arc-peers", ALL_TARGETS)?;
     let (tokio, theirs): (Vec<_>, Vec<_>) =
         peers.into_iter().filter(|it| it.source.is_some()).partition(|it| it.name == "tokio");
     let mut table = Table::new(1, &["by ripgrep", "packages", "`unsafe`", "as a word"]);

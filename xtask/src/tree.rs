@@ -62,20 +62,13 @@ fn package(value: &Value) -> Package {
 }
 
 /// The crates that building `package` alone builds for `target`, proc-macros and
-/// build scripts' dependencies included, itself too; sorted by name. `prune` is
-/// left out, with what only it needs.
+/// build scripts' dependencies included, itself too; sorted by name.
 ///
 /// # Errors
 /// cargo fails.
-pub fn tree(
-    manifest: &Path,
-    package: &str,
-    target: &str,
-    prune: Option<&str>,
-) -> Result<Vec<Package>, Failure> {
+pub fn tree(manifest: &Path, package: &str, target: &str) -> Result<Vec<Package>, Failure> {
     let mut arguments = vec!["tree", "--locked", "--package", package, "--target", target];
     arguments.extend(["--edges", "normal,build", "--prefix", "none"]);
-    arguments.extend(prune.iter().flat_map(|name| ["--prune", name]));
     let built = names(&cargo(&arguments, manifest)?);
     let mut found = packages(manifest)?;
     found.retain(|each| built.contains(&(each.name.clone(), each.version.clone())));
@@ -144,7 +137,7 @@ mod tests {
     #[test]
     fn the_tree_leaves_out_what_only_tests_need() {
         let manifest = workspace_root().join("Cargo.toml");
-        let crates = tree(&manifest, "arc-runtime", TARGET, None).unwrap();
+        let crates = tree(&manifest, "arc-runtime", TARGET).unwrap();
         let has = |name: &str| crates.iter().any(|each| each.name == name);
         assert!(has("arc-runtime") && has("arc-macros") && has("async-task"));
         assert!(!has("hyper") && !has("loom") && !has("tokei"));

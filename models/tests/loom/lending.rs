@@ -165,11 +165,6 @@ impl Lending {
 // - self.look_after();
 // + self.look_after();
 // ~ models/tests/loom/lending.rs
-// - self.idle.fall_asleep(0);
-// - in_order(|| self.lent.store(false, Ordering::SeqCst));
-// + in_order(|| self.lent.store(false, Ordering::SeqCst));
-// + self.idle.fall_asleep(0);
-// ~ models/tests/loom/lending.rs
 // - while (self.is_asleep() || self.is_lent()) &&
 // + while self.is_asleep() &&
 // ~ models/tests/loom/lending.rs

@@ -40,16 +40,6 @@ impl Shared {
 // ~ models/tests/loom/stealing.rs
 // - !self.injector.is_empty() && self.idle.wake(1)
 // + false
-// ~ models/tests/loom/stealing.rs
-// - while self.local.pop() {
-// -     self.injector.push();
-// - }
-// - self.idle.fall_asleep(0);
-// + self.idle.fall_asleep(0);
-// ~ src/idle.rs
-// - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-// - fence(Ordering::SeqCst);
-// + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
 #[test]
 fn what_is_in_the_queue_of_a_worker_that_is_given_back_is_found() {
     for tasks in [1, 2] {

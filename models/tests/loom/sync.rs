@@ -24,6 +24,9 @@ pub(crate) struct Guard<'a, T: ?Sized>(MutexGuard<'a, T>);
 /// nothing of std's locks, each can be made a place where it may switch, and one that is
 /// ordered after what went on under all locks before.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> Guard<'_, T> {
+    if LOCKS_COUNT.get() {
+        LOCKS.load(Ordering::Relaxed);
+    }
     let guard = loop {
         match mutex.try_lock() {
             Ok(guard) => break guard,

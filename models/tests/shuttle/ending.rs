@@ -11,9 +11,6 @@ use shuttle::thread::spawn;
 // ~ src/scheduler.rs
 // - self.injector.try_iter().for_each(drop);
 // ~ src/scheduler.rs
-// - wakers.into_iter().for_each(wake);
-// + drop(wakers);
-// ~ src/scheduler.rs
 // - RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
 // - let spill = |remote: &Remote| remote.local.spill(&self.injector);
 // - self.remotes.iter().for_each(spill);
@@ -22,10 +19,6 @@ use shuttle::thread::spawn;
 // + self.remotes.iter().for_each(spill);
 // + self.injector.try_iter().for_each(drop);
 // + RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
-// ~ src/registry.rs
-// - let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
-// + let mut guard = lock(&key.place.tenant);
-// + let tenant = guard.take_if(|tenant| tenant.id == key.id)?;
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     model(|| {
@@ -66,38 +59,47 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // ~ src/scheduler.rs
 // - self.unpark(self.idle.wake(worker).then_some(worker));
 // - self.unpark_thread(worker);
+// ~ src/scheduler.rs
+// - wakers.into_iter().for_each(wake);
+// + drop(wakers);
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
-    model(|| {
-        let runtime = runtime(2);
-        let dropped = Signal::default();
-        let guards = [0; 3].map(|_| OnDrop(dropped.clone()));
-        let [yields, parent, child] = guards;
-        let tasks = [
-            runtime.spawn(async move {
-                let _guard = yields;
-                loop {
-                    // Its thread as well, or PCT would never let another one run.
-                    shuttle::thread::yield_now();
-                    task::yield_now().await;
-                }
-            }),
-            runtime.spawn(async move {
-                let _guard = parent;
-                let own = async move {
-                    let _guard = child;
-                    std::future::pending().await
-                };
-                task::spawn(own).await.unwrap()
-            }),
-        ];
-        drop(runtime);
-        wait(dropped.sent(3));
-        assert_eq!(dropped.count(), 3);
-        for task in tasks {
-            assert!(wait(task).map(|()| ()).unwrap_err().is_cancelled());
-        }
-    });
+    for waits in [false, true] {
+        model(move || {
+            let runtime = runtime(2);
+            let (begun, dropped) = (Signal::default(), Signal::default());
+            let [yields, parent, child] = [0; 3].map(|_| OnDrop(dropped.clone()));
+            let begins = begun.clone();
+            let tasks = [
+                runtime.spawn(async move {
+                    let _guard = yields;
+                    loop {
+                        // Its thread as well, or PCT would never let another one run.
+                        shuttle::thread::yield_now();
+                        task::yield_now().await;
+                    }
+                }),
+                runtime.spawn(async move {
+                    let _guard = parent;
+                    let own = async move {
+                        let _guard = child;
+                        begins.send();
+                        std::future::pending().await
+                    };
+                    task::spawn(own).await.unwrap()
+                }),
+            ];
+            if waits {
+                wait(begun.sent(1));
+            }
+            drop(runtime);
+            wait(dropped.sent(3));
+            assert_eq!(dropped.count(), 3);
+            for task in tasks {
+                assert!(wait(task).unwrap_err().is_cancelled());
+            }
+        });
+    }
 }
 
 /// The runtime ends by a panic, while a thread spawns and joins.

@@ -19,10 +19,6 @@ fn pair() -> (UnixStream, UnixStream) {
 }
 
 /// A byte comes while the task that reads is anywhere: trying, leaving its waker, waiting.
-// ~ src/reactor.rs
-// - if source.readiness(direction).load().is_ready() {
-// -     return Poll::Ready(Ok(()));
-// - }
 #[test]
 fn byte_wakes_the_task_that_reads_it() {
     for workers in [1, 2] {
