@@ -2,8 +2,7 @@
 
 use crate::idle::WORKERS_MAX;
 use crate::inspect::TaskInfo;
-use std::ops::RangeInclusive;
-use std::{fmt, thread, time::Duration};
+use std::{fmt, ops::RangeInclusive, thread, time::Duration};
 
 /// Called by each thread of the runtime.
 pub(crate) type Hook = Box<dyn Fn() + Send + Sync>;
