@@ -4,8 +4,9 @@
 use crate::context::{self, Role};
 use crate::inspect::{Origin, TaskInfo, TaskState};
 use crate::scheduler::Shared;
-use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, lock, unblock};
+use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, Unread, contain, lock, unblock};
 use slab::Slab;
+use std::panic::resume_unwind;
 
 /// What the end of a runtime waits for: its jobs, and its threads.
 #[derive(Default)]
@@ -44,7 +45,9 @@ impl Drop for Job {
 }
 
 /// Runs `function` on a thread of its own; its panic comes out of the future.
-/// When the future is dropped the job is given up, unless it has been begun.
+/// The job waits in a slot of the future's: when that is dropped the job is given up,
+/// unless it has been begun. What the function is and gives is dropped as contained as a
+/// task's future and output are.
 pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: Arc<Shared>,
     origin: Origin,
@@ -52,10 +55,14 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 ) -> R {
     let (Origin { name, location, .. }, state) = (origin, TaskState::Blocking);
     let task = context::try_id().map(|id| TaskInfo { id, name, location, state, polls: 1 });
-    let job = Job::new(runtime, task);
+    let slot = Arc::new(Mutex::new(Some((Job::new(runtime, task), function))));
+    let waiting = Arc::downgrade(&slot);
     let work = move || {
+        let (job, function) = lock(&*waiting.upgrade()?).take()?;
         let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
-        function()
+        Some(Unread(Some(contain(function))))
     };
-    unblock(work).await
+    let done = unblock(work).await.and_then(|mut done| done.0.take());
+    drop(slot);
+    done.expect("the slot was there").unwrap_or_else(|payload| resume_unwind(payload))
 }

@@ -43,7 +43,6 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
-    let mut future = Box::pin(future);
     let main = Arc::new(Main {
         woken: AtomicBool::new(true),
         worker: AtomicUsize::new(0),
@@ -53,6 +52,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
     let _context = context::enter_as(Role::Polls, shared.clone(), None);
+    let mut future = Box::pin(future);
     let is_woken = || main.woken.load(Ordering::SeqCst);
     let is_called = || is_woken() || shared.is_shutdown();
     let mut guest = None;
@@ -107,11 +107,13 @@ fn borrow_worker(main: &Main) -> Option<(context::Guard, Guest<'_>)> {
 /// SeqCst: `lent` is set before the bit is cleared, so that the worker's own
 /// thread, once it sees the bit cleared, sees for whom. If the worker was woken
 /// for its own thread, that may have seen `lent`, and must look again; and if it fell
-/// asleep meanwhile, it may have left something behind.
+/// asleep meanwhile, it may have left something behind. A worker's own thread ends only
+/// if it sees that the runtime does, and then not `lent`: so whether the runtime ends
+/// is looked at once more.
 fn lend(shared: &Shared, index: usize) -> bool {
     let lent = &shared.remotes[index].lent;
     let free = !lent.swap(true, Ordering::SeqCst);
-    let claimed = free && shared.idle.wake(index);
+    let claimed = free && !shared.is_shutdown() && shared.idle.wake(index);
     if free && !claimed {
         lent.store(false, Ordering::SeqCst);
         shared.unpark_thread(index);

@@ -187,7 +187,8 @@ impl<T: AsSource> Async<T> {
     ///
     /// When TCP moves less, the kernel has no more, and the next attempt can wait for an
     /// event. That saves the attempt that only finds `WouldBlock`. (The word is
-    /// read before the operation: an event since then stands.)
+    /// read before the operation: an event since then stands.) So `attempt` must ask the
+    /// kernel for `wanted` bytes at least; a `wanted` of 0 concludes nothing.
     ///
     /// # Errors
     ///
@@ -277,8 +278,12 @@ impl<T: AsSource + std::fmt::Debug> std::fmt::Debug for Async<T> {
     }
 }
 
+/// So many buffers std hands over at once, where it knows no better; on Linux 1,024. To
+/// ask for less than could be moved costs one more attempt at the most.
+const BUFFERS_MIN: usize = 16;
+
 fn total(buffers: &[impl std::ops::Deref<Target = [u8]>]) -> usize {
-    buffers.iter().map(|buffer| buffer.len()).sum()
+    buffers.iter().take(BUFFERS_MIN).map(|buffer| buffer.len()).sum()
 }
 
 /// A method that moves up to `wanted` bytes, by the operation of the same name.

@@ -41,7 +41,7 @@ mod system {
     use rustix::event::{EventfdFlags, Timespec, eventfd};
     use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
     use rustix::time::{timerfd_create, timerfd_settime};
-    use std::os::fd::OwnedFd;
+    use std::{fs::File, io::Write, os::fd::OwnedFd};
 
     /// How many events one wait fetches at the most.
     const EVENTS_MAX: usize = 1024;
@@ -52,7 +52,7 @@ mod system {
         /// Its descriptor is an epoll instance.
         poller: polling::Poller,
         /// Registered edge-triggered: every write is an event of its own.
-        notifier: OwnedFd,
+        notifier: File,
         /// The same, and for when it is set.
         timer: OwnedFd,
         set_for: Mutex<Option<Instant>>,
@@ -61,7 +61,7 @@ mod system {
     impl Kernel {
         pub(crate) fn new() -> io::Result<Self> {
             let poller = polling::Poller::new()?;
-            let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+            let notifier = File::from(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
             let flags = EventFlags::IN | EventFlags::ET;
             epoll::add(&poller, &notifier, EventData::new_u64(NOTIFICATION), flags)?;
             let flags_of_timer = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -119,10 +119,10 @@ mod system {
             Ok(())
         }
 
-        /// Ends the current wait, or the next one. The eventfd is full after
-        /// 2^64 - 2 notifications: not in a lifetime.
+        /// Ends the current wait, or the next one; interrupted, it tries again. The eventfd
+        /// is full after 2^64 - 2 notifications: not in a lifetime.
         pub(crate) fn notify(&self) -> io::Result<()> {
-            Ok(rustix::io::write(&self.notifier, &1_u64.to_ne_bytes()).map(drop)?)
+            (&self.notifier).write_all(&1_u64.to_ne_bytes())
         }
     }
 

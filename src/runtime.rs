@@ -20,13 +20,15 @@ impl Builder {
     /// start the threads; the error says which. What was begun is undone: the
     /// threads that were started end.
     pub fn build(self) -> io::Result<Runtime> {
-        let shared = Shared::new(self);
-        let shared = Arc::new(
-            shared.map_err(|error| explain("starting an arc runtime:", &"the reactor", &error))?,
-        );
+        let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
+        let shared = Arc::new(Shared::new(self).map_err(failed)?);
         let mut runtime = Runtime { handle: Handle { shared }, threads: Vec::new() };
-        runtime.start_threads()?;
-        Ok(runtime)
+        let started = runtime.start_threads();
+        if started.is_err() {
+            runtime.shared.shut_down();
+            runtime.threads.drain(..).for_each(|thread| drop(thread.join()));
+        }
+        started.map(|()| runtime)
     }
 }
 
@@ -66,6 +68,7 @@ impl Runtime {
             let thread = self.start_thread(&format!("worker-{index}"), move |shared| {
                 worker::main(shared.clone(), index);
                 if Arc::into_inner(alive).is_some() {
+                    let _context = context::enter(shared.clone());
                     shared.drain();
                 }
             })?;

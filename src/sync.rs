@@ -22,6 +22,15 @@ pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
 }
 
+/// Foreign data that may never be read: a panic of its drop stays here.
+pub(crate) struct Unread<T>(pub(crate) Option<T>);
+
+impl<T> Drop for Unread<T> {
+    fn drop(&mut self) {
+        contain(|| drop(self.0.take())).unwrap_or_else(discard);
+    }
+}
+
 /// Drops what a panic carried, which may panic in turn.
 pub(crate) fn discard(payload: Payload) {
     contain(|| drop(payload)).unwrap_or_else(std::mem::forget);

@@ -21,7 +21,7 @@ use crate::builder::UnhandledPanic;
 use crate::inspect::Origin;
 use crate::registry::Key;
 use crate::scheduler::{Runnable, Shared};
-use crate::sync::{Mutex, Payload, PoisonError, contain, discard, lock, unblock};
+use crate::sync::{Mutex, Payload, PoisonError, Unread, contain, discard, lock, unblock};
 use crate::{blocking, context, coop};
 use async_task::FallibleTask;
 use std::fmt;
@@ -69,8 +69,7 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     }
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
     let (runnable, handle) = runtime.registry.enter(shard, origin, |key| {
-        let future = Some(future);
-        let contained = Contained { future, key };
+        let contained = Contained { future: Some(future), key };
         let builder = async_task::Builder::new().metadata(key);
         let (runnable, task) = builder.spawn(|_| contained, schedule);
         let (task, waker) = (Some(task.fallible()), runnable.waker());
@@ -102,16 +101,16 @@ impl<F: Future> Future for Contained<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let key = &*this.key;
-        let mut outcome = Outcome(Some(Err(None)));
+        let mut outcome = Unread(Some(Err(None)));
         if let (false, Some(future)) = (key.is_aborted(), this.future.as_mut().as_pin_mut()) {
             let polled = contain(|| future.poll(context).map(Ok));
             let poll = polled.unwrap_or_else(|payload| Poll::Ready(Err(Some(payload))));
-            outcome = Outcome(Some(ready!(poll)));
+            outcome = Unread(Some(ready!(poll)));
         }
         if let Err(payload) = contain(|| this.future.set(None)) {
-            outcome = Outcome(Some(Err(Some(payload))));
+            outcome = Unread(Some(Err(Some(payload))));
         }
-        if let Outcome(Some(Err(Some(_)))) = outcome {
+        if let Unread(Some(Err(Some(_)))) = outcome {
             context::with_number(key.runtime, |runtime| match runtime.config.unhandled_panic {
                 UnhandledPanic::Ignore => {}
                 UnhandledPanic::ShutdownRuntime => runtime.shut_down(),
@@ -124,15 +123,8 @@ impl<F: Future> Future for Contained<F> {
 }
 
 /// What became of a task: its output, a panic, or nothing, when it was
-/// cancelled. Nobody may ever read it, and then its drop must not take the
-/// worker down.
-struct Outcome<T>(Option<Result<T, Option<Payload>>>);
-
-impl<T> Drop for Outcome<T> {
-    fn drop(&mut self) {
-        contain(|| drop(self.0.take())).unwrap_or_else(discard);
-    }
-}
+/// cancelled.
+type Outcome<T> = Unread<Result<T, Option<Payload>>>;
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
@@ -214,10 +206,7 @@ impl<T> Future for JoinHandle<T> {
         // No outcome: the future was dropped because the runtime has ended.
         let result = outcome.and_then(|mut outcome| outcome.0.take());
         let (result, id) = (result.unwrap_or(Err(None)), self.key.id);
-        Poll::Ready(result.map_err(|payload| {
-            let payload = payload.map(Mutex::new);
-            JoinError { payload, id }
-        }))
+        Poll::Ready(result.map_err(|payload| JoinError { payload: payload.map(Mutex::new), id }))
     }
 }
 

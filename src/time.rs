@@ -130,17 +130,17 @@ impl Sleep {
     /// Like `poll`, but takes no notice of the task's budget.
     ///
     /// Whether the runtime has ended is looked at after arming: one that ends
-    /// later wakes the timer, which then comes here once more.
+    /// later wakes the timer, which then comes here once more. Nobody would find the
+    /// timer after it, so its waker, which may hold the runtime, must not stay.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        let waker = || context.waker().clone();
-        if self.armed.as_ref().is_some_and(|armed| armed.rewake(waker())) {
+        if self.armed.as_ref().is_some_and(|armed| armed.rewake(context.waker().clone())) {
             return Poll::Pending;
         }
         if !std::mem::take(&mut self.is_new) && self.is_elapsed() {
             return Poll::Ready(());
         }
-        let waker = waker();
-        let (armed, is_shutdown) = context::with_current("a timer", |runtime| {
+        let waker = context.waker().clone();
+        let (armed, left) = context::with_current("a timer", |runtime| {
             let worker = context::worker_of(runtime);
             let (key, too_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
             if too_late {
@@ -149,10 +149,11 @@ impl Sleep {
             if worker.is_none() {
                 runtime.watch();
             }
-            (Armed(runtime.number, key), runtime.is_shutdown())
+            let left = runtime.is_shutdown().then(|| runtime.driver.timers.disarm(&key));
+            (Armed(runtime.number, key), left)
         });
         self.armed = Some(armed);
-        assert!(!is_shutdown, "a timer's arc runtime has ended");
+        assert!(left.is_none(), "a timer's arc runtime has ended");
         Poll::Pending
     }
 }

@@ -8,10 +8,8 @@ use arc::net::{TcpListener, TcpStream};
 use arc::time::timeout;
 use net_common::*;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 #[test]
 fn connections_that_came_before_are_accepted_in_order() {
@@ -128,73 +126,85 @@ fn connections_that_were_reset_before_they_were_accepted_do_not_end_the_server()
     });
 }
 
-#[test]
-fn want_of_descriptors_is_an_error_that_does_not_spin() {
-    in_child("want_of_descriptors_is_an_error_that_does_not_spin", "ulimit -n 64", || {
-        for workers in [1, 2] {
-            runtime(workers).block_on(starve());
-        }
-    });
-}
+// Windows has no limit of descriptors.
+#[cfg(unix)]
+mod limited {
+    use super::*;
+    use std::fs::File;
+    use std::time::Instant;
 
-async fn starve() {
-    let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
-    let address = listener.local_addr().unwrap();
-    // They wait in the kernel, which has accepted them already.
-    let mut clients = vec![];
-    for _ in 0..6 {
-        clients.push(std::net::TcpStream::connect(address).unwrap());
-    }
-    let mut hoard = vec![];
-    let error = loop {
-        match File::open("/dev/null") {
-            Ok(file) => hoard.push(file),
-            Err(error) => break error,
-        }
-    };
-
-    // Two servers that report errors and go on, as servers do.
-    let errors = Counter::default();
-    let polls = Counter::default();
-    let served = Counter::default();
-    let start = Instant::now();
-    let servers: Vec<_> = (0..2)
-        .map(|_| {
-            let (listener, errors, served) = (listener.clone(), errors.clone(), served.clone());
-            let code = error.raw_os_error();
-            let serving = async move {
-                for _ in 0..3 {
-                    let mut stream = loop {
-                        match listener.accept().await {
-                            Ok((stream, _)) => break stream,
-                            Err(error) => assert_eq!(error.raw_os_error(), code),
-                        }
-                        errors.add();
-                    };
-                    served.add();
-                    stream.write_all(b"x").await.unwrap();
+    #[test]
+    fn want_of_descriptors_is_an_error_that_does_not_spin() {
+        in_child(
+            "limited::want_of_descriptors_is_an_error_that_does_not_spin",
+            "ulimit -n 64",
+            || {
+                for workers in [1, 2] {
+                    runtime(workers).block_on(starve());
                 }
-            };
-            arc::spawn(polls.clone().polls_of(serving))
-        })
-        .collect();
-    errors.reaches(6).await;
-    let (elapsed, polls) = (start.elapsed(), polls.get());
-    assert_eq!(served.get(), 0);
-    // A pause is 50 ms, and no timer is early: so many at the most fit in. Each
-    // costs a server two polls or three.
-    let pauses = (elapsed.as_millis() / 50 + 1) as usize;
-    assert!(errors.get() <= 2 * pauses, "{} errors in {elapsed:?}", errors.get());
-    assert!(polls <= 10 * pauses, "{polls} polls in {elapsed:?}");
+            },
+        );
+    }
 
-    // With room again, every connection that waited is served by one of them.
-    drop(hoard);
-    for server in servers {
-        server.await.unwrap();
+    async fn starve() {
+        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let address = listener.local_addr().unwrap();
+        // They wait in the kernel, which has accepted them already.
+        let mut clients = vec![];
+        for _ in 0..6 {
+            clients.push(std::net::TcpStream::connect(address).unwrap());
+        }
+        let mut hoard = vec![];
+        let error = loop {
+            match File::open("/dev/null") {
+                Ok(file) => hoard.push(file),
+                Err(error) => break error,
+            }
+        };
+
+        // Two servers that report errors and go on, as servers do.
+        let errors = Counter::default();
+        let polls = Counter::default();
+        let served = Counter::default();
+        let start = Instant::now();
+        let servers: Vec<_> = (0..2)
+            .map(|_| {
+                let (listener, errors, served) = (listener.clone(), errors.clone(), served.clone());
+                let code = error.raw_os_error();
+                let serving = async move {
+                    for _ in 0..3 {
+                        let mut stream = loop {
+                            match listener.accept().await {
+                                Ok((stream, _)) => break stream,
+                                Err(error) => assert_eq!(error.raw_os_error(), code),
+                            }
+                            errors.add();
+                        };
+                        served.add();
+                        stream.write_all(b"x").await.unwrap();
+                    }
+                };
+                arc::spawn(polls.clone().polls_of(serving))
+            })
+            .collect();
+        errors.reaches(6).await;
+        let (elapsed, polls) = (start.elapsed(), polls.get());
+        assert_eq!(served.get(), 0);
+        // A pause is 50 ms, and no timer is early: so many at the most fit in. Each
+        // costs a server two polls or three.
+        let pauses = (elapsed.as_millis() / 50 + 1) as usize;
+        assert!(errors.get() <= 2 * pauses, "{} errors in {elapsed:?}", errors.get());
+        assert!(polls <= 10 * pauses, "{polls} polls in {elapsed:?}");
+
+        // With room again, every connection that waited is served by one of them.
+        drop(hoard);
+        for server in servers {
+            server.await.unwrap();
+        }
+        for mut client in clients {
+            std::io::Read::read_exact(&mut client, &mut [0]).unwrap();
+        }
+        // And connections that come later, too.
+        connect_to(&listener).await;
     }
-    for mut client in clients {
-        std::io::Read::read_exact(&mut client, &mut [0]).unwrap();
-    }
-    // And connections that come later, too.
-    connect_to(&listener).await;
 }

@@ -39,17 +39,6 @@ fn options_of_the_builder_say_their_range() {
     goes("Builder::long_poll_limit", "MAX", "works: nothing is reported");
 }
 
-/// A stack that no memory can hold: whoever starts the threads says so.
-#[test]
-fn stacks_beyond_memory_are_an_error_of_build() {
-    for (bytes, input) in [(1 << 60, "1 << 60"), (usize::MAX, "usize::MAX")] {
-        let built = within_limit(move || common::builder(1).thread_stack_size(bytes).build());
-        let text = built.as_ref().map(drop).map_err(ToString::to_string);
-        assert!(text.is_err_and(|text| text.contains("thread")), "{input}");
-        fails("Builder::thread_stack_size, build", input, built);
-    }
-}
-
 #[test]
 fn what_would_block_a_worker_panics_and_says_what_to_do() {
     #[arc::main(workers = 1)]
@@ -380,5 +369,16 @@ mod unix {
             assert!(SockRef::from(&same).nonblocking().unwrap());
             goes("Async::new", "a regular file, what becomes of it", "it stays non-blocking");
         });
+    }
+
+    /// A stack that no memory can hold: whoever starts the threads says so.
+    #[test]
+    fn stacks_beyond_memory_are_an_error_of_build() {
+        for (bytes, input) in [(1 << 60, "1 << 60"), (usize::MAX, "usize::MAX")] {
+            let built = within_limit(move || common::builder(1).thread_stack_size(bytes).build());
+            let text = built.as_ref().map(drop).map_err(ToString::to_string);
+            assert!(text.is_err_and(|text| text.contains("thread")), "{input}");
+            fails("Builder::thread_stack_size, build", input, built);
+        }
     }
 }

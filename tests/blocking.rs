@@ -5,7 +5,7 @@ mod common;
 mod thread_limit;
 
 use arc::runtime::Handle;
-use arc::task::{spawn_blocking, yield_now};
+use arc::task::{TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
 use common::*;
 use std::collections::HashSet;
@@ -217,6 +217,43 @@ fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
     }
 }
 
+/// All threads are busy with the jobs of another runtime.
+#[test]
+fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
+    let name = "jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";
+    in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
+        let busy = runtime(1);
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (open, begun) = (gate.clone(), inside.clone());
+        let blocking = busy.spawn_blocking(move || {
+            begun.open();
+            open.wait();
+        });
+        inside.wait();
+        for limit in [Duration::MAX, Duration::ZERO] {
+            let runtime = runtime(1);
+            let (dropped, run) = (Counter::new(), Counter::new());
+            let captured = (dropped.on_drop(), PanicOnDrop);
+            let ran = run.clone();
+            let job = runtime.spawn_blocking(move || {
+                ran.add();
+                drop(captured);
+            });
+            // Once it is polled, the job waits for a thread.
+            while runtime.tasks()[0].polls == 0 {
+                thread::yield_now();
+            }
+            let left = runtime.shutdown(limit);
+            dropped.wait_for(1);
+            assert!(left.iter().all(|task| task.state != TaskState::Blocking), "{left:?}");
+            assert!(busy.block_on(job).unwrap_err().is_cancelled());
+            assert_eq!(run.get(), 0);
+        }
+        gate.open();
+        busy.block_on(blocking).unwrap();
+    });
+}
+
 /// Whoever awaits a job hears of its end although the runtime ends meanwhile.
 #[test]
 fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
@@ -263,15 +300,54 @@ fn a_job_feeds_a_task_by_a_channel() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
-fn a_runtime_is_not_built_and_says_why() {
-    within_deadline(|| {
-        thread_limit::with_limited_threads("a_runtime_is_not_built_and_says_why", || {
-            thread_limit::allow_threads(0);
+mod when_no_thread_can_be_started {
+    use super::thread_limit::allow_threads;
+    use super::*;
+
+    fn with_limited_threads(name: &'static str, test: impl FnOnce() + Send + 'static) {
+        let name = format!("when_no_thread_can_be_started::{name}");
+        within_deadline(move || thread_limit::with_limited_threads(&name, test));
+    }
+
+    /// Also inside `block_on`, where a runtime must not be dropped.
+    #[test]
+    fn a_runtime_is_undone_when_it_is_half_built() {
+        with_limited_threads("a_runtime_is_undone_when_it_is_half_built", || {
+            let outer = runtime(1);
+            let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+            let before = threads();
+            for inside in [false, true] {
+                let mut half_built = 0;
+                for more in 0..8 {
+                    allow_threads(more);
+                    let started = Counter::new();
+                    let start = started.clone();
+                    let builder = builder(8).on_thread_start(move || drop(start.add()));
+                    let built = if inside {
+                        outer.block_on(async { builder.build() })
+                    } else {
+                        builder.build()
+                    };
+                    let text = built.map(drop).unwrap_err().to_string();
+                    assert!(text.contains("thread"), "{text}");
+                    half_built += usize::from(started.get() > 0);
+                    while threads() > before {
+                        thread::yield_now();
+                    }
+                }
+                assert!(half_built > 0, "none had begun");
+            }
+        });
+    }
+
+    #[test]
+    fn a_runtime_is_not_built_and_says_why() {
+        with_limited_threads("a_runtime_is_not_built_and_says_why", || {
+            allow_threads(0);
             let text = builder(2).build().unwrap_err().to_string();
             assert!(text.contains("thread"), "{text}");
-            thread_limit::allow_threads(1000);
+            allow_threads(1000);
             assert_eq!(runtime(2).block_on(async { 1 }), 1);
         });
-    });
+    }
 }

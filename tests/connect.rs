@@ -223,7 +223,8 @@ fn name_is_connected_to() {
 fn name_lookup_does_not_block_the_only_worker() {
     // The pool of threads that block has one, which is busy: the lookup waits for
     // it, and tasks and timers of the only worker go on.
-    in_child("name_lookup_does_not_block_the_only_worker", "export BLOCKING_MAX_THREADS=1", || {
+    let only_one = ("BLOCKING_MAX_THREADS", "1");
+    in_child_with("name_lookup_does_not_block_the_only_worker", only_one, || {
         let (open, gate) = channel::<()>();
         let runtime = runtime(1);
         let job = runtime.spawn_blocking(move || gate.recv().is_ok());

@@ -30,7 +30,7 @@ fn outside_there_is_none() {
         let mut timer = Box::pin(sleep(DEADLINE));
         let text = panic_of(|| poll_with(timer.as_mut(), Waker::noop()));
         assert!(text.contains("timer"), "{text}");
-        let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (socket, _) = sockets();
         let text = panic_of(|| arc::io::Async::new(socket));
         assert!(text.contains("socket"), "{text}");
     });
@@ -161,6 +161,41 @@ fn handles_clone_outlive_the_runtime_and_count_its_tasks() {
 }
 
 // The builder.
+
+/// Whoever is dropped may still spawn, and so on.
+#[test]
+fn what_is_dropped_at_the_end_finds_its_runtime() {
+    struct Looks(Counter);
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            let task = arc::spawn(async {});
+            drop((Handle::current(), task));
+            self.0.add();
+        }
+    }
+
+    with_each_size(|runtime| {
+        let dropped = Counter::new();
+        // With the future of block_on.
+        let looks = Looks(dropped.clone());
+        runtime.block_on(std::future::poll_fn(move |_| {
+            let _looks = &looks;
+            Poll::Ready(())
+        }));
+        assert_eq!(dropped.get(), 1);
+        // With the runtime.
+        for _ in 0..10 {
+            let looks = Looks(dropped.clone());
+            drop(runtime.spawn(async move {
+                let _looks = looks;
+                std::future::pending::<()>().await;
+            }));
+        }
+        drop(runtime);
+        assert_eq!(dropped.get(), 11);
+    });
+}
 
 fn threads_of(runtime: &Runtime) -> HashSet<String> {
     let names = Arc::new(Mutex::new(HashSet::new()));

@@ -100,6 +100,16 @@ async fn the_flavor_of_several_threads() {
     assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 3);
 }
 
+#[arc::test(flavor = "current_thread", workers = 5, flavor = "multi_thread")]
+async fn the_last_flavor_counts() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 5);
+}
+
+#[arc::test(flavor = "current_thread", workers = 5)]
+async fn one_thread_whatever_the_number_of_workers() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 1);
+}
+
 #[arc::test(worker_threads = 1_0)]
 async fn as_tokio_spells_it() {
     ready(()).await;

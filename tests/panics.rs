@@ -292,6 +292,31 @@ fn in_a_blocking_job_is_told_to_the_joiner() {
     });
 }
 
+/// What nobody waits for any more is dropped by the thread that runs the job.
+#[test]
+fn in_the_drop_of_what_an_aborted_job_gives_harms_nobody() {
+    with_each_size(|runtime| {
+        for round in 0..60 {
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (open, begun) = (gate.clone(), inside.clone());
+            let job = runtime.spawn_blocking(move || {
+                begun.open();
+                open.wait();
+                assert!(round % 3 != 0, "a job {ON_PURPOSE}");
+                if round % 3 == 1 {
+                    std::panic::panic_any(PanicOnDrop);
+                }
+                PanicOnDrop
+            });
+            inside.wait();
+            job.abort();
+            assert!(runtime.block_on(job).is_err_and(|error| error.is_cancelled()));
+            gate.open();
+        }
+        assert_healthy(&runtime);
+    });
+}
+
 #[test]
 fn in_block_on_is_the_callers_and_the_tasks_go_on() {
     with_each_size(|runtime| {

@@ -5,17 +5,16 @@ mod common;
 
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::{Handle, Runtime};
+use arc::runtime::Handle;
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
 use common::*;
 use std::future::{pending, poll_fn};
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TICK: Duration = Duration::from_micros(100);
 
@@ -30,7 +29,7 @@ fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
             let waiting = Counter::new();
             // The other halves live on outside.
             let (sender, receiver) = async_channel::bounded::<()>(1);
-            let (outside, inside) = UnixStream::pair().unwrap();
+            let (outside, inside) = sockets();
             let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
             let leave = slot.clone();
             let other = common::runtime(1);
@@ -298,7 +297,7 @@ fn timers_sockets_and_jobs_that_race_with_the_end() {
                     drop(runtime.spawn(async move {
                         loop {
                             begun.add();
-                            let (_outside, inside) = UnixStream::pair().unwrap();
+                            let (_outside, inside) = sockets();
                             let Ok(inside) = Async::new(inside) else {
                                 break;
                             };
@@ -394,6 +393,29 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
 }
 
 #[test]
+fn afterwards_a_timer_keeps_no_waker() {
+    struct Kept;
+    impl std::task::Wake for Kept {
+        fn wake(self: Arc<Self>) {}
+    }
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let kept = Arc::new(Kept);
+        let waker = Waker::from(kept.clone());
+        let _guard = handle.enter();
+        for _ in 0..10 {
+            let mut timer = Box::pin(sleep(DEADLINE));
+            let text = panic_of(|| poll_with(timer.as_mut(), &waker));
+            assert!(text.contains("has ended"), "{text}");
+        }
+        drop(waker);
+        // A waker of block_on holds the runtime: in its wheel it would keep it for ever.
+        assert_eq!(Arc::strong_count(&kept), 1, "the runtime that has ended holds a waker");
+    });
+}
+
+#[test]
 fn afterwards_sockets_fail_and_their_drop_is_silent() {
     with_each_size(|runtime| {
         let handle = runtime.handle().clone();
@@ -417,7 +439,7 @@ fn afterwards_sockets_fail_and_their_drop_is_silent() {
         assert!(handle.block_on(listener.accept()).is_err());
         assert!(handle.block_on(TcpStream::connect("127.0.0.1:1")).is_err());
         let _guard = handle.enter();
-        let (socket, _) = UnixStream::pair().unwrap();
+        let (socket, _) = sockets();
         let error = Async::new(socket).unwrap_err();
         assert!(error.to_string().contains("has ended"), "{error}");
         drop((listener, client));
@@ -719,7 +741,9 @@ fn several_runtimes_end_at_once() {
 #[cfg(target_os = "linux")]
 mod leaves_nothing {
     use super::*;
+    use arc::runtime::Runtime;
     use std::fs;
+    use std::time::Instant;
 
     fn descriptors() -> usize {
         // One of them is the directory's own.
@@ -815,13 +839,12 @@ mod leaves_nothing {
     }
 
     #[test]
-    fn a_build_that_fails_half_way_leaves_no_threads_and_no_descriptors() {
-        let name =
-            "leaves_nothing::a_build_that_fails_half_way_leaves_no_threads_and_no_descriptors";
+    fn a_build_that_fails_leaves_no_threads_and_no_descriptors() {
+        let name = "leaves_nothing::a_build_that_fails_leaves_no_threads_and_no_descriptors";
         in_own_process(name, || {
             let files = descriptors();
             for _ in 0..20 {
-                // The address space has room for some such stacks, and not for all.
+                // No machine has the memory.
                 let huge = builder(64).thread_stack_size(1 << 42).thread_name("prey");
                 let error = huge.build().unwrap_err();
                 assert!(error.to_string().contains("thread"), "{error}");

@@ -13,7 +13,6 @@ use common::*;
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io::{self, Write};
-use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -264,12 +263,12 @@ fn a_timer_whose_waker_panics_does_not_keep_others_of_its_batch_from_firing() {
 }
 
 /// Waits for a read to be worth trying.
-fn poll_readable(socket: &Async<UnixStream>, context: &Context<'_>) -> Poll<io::Result<usize>> {
+fn poll_readable(socket: &Async<Socket>, context: &Context<'_>) -> Poll<io::Result<usize>> {
     socket.poll_transfer(Direction::Read, context, 0, |_| Ok(0))
 }
 
-fn pair() -> (UnixStream, Arc<Async<UnixStream>>) {
-    let (outside, inside) = UnixStream::pair().unwrap();
+fn pair() -> (Socket, Arc<Async<Socket>>) {
+    let (outside, inside) = sockets();
     let inside = Async::new(inside).unwrap();
     // Used up: it is ready at first.
     let drained = poll_with(Pin::new(&mut (&inside).read(&mut [0])), Waker::noop());

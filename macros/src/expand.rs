@@ -85,15 +85,15 @@ impl Function {
 
 /// The expression that runs `function` with these options.
 fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
-    let (mut workers, mut runtime) = (None, None);
+    let (mut workers, mut single, mut runtime) = (None, None, None);
     let parser = syn::meta::parser(|option| {
         let value = option.value()?;
         match option.path.to_token_stream().to_string().as_str() {
             "workers" | "worker_threads" => workers = Some(value.parse::<Expr>()?),
             "crate" => runtime = Some(value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?),
             "flavor" => match value.parse::<LitStr>()?.value().as_str() {
-                "current_thread" => workers = Some(parse_quote!(1)),
-                "multi_thread" => {}
+                "current_thread" => single = Some(parse_quote!(1)),
+                "multi_thread" => single = None,
                 _ => return Err(option.error("write \"current_thread\" or \"multi_thread\"")),
             },
             _ => return Err(option.error("there is no such option")),
@@ -104,7 +104,7 @@ fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
         let known = "`workers = 4`, `flavor = \"current_thread\"` and `crate = \"my_crate::arc\"`";
         Error::new(error.span(), format!("{error}\nthe options are {known}"))
     })?;
-    let workers = workers.map(|workers| quote!(.workers(#workers)));
+    let workers = single.or(workers).map(|workers| quote!(.workers(#workers)));
     let runtime = runtime.unwrap_or_else(|| parse_quote!(::arc));
     Ok(quote! {
         #runtime::runtime::Builder::new_multi_thread() #workers

@@ -40,8 +40,8 @@ mod expand;
 ///   that is evaluated before the runtime is built. Default: what
 ///   `arc::runtime::Builder` chooses.
 /// - `worker_threads = N`: the same, as tokio spells it.
-/// - `flavor = "current_thread"`: as `workers = 1`. `"multi_thread"` is the default. Of
-///   these three the last counts, as of an option that is given twice.
+/// - `flavor = "current_thread"`: one worker, whatever `workers` says. The default is
+///   `"multi_thread"`. Of an option that is given twice the last counts.
 /// - `crate = "path"`: where the runtime crate is found, for crates that re-export
 ///   it. Default: `"::arc"`.
 ///

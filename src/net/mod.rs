@@ -11,7 +11,8 @@ use crate::io::Async;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
-use std::io::{self, ErrorKind};
+use std::io;
+use std::io::ErrorKind::{self, ConnectionAborted, ConnectionReset, NotConnected};
 use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted.
@@ -19,6 +20,8 @@ const BACKLOG: i32 = 1024;
 /// For how long accepting pauses when the process or the system has no
 /// descriptors or memory left.
 const PAUSE: Duration = Duration::from_millis(50);
+/// What accepting says of a connection that was broken before: on Unix, on Windows, under wine.
+const BROKEN: [ErrorKind; 3] = [ConnectionAborted, ConnectionReset, NotConnected];
 
 /// Accepts TCP connections.
 ///
@@ -56,7 +59,8 @@ impl TcpListener {
     /// Listens on an address, or the first of several that can be had. Port 0
     /// is any free one, which [`local_addr`](Self::local_addr) tells.
     ///
-    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`).
+    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows
+    /// that option would let another process take the port over.
     ///
     /// # Errors
     ///
@@ -73,7 +77,6 @@ impl TcpListener {
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         address::first(address, "listening on", async |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-            // On Windows it would let another process take the port over.
             #[cfg(not(windows))]
             socket.set_reuse_address(true)?;
             socket.bind(&address.into())?;
@@ -101,9 +104,10 @@ impl TcpListener {
     ///
     /// When there are no descriptors or no memory left. The connection waits in
     /// the kernel, and the error is returned after a pause of 50 ms: a loop
-    /// that reports it and goes on does the right thing. (When the kernel watches
-    /// as many descriptors as the user may, on Linux `fs.epoll.max_user_watches`,
-    /// the connection is closed.)
+    /// that reports it and goes on does the right thing. That the runtime has ended
+    /// is told at once; the error is not the system's, then, and has no number. (When
+    /// the kernel watches as many descriptors as the user may, on Linux
+    /// `fs.epoll.max_user_watches`, the connection is closed.)
     ///
     /// # Panics
     ///
@@ -119,8 +123,7 @@ impl TcpListener {
                 Ok((TcpStream::from_std(stream)?, address))
             });
             match accepted.await {
-                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                // When the runtime has ended, the error is not the system's.
+                Err(error) if BROKEN.contains(&error.kind()) => {}
                 Err(error) if error.raw_os_error().is_some() => {
                     crate::time::sleep(PAUSE).await;
                     return Err(error);

@@ -17,7 +17,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What no test may take; far beyond what any of them does on a loaded machine.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+/// An emulator or a sanitizer is many times slower: who builds for one sets the variable.
+pub const DEADLINE: Duration =
+    Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 20 });
 
 /// What a panic says that a test causes on purpose; it is not printed.
 pub const ON_PURPOSE: &str = "on purpose";
@@ -320,10 +322,39 @@ impl Drop for Background {
     }
 }
 
+/// Connected sockets that block. Where there are Unix sockets they are such: they take no ports.
+#[cfg(unix)]
+pub use std::os::unix::net::UnixStream as Socket;
+
+#[cfg(unix)]
+pub fn sockets() -> (Socket, Socket) {
+    Socket::pair().unwrap()
+}
+
+#[cfg(not(unix))]
+pub use std::net::TcpStream as Socket;
+
+#[cfg(not(unix))]
+pub fn sockets() -> (Socket, Socket) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let left = Socket::connect(listener.local_addr().unwrap()).unwrap();
+    (left, listener.accept().unwrap().0)
+}
+
 /// Runs the test `name` of this binary in a process of its own, so that what it
 /// counts or limits is its own. `name` is the test that calls this.
 #[track_caller]
 pub fn in_own_process(name: &str, test: impl FnOnce() + Send + 'static) {
+    in_own_process_with(name, &[], test);
+}
+
+/// The same, with these variables of the environment.
+#[track_caller]
+pub fn in_own_process_with(
+    name: &str,
+    variables: &[(&str, &str)],
+    test: impl FnOnce() + Send + 'static,
+) {
     const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
     if std::env::var_os(MARK).is_some() {
         return within_deadline(test);
@@ -331,6 +362,7 @@ pub fn in_own_process(name: &str, test: impl FnOnce() + Send + 'static) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
+        .envs(variables.iter().copied())
         .spawn()
         .unwrap();
     let start = Instant::now();

@@ -18,7 +18,9 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// Far beyond what any test takes on a loaded machine.
-pub const LIMIT: Duration = Duration::from_secs(60);
+/// An emulator or a sanitizer is many times slower: who builds for one sets the variable.
+pub const LIMIT: Duration =
+    Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 60 });
 
 /// As good as never, as seen from a test.
 pub const HOUR: Duration = Duration::from_secs(3600);
@@ -215,22 +217,39 @@ impl Pattern {
     }
 }
 
-/// Set for the process that `in_child` starts.
+/// Set for the process that `in_child` or `in_child_with` starts.
 const CHILD: &str = "ARC_TEST_CHILD";
 
 /// Runs a test in a process of its own, behind a line of shell such as `ulimit
 /// -n 64`. `test` is its name.
+#[cfg(unix)]
 #[track_caller]
 pub fn in_child(test: &str, shell: &str, body: impl FnOnce() + Send + 'static) {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{shell}\nexec \"$0\" \"$@\""));
+    command.arg(std::env::current_exe().expect("the test's own file"));
+    in_process(test, command, body);
+}
+
+/// Runs a test in a process of its own that has an environment variable more.
+#[track_caller]
+pub fn in_child_with(
+    test: &str,
+    (name, value): (&str, &str),
+    body: impl FnOnce() + Send + 'static,
+) {
+    let mut command = Command::new(std::env::current_exe().expect("the test's own file"));
+    command.env(name, value);
+    in_process(test, command, body);
+}
+
+#[track_caller]
+fn in_process(test: &str, mut command: Command, body: impl FnOnce() + Send + 'static) {
     if std::env::var_os(CHILD).is_some() {
         within_limit(body);
         return;
     }
-    let this = std::env::current_exe().expect("the test's own file");
-    let mut child = Command::new("sh")
-        .arg("-c")
-        .arg(format!("{shell}\nexec \"$0\" \"$@\""))
-        .arg(this)
+    let mut child = command
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(CHILD, "1")
         .stdout(Stdio::piped())

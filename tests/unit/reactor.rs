@@ -1,7 +1,6 @@
 //! The reactor over real descriptors, one wait at a time: who is woken by what,
 //! and what is left behind.
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -214,7 +213,7 @@ fn keys_are_different_for_a_long_time() {
 fn failed_registration_leaves_nothing_behind() {
     let reactor = Reactor::new().unwrap();
     let (_left, right) = pair();
-    let file = File::open("/proc/self/exe").unwrap();
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
     for _ in 0..100 {
         assert!(reactor.register(&file).is_err());
     }

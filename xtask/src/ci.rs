@@ -190,7 +190,7 @@ fn steps(root: &Path) -> Vec<Step> {
 
 /// The command that runs the runtime's tests for another reactor: all but those in
 /// `APART`, which cargo can only be told by naming the others.
-fn reactor_tests(root: &Path) -> String {
+pub fn reactor_tests(root: &Path) -> String {
     const APART: [&str; 3] = [
         "examples",     // It needs the examples' programs, which only a full build makes.
         "compile_fail", // It tests the macros' messages, which know no reactor.

@@ -18,7 +18,7 @@ usage: cargo xtask cross [TARGET...]
 
 /// One platform for each of polling's ways to wait that Linux does not use, and
 /// Linux on another processor.
-const TARGETS: [&str; 4] = [
+pub const TARGETS: [&str; 4] = [
     "x86_64-pc-windows-msvc",
     "aarch64-apple-darwin",
     "x86_64-unknown-freebsd",
@@ -26,7 +26,9 @@ const TARGETS: [&str; 4] = [
 ];
 
 /// What has to be there, and Debian's package that has it.
-const NEEDED: [(&str, &str); 4] = [
+pub type Needed = (&'static str, &'static str);
+
+const NEEDED: [Needed; 4] = [
     ("/usr/bin/rustc", "rustc-web"),
     ("/usr/bin/cargo", "cargo-web"),
     ("/usr/bin/cargo-clippy", "rust-web-clippy"),
@@ -35,10 +37,29 @@ const NEEDED: [(&str, &str); 4] = [
 
 /// What is missing for this command, if anything: Debian's packages.
 pub fn missing() -> Option<String> {
-    let missing = NEEDED.iter().filter(|(path, _)| !Path::new(path).exists());
+    missing_of(&[])
+}
+
+/// The same, for what needs some more besides.
+pub fn missing_of(more: &[Needed]) -> Option<String> {
+    let missing = NEEDED.iter().chain(more).filter(|(path, _)| !Path::new(path).exists());
     let packages: Vec<_> = missing.map(|it| it.1).collect();
     (!packages.is_empty())
         .then(|| format!("Debian's packages {} are not installed", packages.join(", ")))
+}
+
+/// The environment in which Debian's cargo runs Debian's compiler: the variables that are
+/// set, and those that are not.
+pub fn environment() -> ([(&'static str, String); 4], [&'static str; 2]) {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let variables = [
+        // Only a compiler that says it is unstable builds the standard library.
+        ("RUSTC_BOOTSTRAP", "1".to_owned()),
+        ("PATH", format!("/usr/bin:{path}")),
+        ("RUSTC", "/usr/bin/rustc".to_owned()),
+        ("RUSTDOC", "/usr/bin/rustdoc".to_owned()),
+    ];
+    (variables, ["RUSTUP_TOOLCHAIN", "CARGO"])
 }
 
 /// Runs `cargo xtask cross` with the arguments that follow these words.
@@ -63,16 +84,16 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 fn clippy(target: &str) -> Result<(), Failure> {
     println!("$ cargo clippy -Zbuild-std --target {target} ...");
     let packages = ["arc-runtime", "arc-macros", "arc-compat"];
-    let status = Command::new("/usr/bin/cargo")
+    let (variables, removed) = environment();
+    let mut command = Command::new("/usr/bin/cargo");
+    for name in removed {
+        command.env_remove(name);
+    }
+    let status = command
+        .envs(variables)
         .args(["clippy", "-Zbuild-std", "--target", target])
         .args(packages.iter().flat_map(|name| ["--package", name]))
         .args(["--target-dir", "target/cross", "--", "-D", "warnings"])
-        // Only a compiler that says it is unstable builds the standard library.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("PATH", format!("/usr/bin:{}", std::env::var("PATH").unwrap_or_default()))
-        .envs([("RUSTC", "/usr/bin/rustc"), ("RUSTDOC", "/usr/bin/rustdoc")])
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .env_remove("CARGO")
         .current_dir(workspace_root())
         .status()
         .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;

@@ -14,9 +14,33 @@ const SLACK: Duration = Duration::from_micros(132);
 /// (c) timers.rs, T1 to T4 against A1 to A3: a timer is armed while the thread in
 /// the seat computes how long to sleep, with and without a later one armed before.
 /// Either the sleep is short enough, or the one who armed is told to end it.
-///
-/// Caught: no fence in `arm`; no fence in `sleep_until_next`; T1 left out; the
-/// deadlines read (T3) before T1; `sleeping_until` read (A3) before the insertion.
+// ~ src/timers.rs
+// - fence(Ordering::SeqCst);
+// - let too_late
+// + let too_late
+// ~ src/timers.rs
+// - fence(Ordering::SeqCst);
+// - let until
+// + let until
+// ~ src/timers.rs
+// - self.sleeping_until.store(NEVER, Ordering::Relaxed);
+// ~ src/timers.rs
+// - self.sleeping_until.store(NEVER, Ordering::Relaxed);
+// - fence(Ordering::SeqCst);
+// - let until = self.earliest()? | SLACK;
+// + let earliest = self.earliest();
+// + self.sleeping_until.store(NEVER, Ordering::Relaxed);
+// + fence(Ordering::SeqCst);
+// + let until = earliest? | SLACK;
+// ~ src/timers.rs
+// - let key = wheel.insert(deadline, waker);
+// - earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+// - fence(Ordering::SeqCst);
+// - let too_late = deadline | SLACK < self.sleeping_until.load(Ordering::Relaxed);
+// + let too_late = deadline | SLACK < self.sleeping_until.load(Ordering::Relaxed);
+// + let key = wheel.insert(deadline, waker);
+// + earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+// + fence(Ordering::SeqCst);
 #[test]
 fn timer_is_never_slept_through() {
     for later in [false, true] {
@@ -38,9 +62,9 @@ fn timer_is_never_slept_through() {
 }
 
 /// (c) The same with two that arm at once, and a seat that is taken twice.
-///
-/// Caught: what the model above catches; and `expire` not saying that nobody sleeps
-/// any more makes needless notifications, which no model minds.
+// ~ src/timers.rs
+// - self.sleeping_until.store(until, Ordering::Relaxed);
+// + self.sleeping_until.store(0, Ordering::Relaxed);
 #[test]
 fn neither_of_two_timers_is_slept_through() {
     model(|| {

@@ -145,17 +145,51 @@ impl Lending {
 /// (e) A worker that is lent out and given back while tasks are pushed: one thread
 /// at a time runs it, and the tasks are run. If the worker's own thread is never woken
 /// for one, loom finds a deadlock.
-///
-/// Caught: `lent` set after the bit was cleared; `lend` without the wake of the
-/// worker's own thread when it comes too late; no look at the bit when the worker is
-/// given back; `lent` taken back before the worker falls asleep; `park` that does
-/// not look at `lent`; the injector not looked at when it is given back, or, with two
-/// tasks, when it was not to be had.
+// ~ models/tests/loom/lending.rs
+// - let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
+// - let claimed = free && in_order(|| self.idle.wake(0));
+// + let claimed = in_order(|| self.idle.wake(0));
+// + let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
+// ~ models/tests/loom/lending.rs
+// - self.unpark_thread();
+// -     self.look_after();
+// - }
+// - claimed
+// +     self.look_after();
+// + }
+// + claimed
+// ~ models/tests/loom/lending.rs
+// - if !self.is_asleep() {
+// -     self.unpark_thread();
+// - }
+// - self.look_after();
+// + self.look_after();
+// ~ models/tests/loom/lending.rs
+// - self.idle.fall_asleep(0);
+// - in_order(|| self.lent.store(false, Ordering::SeqCst));
+// + in_order(|| self.lent.store(false, Ordering::SeqCst));
+// + self.idle.fall_asleep(0);
+// ~ models/tests/loom/lending.rs
+// - while (self.is_asleep() || self.is_lent()) &&
+// + while self.is_asleep() &&
+// ~ models/tests/loom/lending.rs
+// - self.look_after();
+// - was_last
+// + was_last
 #[test]
 fn lent_worker_has_one_owner_and_its_thread_is_woken() {
     lend_while_tasks_come(1);
 }
 
+// ~ models/tests/loom/lending.rs
+// - self.look_after();
+// - }
+// - claimed
+// + }
+// + claimed
+// ~ models/tests/loom/lending.rs
+// - let mine = free && !self.is_lent();
+// + let mine = free;
 #[test]
 fn what_comes_as_a_guest_comes_too_late_is_not_left_behind() {
     lend_while_tasks_come(2);

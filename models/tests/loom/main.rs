@@ -24,14 +24,21 @@
 #![allow(dead_code, reason = "the modules of src are used in part")]
 
 mod clock;
+mod ending;
 mod lending;
 mod parking;
+mod places;
 mod sockets;
+mod stealing;
 
 #[path = "../../../src/idle.rs"]
 mod idle;
+#[path = "../../../src/inspect.rs"]
+mod inspect;
 #[path = "../../../src/readiness.rs"]
 mod readiness;
+#[path = "../../../src/registry.rs"]
+mod registry;
 mod sync;
 #[path = "../../../src/timers.rs"]
 mod timers;
@@ -46,8 +53,13 @@ const PREEMPTIONS_MAX: usize = 4;
 
 /// Explores a model, and tells how many orders of its steps there were.
 fn model(body: impl Fn() + Send + Sync + 'static) {
+    explore(PREEMPTIONS_MAX, body);
+}
+
+/// The same with fewer preemptions, for a model of many steps.
+fn explore(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS_MAX);
+    builder.preemption_bound = Some(preemptions);
     let orders = StdArc::new(StdAtomicUsize::new(0));
     let counted = orders.clone();
     builder.check(move || {

@@ -10,9 +10,22 @@ use loom::thread::{self, Thread};
 /// `Shared::inject`. Workers that are awake have run out of work, and a
 /// thread from outside pushes two tasks: whatever is left at the end, somebody is
 /// awake for it.
-///
-/// Caught: no fence in `fall_asleep`; no fence in `wake_if_all_asleep`; the second
-/// look (S3) left out; `all_asleep` looked at before the push.
+// ~ src/idle.rs
+// - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+// - fence(Ordering::SeqCst);
+// + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+// ~ src/idle.rs
+// - fence(Ordering::SeqCst);
+// - let wake_one =
+// + let wake_one =
+// ~ models/tests/loom/parking.rs
+// - if !injector.is_empty() && idle.wake(worker) {
+// + if false {
+// ~ models/tests/loom/parking.rs
+// - injector.push();
+// - let _ = idle.wake_if_all_asleep(None);
+// + let _ = idle.wake_if_all_asleep(None);
+// + injector.push();
 #[test]
 fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
     for workers in [1, 2] {
@@ -87,10 +100,22 @@ impl Seat {
 /// (d) The seat's holder against whoever wakes it: it is woken in the kernel, or
 /// sees that it was woken before it goes there. Lost, it would sleep for ever,
 /// which loom calls a deadlock.
-///
-/// Caught: `is_asleep` not looked at after the holder was stored; the holder stored
-/// after that look; the holder read before the bit is cleared; `unpark` that never
-/// notifies; either of the two orders (`in_order`) left out.
+// ~ models/tests/loom/parking.rs
+// - if in_order(|| self.idle.is_asleep(worker)) {
+// + if worker != NOBODY {
+// ~ models/tests/loom/parking.rs
+// - in_order(|| self.holder.store(worker, Ordering::SeqCst));
+// - if in_order(|| self.idle.is_asleep(worker)) {
+// + let asleep = in_order(|| self.idle.is_asleep(worker));
+// + in_order(|| self.holder.store(worker, Ordering::SeqCst));
+// + if asleep {
+// ~ models/tests/loom/parking.rs
+// - in_order(|| self.holder.store(worker, Ordering::SeqCst));
+// - if in_order(|| self.idle.is_asleep(worker)) {
+// + self.holder.store(worker, Ordering::SeqCst);
+// + if self.idle.is_asleep(worker) {
+// ~ models/tests/loom/parking.rs
+// - self.kernel.notify();
 #[test]
 fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
     model(|| {
@@ -114,9 +139,26 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
 
 /// (f) The monitor's doorbell: `monitor::sleep` against a worker that wakes up and
 /// rings. The monitor never sleeps on while the worker is awake.
-///
-/// Caught: no fence in `ring`; no fence in `monitor::sleep`; the bits looked at
-/// before `asleep` is set; the bell rung before the bit is cleared.
+// ~ src/idle.rs
+// - fence(Ordering::SeqCst);
+// - if self.asleep.load(Ordering::Relaxed)
+// + if self.asleep.load(Ordering::Relaxed)
+// ~ models/tests/loom/parking.rs
+// - fence(Ordering::SeqCst);
+// - let sleeps = idle.all_asleep();
+// + let sleeps = idle.all_asleep();
+// ~ models/tests/loom/parking.rs
+// - doorbell.asleep.store(true, Ordering::Relaxed);
+// - fence(Ordering::SeqCst);
+// - let sleeps = idle.all_asleep();
+// + let sleeps = idle.all_asleep();
+// + fence(Ordering::SeqCst);
+// + doorbell.asleep.store(true, Ordering::Relaxed);
+// ~ models/tests/loom/parking.rs
+// - assert!(idle.wake(0));
+// - doorbell.ring();
+// + doorbell.ring();
+// + assert!(idle.wake(0));
 #[test]
 fn monitor_never_sleeps_while_a_worker_is_awake() {
     model(|| {

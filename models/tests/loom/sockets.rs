@@ -9,10 +9,32 @@ use loom::thread;
 /// (b) readiness.rs, with `Async::poll_with` and `Reactor::poll_ready` for the task
 /// and `Source::wake` for the driver. Two events come; with the first there is
 /// nothing yet, with the second there is: the task gets it, or is woken for it.
-///
-/// Caught: `clear` that takes the word as it is and not as it was seen; an event
-/// that is not counted; `load` without Acquire; `set` without Release; the word not
-/// looked at again under the lock; the wakers taken before the word is set.
+// ~ src/readiness.rs
+// - let _ = self.0.compare_exchange(seen.0, cleared, order, order);
+// + let _ = self.0.swap(cleared, order);
+// ~ src/readiness.rs
+// - ((seen & !HANGUP) | flags).wrapping_add(EVENT)
+// + (seen & !HANGUP) | flags
+// ~ src/readiness.rs
+// - self.0.load(Ordering::Acquire)
+// + self.0.load(Ordering::Relaxed)
+// ~ src/readiness.rs
+// - word.fetch_update(Ordering::Release, Ordering::Relaxed, next)
+// + word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+// ~ models/tests/loom/sockets.rs
+// - seen = self.readiness.load();
+// - if !seen.is_ready() {
+// -     *waiting = true;
+// -     return false;
+// - }
+// + *waiting = true;
+// + return false;
+// ~ models/tests/loom/sockets.rs
+// - self.readiness.set(hangup);
+// - std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
+// + let woken = std::mem::replace(&mut *self.waiting.lock().unwrap(), false);
+// + self.readiness.set(hangup);
+// + woken
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
     model(|| {
@@ -35,9 +57,17 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 /// (b) `Async::poll_transfer`: a read that got less than it could have clears the
 /// word as it was before the read. What came since stands: more bytes, or the end of
 /// the stream, which a read of bytes does not tell, and which may have come before.
-///
-/// Caught: the word read after the operation instead of before it; a word cleared
-/// that tells of a hang-up; and of `clear` what the model above catches.
+// ~ models/tests/loom/sockets.rs
+// - let seen = source.readiness.load();
+// - let read = source.bytes.load(Ordering::Relaxed);
+// + let read = source.bytes.load(Ordering::Relaxed);
+// + let seen = source.readiness.load();
+// ~ models/tests/loom/sockets.rs
+// - if read > 0 && !seen.is_hung_up() {
+// + if read > 0 {
+// ~ src/readiness.rs
+// - let _ = self.0.compare_exchange(seen.0, cleared, order, order);
+// + let _ = self.0.swap(cleared, order);
 #[test]
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {

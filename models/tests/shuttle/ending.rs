@@ -8,6 +8,24 @@ use crate::task;
 use shuttle::thread::spawn;
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
+// ~ src/scheduler.rs
+// - self.injector.try_iter().for_each(drop);
+// ~ src/scheduler.rs
+// - wakers.into_iter().for_each(wake);
+// + drop(wakers);
+// ~ src/scheduler.rs
+// - RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+// - let spill = |remote: &Remote| remote.local.spill(&self.injector);
+// - self.remotes.iter().for_each(spill);
+// - self.injector.try_iter().for_each(drop);
+// + let spill = |remote: &Remote| remote.local.spill(&self.injector);
+// + self.remotes.iter().for_each(spill);
+// + self.injector.try_iter().for_each(drop);
+// + RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+// ~ src/registry.rs
+// - let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
+// + let mut guard = lock(&key.place.tenant);
+// + let tenant = guard.take_if(|tenant| tenant.id == key.id)?;
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     model(|| {
@@ -21,6 +39,8 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
             })
         });
         let handle = runtime.handle().clone();
+        // So that what the runtime left is not dropped with it.
+        let _kept = handle.clone();
         let (late, guard) = (signal.clone(), OnDrop(dropped.clone()));
         let waker = spawn(move || {
             late.send();
@@ -43,6 +63,9 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 }
 
 /// Tasks that never end by themselves, in every state: in a queue, polled, waiting.
+// ~ src/scheduler.rs
+// - self.unpark(self.idle.wake(worker).then_some(worker));
+// - self.unpark_thread(worker);
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
     model(|| {
@@ -119,6 +142,8 @@ fn shutdown_with_a_limit_reports_what_it_left() {
 }
 
 /// The runtime ends while one of its jobs goes on: the end waits for it.
+// ~ src/blocking.rs
+// - self.0.jobs.finished_one.notify_all();
 #[test]
 fn end_waits_for_blocking_jobs_that_have_begun() {
     model(|| {
@@ -138,6 +163,9 @@ fn end_waits_for_blocking_jobs_that_have_begun() {
 }
 
 /// A thread is in `block_on` while the runtime ends. Its future goes on.
+// ~ src/guest.rs
+// - if !shared.idle.is_asleep(index) || shared.is_shutdown() {
+// + if !shared.idle.is_asleep(index) {
 #[test]
 fn block_on_outlives_its_runtime() {
     model(|| {

@@ -6,6 +6,23 @@ use crate::task;
 use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
+// ~ src/worker.rs
+// - if stop() || !shared.injector.is_empty() {
+// + if stop() {
+// ~ src/scheduler.rs
+// - queue::push(&self.injector, runnable);
+// - self.wake_if_all_asleep();
+// + self.wake_if_all_asleep();
+// + queue::push(&self.injector, runnable);
+// ~ src/driver.rs
+// - let sleeper = worker.filter(|&worker| idle.is_asleep(worker));
+// + let sleeper = worker;
+// ~ src/scheduler.rs
+// - Some(_) if self.driver.holder() == claimed => self.driver.notify(),
+// ~ src/driver.rs
+// - driver.looked.store(true, Ordering::Relaxed);
+// - driver.holder.store(0, Ordering::SeqCst);
+// + driver.looked.store(true, Ordering::Relaxed);
 #[test]
 fn tasks_from_outside_are_run() {
     model(|| {
@@ -63,31 +80,44 @@ fn children_are_joined_wherever_they_run() {
     });
 }
 
-/// A task is aborted, woken and joined at once: it ends, and its future is dropped before
-/// whoever joins is told.
+/// A task is aborted and joined at once, and perhaps woken by somebody else: it ends, and
+/// its future is dropped before whoever joins is told.
+// ~ src/task.rs
+// - self.0.waker(true).into_iter().for_each(Waker::wake);
+// + drop(self.0.waker(true));
+// ~ src/task.rs
+// - (key.is_aborted(), this.future.as_mut().as_pin_mut())
+// + (false, this.future.as_mut().as_pin_mut())
 #[test]
 fn aborted_task_ends_and_tells_its_joiner() {
-    model(|| {
-        let runtime = runtime(2);
-        let (signal, dropped) = (Signal::default(), Signal::default());
-        let (inside, guard) = (signal.clone(), OnDrop(dropped.clone()));
-        let task = runtime.spawn(async move {
-            let _guard = guard;
-            inside.sent(1).await;
+    for is_woken in [false, true] {
+        model(move || {
+            let runtime = runtime(2);
+            let (signal, dropped) = (Signal::default(), Signal::default());
+            let (inside, guard) = (signal.clone(), OnDrop(dropped.clone()));
+            let task = runtime.spawn(async move {
+                let _guard = guard;
+                inside.sent(1).await;
+            });
+            let abort = task.abort_handle();
+            let aborter = spawn(move || abort.abort());
+            let waker = is_woken.then(|| spawn(move || signal.send()));
+            let result = wait(task);
+            assert!(result.is_err() || is_woken);
+            assert_eq!(dropped.count(), 1);
+            aborter.join().unwrap();
+            waker.into_iter().for_each(|waker| waker.join().unwrap());
         });
-        let abort = task.abort_handle();
-        let aborter = spawn(move || abort.abort());
-        let waker = spawn(move || signal.send());
-        let result = wait(task);
-        assert!(result.is_ok_and(|()| true) || dropped.count() == 1);
-        assert_eq!(dropped.count(), 1);
-        aborter.join().unwrap();
-        waker.join().unwrap();
-    });
+    }
 }
 
 /// The place of a task that has ended is given to the next one, which an abort of the last
 /// one does not hit.
+// ~ src/registry.rs
+// - tenant.as_ref().filter(|tenant| tenant.id == self.id)?
+// + tenant.as_ref()?
+// ~ src/registry.rs
+// - place.aborted.store(false, Ordering::Relaxed);
 #[test]
 fn abort_of_the_last_tenant_does_not_hit_the_next() {
     model(|| {
@@ -131,6 +161,24 @@ fn panic_ends_its_task_alone() {
 
 /// Two threads are in `block_on` at once, and a third spawns: with one worker, which is
 /// lent to one of them at a time, and with two.
+// ~ src/guest.rs 2
+// - shared.look_after();
+// ~ src/guest.rs
+// - shared.unpark_thread(index);
+// - shared.look_after();
+// + shared.look_after();
+// ~ src/worker.rs
+// - let mine = free && !self.is_lent();
+// + let mine = free;
+// ~ src/worker.rs
+// - shared.unpark_thread(self.index);
+// - shared.watch();
+// + shared.watch();
+// ~ src/worker.rs
+// - self.shared.idle.is_asleep(self.index) || self.is_lent()
+// + self.shared.idle.is_asleep(self.index)
+// ~ src/guest.rs
+// - remote.local.spill(&shared.injector);
 #[test]
 fn workers_are_lent_and_given_back() {
     for workers in [1, 2] {
@@ -156,6 +204,11 @@ fn workers_are_lent_and_given_back() {
 }
 
 /// The future of `block_on` is woken by another thread while tasks come from outside.
+// ~ src/guest.rs
+// - self.shared.unpark(self.shared.idle.wake(worker).then_some(worker))
+// + drop(self.shared.idle.wake(worker))
+// ~ src/guest.rs
+// - main.worker.store(index + 1, Ordering::SeqCst);
 #[test]
 fn main_future_is_woken_from_outside() {
     for workers in [1, 2] {
@@ -188,6 +241,11 @@ fn blocking_job_is_joined() {
 
 /// What waits in the queue of a worker that is stuck is brought to another one by the
 /// monitor.
+// ~ src/monitor.rs
+// - stranded |= remote.local.len() > 0;
+// ~ src/worker.rs
+// - victims.find_map(|victim| local.steal_from(&victim.local))
+// + victims.find_map(|_| local.pop())
 #[test]
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {

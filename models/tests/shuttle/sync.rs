@@ -15,7 +15,7 @@ use std::sync::{LockResult, RwLockReadGuard, RwLockWriteGuard, TryLockError, Try
 #[path = "../../../src/sync.rs"]
 #[expect(unused_imports, reason = "what panics may do is all that is used of it")]
 mod original;
-pub(crate) use original::{Payload, contain, discard, wake};
+pub(crate) use original::{Payload, Unread, contain, discard, wake};
 
 /// Tries until it is to be had.
 fn insist<G>(attempt: impl Fn() -> TryLockResult<G>) -> G {

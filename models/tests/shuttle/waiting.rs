@@ -19,6 +19,10 @@ fn pair() -> (UnixStream, UnixStream) {
 }
 
 /// A byte comes while the task that reads is anywhere: trying, leaving its waker, waiting.
+// ~ src/reactor.rs
+// - if source.readiness(direction).load().is_ready() {
+// -     return Poll::Ready(Ok(()));
+// - }
 #[test]
 fn byte_wakes_the_task_that_reads_it() {
     for workers in [1, 2] {
@@ -73,6 +77,34 @@ fn byte_wakes_the_main_future() {
     }
 }
 
+/// A thread in `block_on` sat in the seat. When it has gone, another one sits there.
+// ~ src/scheduler.rs
+// - self.wake_if_all_asleep();
+// - }
+// - self.watch();
+// + self.wake_if_all_asleep();
+// + }
+#[test]
+fn what_a_guest_watched_is_watched_on() {
+    model(|| {
+        let runtime = runtime(1);
+        let (mut far, near) = pair();
+        let registered = Signal::default();
+        let tells = registered.clone();
+        let task = runtime.spawn(async move {
+            let mut near = Async::new(near).unwrap();
+            tells.send();
+            let mut byte = [0];
+            near.read_exact(&mut byte).await.unwrap();
+            byte[0]
+        });
+        runtime.block_on(registered.sent(1));
+        far.write_all(&[7]).unwrap();
+        kernel::tell(0, [true, false], false);
+        assert_eq!(wait(task).unwrap(), 7);
+    });
+}
+
 /// An event is on its way while its socket is closed, and the next has its entry.
 #[test]
 fn event_of_a_closed_socket_hits_nobody() {
@@ -101,6 +133,8 @@ fn event_of_a_closed_socket_hits_nobody() {
 }
 
 /// A socket that is read fails when the runtime ends.
+// ~ src/reactor.rs
+// - source.wake([true; 2], Readiness::set_gone, wakers);
 #[test]
 fn socket_fails_when_its_runtime_ends() {
     model(|| {
@@ -121,6 +155,11 @@ fn socket_fails_when_its_runtime_ends() {
 
 /// Two tasks sleep, and the clock goes on once both are armed: each wakes when it is time,
 /// whoever sits in the seat.
+// ~ src/time.rs
+// - if too_late {
+// -     runtime.driver.notify();
+// - }
+// + let _ = too_late;
 #[test]
 fn timers_are_not_slept_through() {
     for workers in [1, 2] {
@@ -151,6 +190,10 @@ fn timers_are_not_slept_through() {
 }
 
 /// A thread that is none of the runtime's arms a timer while all workers sleep.
+// ~ src/time.rs
+// - if worker.is_none() {
+// -     runtime.watch();
+// - }
 #[test]
 fn timer_from_outside_is_watched() {
     model(|| {

@@ -9,13 +9,15 @@
 //! | `models.rs` | loom and shuttle, and the mutations that they must catch |
 //! | `sanitizers.rs` | data races, memory errors, leaks |
 //! | `platforms.rs` | the tests for other systems and processors, and other ways to wait |
-//! | `faults.rs` | system calls that fail or are slow, networks that fail |
+//! | `faults.rs` | system calls that fail or are slow, limits that are reached |
+//! | `network.rs` | networks that fail |
 //! | `soak.rs` | everything at random for a while, and an account of it |
 //! | `properties.rs` | random inputs against references |
 //! | `tool.rs` | run a program within a limit, and keep what it printed |
 
 mod faults;
 mod models;
+mod network;
 mod platforms;
 mod properties;
 mod sanitizers;

@@ -1,7 +1,147 @@
 //! ThreadSanitizer, AddressSanitizer, LeakSanitizer and valgrind.
 
-use super::Trial;
+use std::fs;
+use std::path::Path;
+
+use super::platforms::{FOLDER, run_tests, tests};
+use super::tool::{self, Tool};
+use super::{Outcome, Trial};
+use crate::{cross, workspace_root};
 
 pub fn trials() -> Vec<Trial> {
-    vec![]
+    vec![
+        Trial {
+            name: "tsan",
+            what: "data races, by ThreadSanitizer, the standard library included",
+            on_demand: false,
+            missing: || cross::missing_of(&[(TSAN, "libclang-rt-22-dev")]),
+            run: tsan,
+        },
+        Trial {
+            name: "asan",
+            what: "memory errors and leaks, by AddressSanitizer and LeakSanitizer",
+            on_demand: false,
+            missing: || cross::missing_of(&[(ASAN, "libclang-rt-22-dev")]),
+            run: asan,
+        },
+        Trial {
+            name: "valgrind",
+            what: "what ended runtimes leave: memory, invalid accesses, descriptors",
+            on_demand: false,
+            missing: || (!Path::new(VALGRIND).exists()).then(|| "valgrind".to_owned()),
+            run: valgrind,
+        },
+    ]
+}
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const TSAN: &str = "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.a";
+const ASAN: &str = "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_64.a";
+
+/// The compiler's flags: Debian's compiler comes without the sanitizers' libraries, clang
+/// has them.
+fn flags(sanitizer: &str, library: &str) -> String {
+    let linked = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"];
+    let linked: String = linked.iter().map(|it| format!(" -Zpre-link-args={it}")).collect();
+    format!("-Zsanitizer={sanitizer} -Zexternal-clangrt{linked}")
+}
+
+/// Two threads write without order. It has to be reported: without that, that nothing is
+/// reported says nothing.
+const RACE: &str = "\
+static mut SHARED: u64 = 0;
+fn main() {
+    let add = || (0..1000).for_each(|_| unsafe { SHARED += 1 });
+    std::thread::scope(|scope| drop((scope.spawn(add), add())));
+}
+";
+
+/// A program that forgets memory, and one that reads what was freed: the same.
+const LEAK: &str = "fn main() { std::mem::forget(std::hint::black_box(vec![1_u8; 100])) }";
+const FREED: &str = "\
+fn main() {
+    let bytes = std::hint::black_box(vec![1_u8; 100]);
+    let freed = bytes.as_ptr();
+    drop(bytes);
+    println!(\"{}\", unsafe { *freed });
+}
+";
+
+/// Builds the program, which fails when it is run, and tells `report`.
+fn is_told(report: &str, program: &str, flags: &str) -> Result<(), String> {
+    let folder = workspace_root().join("target/trust/faulty");
+    let (source, binary) = (folder.join("main.rs"), folder.join("main"));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    fs::write(&source, program).map_err(|error| error.to_string())?;
+    // Its standard library is the one that is there, which no sanitizer knows.
+    let compiler = Tool::new("/usr/bin/rustc -Cunsafe-allow-abi-mismatch=sanitizer -g");
+    let compiler = flags.split(' ').fold(compiler, Tool::arg).env("RUSTC_BOOTSTRAP", "1");
+    compiler.arg("-o").arg(&binary).arg(source).run()?;
+    let (status, printed) = Tool::new("").arg(binary).outcome()?;
+    match !status.success() && printed.contains(report) {
+        true => Ok(()),
+        false => Err(format!("a program that should be told of is not: {report}")),
+    }
+}
+
+fn suite(sanitizer: &str, library: &str, build: &str) -> Result<Outcome, String> {
+    let flags = flags(sanitizer, library);
+    let line = |what: &str| {
+        let tool = Tool::debian_cargo(&format!("{what} {build} --target {TARGET}"));
+        let tool = tool.env("RUSTFLAGS", &flags);
+        tool.env("TSAN_OPTIONS", "atexit_sleep_ms=0").env("RUST_BACKTRACE", "0")
+    };
+    let runtime = run_tests(line(&tests()), &[])?;
+    let util = run_tests(line("test -p arc-util --lib --tests"), &[])?;
+    let tried = format!("arc: {}; arc-util: {}", runtime.tried, util.tried);
+    Ok(Outcome { tried, found: String::new() })
+}
+
+fn tsan() -> Result<Outcome, String> {
+    is_told("main.rs:3:", RACE, &flags("thread", TSAN))?;
+    suite("thread", TSAN, &format!("-Zbuild-std --target-dir {FOLDER}"))
+}
+
+fn asan() -> Result<Outcome, String> {
+    is_told("detected memory leaks", LEAK, &flags("address", ASAN))?;
+    is_told("heap-use-after-free", FREED, &flags("address", ASAN))?;
+    suite("address", ASAN, "--target-dir target/trust/asan")
+}
+
+const VALGRIND: &str = "/usr/bin/valgrind";
+
+/// Memory that something still refers to is not lost: arc keeps the places of its tasks for
+/// later ones. Threads take turns, or one that waits for another would spin for long.
+const OPTIONS: &str = "--quiet --fair-sched=yes --leak-check=full --num-callers=25 \
+                       --errors-for-leak-kinds=definite,indirect --error-exitcode=99 \
+                       --show-leak-kinds=definite,indirect --track-fds=yes -v";
+
+fn valgrind() -> Result<Outcome, String> {
+    // Those that start processes of their own count what their runtimes leave by themselves.
+    let line = "cargo test -p arc-runtime --test shutdown -- --test-threads=1";
+    let tool = Tool::new(line).arg("--skip").arg("leaves_nothing");
+    let runner = format!("{VALGRIND} {OPTIONS}");
+    let printed = tool.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", runner).run()?;
+    let (passed, _) = tool::passed(&printed);
+    let left = descriptors_left(&printed);
+    if left > 0 {
+        return Err(format!("{left} descriptors are left"));
+    }
+    let allocations = number_after(&printed, "total heap usage: ");
+    let tried = format!("{passed} tests, {allocations} allocations");
+    Ok(Outcome { tried, found: String::new() })
+}
+
+/// How many descriptors are open at the end that the program was not started with.
+fn descriptors_left(printed: &str) -> usize {
+    let lines: Vec<_> = printed.lines().collect();
+    let is_open = |line: &str| line.contains("Open ") && line.contains(" descriptor ");
+    let is_own = |pair: &[&str]| is_open(pair[0]) && !pair[1].contains("<inherited from parent>");
+    lines.windows(2).filter(|pair| is_own(pair)).count()
+}
+
+/// The number, with commas or not, that stands after these words.
+fn number_after<'a>(printed: &'a str, words: &str) -> &'a str {
+    let rest = printed.split_once(words).map_or("", |(_, rest)| rest);
+    rest.split(|it: char| !it.is_ascii_digit() && it != ',').next().unwrap_or_default()
 }

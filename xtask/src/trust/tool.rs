@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::workspace_root;
+use crate::{cross, workspace_root};
 
 thread_local! {
     /// The trial that runs.
@@ -33,6 +33,7 @@ pub struct Tool {
     variables: Vec<(String, String)>,
     removed: Vec<&'static str>,
     limit: Duration,
+    codes: Vec<i32>,
 }
 
 impl Tool {
@@ -40,8 +41,18 @@ impl Tool {
     pub fn new(line: &str) -> Self {
         let words = line.split_whitespace().map(str::to_owned).collect();
         let limit = Duration::from_secs(600);
-        Tool { words, variables: Vec::new(), removed: Vec::new(), limit }
+        Tool { words, variables: Vec::new(), removed: Vec::new(), limit, codes: vec![0] }
             .env("RUSTUP_AUTO_INSTALL", "0")
+    }
+
+    /// Debian's cargo with Debian's compiler, which can build the standard library for any
+    /// target and with any flag. Line numbers are all that is wanted of debug information.
+    pub fn debian_cargo(line: &str) -> Self {
+        let (variables, removed) = cross::environment();
+        let mut tool = Tool::new("/usr/bin/cargo").without(&removed);
+        tool.words.extend(line.split_whitespace().map(str::to_owned));
+        tool.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
+        tool.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
     }
 
     pub fn arg(mut self, word: impl AsRef<Path>) -> Self {
@@ -65,9 +76,36 @@ impl Tool {
         self
     }
 
+    /// It is to end with one of these codes, and not with 0. 134 is an abort.
+    pub fn codes(mut self, codes: &[i32]) -> Self {
+        self.codes = codes.to_vec();
+        self
+    }
+
     /// Runs it in the workspace's root, and tells what it printed. An error is its
     /// status, or that it took too long, and the last lines.
     pub fn run(self) -> Result<String, String> {
+        let (line, codes, limit) = (self.words.join(" "), self.codes.clone(), self.limit);
+        let (status, printed) = self.outcome()?;
+        let why = match code(status) {
+            code if codes.contains(&code) => return Ok(printed),
+            code if LATE.contains(&code) => format!("over {} s", limit.as_secs()),
+            _ => status.to_string(),
+        };
+        let lines: Vec<_> = printed.lines().collect();
+        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        Err(format!("`{line}`: {why}"))
+    }
+
+    /// Runs it, and tells whether it failed by itself: not because it took too long.
+    pub fn fails(self) -> Result<bool, String> {
+        let code = code(self.outcome()?.0);
+        Ok(code != 0 && !LATE.contains(&code))
+    }
+
+    /// Runs it, and tells what it printed, whatever its status is; an error is that it
+    /// could not be started.
+    pub fn outcome(self) -> Result<(ExitStatus, String), String> {
         let line = self.words.join(" ");
         println!("$ {line}");
         let trial = TRIAL.with_borrow(Clone::clone);
@@ -84,17 +122,32 @@ impl Tool {
         command.stdout(file.try_clone().map_err(text)?).stderr(file);
         let status = command.status().map_err(|error| format!("{line}: {error}"))?;
         let printed = fs::read(&path).map_err(text)?;
-        let printed = String::from_utf8_lossy(&printed[before..]).into_owned();
-        if status.success() {
-            return Ok(printed);
-        }
-        let lines: Vec<_> = printed.lines().collect();
-        println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
-        let is_late = matches!(status.code(), Some(124 | 137));
-        let why =
-            if is_late { format!("over {} s", self.limit.as_secs()) } else { status.to_string() };
-        Err(format!("`{line}`: {why}"))
+        Ok((status, String::from_utf8_lossy(&printed[before..]).into_owned()))
     }
+}
+
+/// What `timeout` ends with when it had to end the program, or to kill it.
+const LATE: [i32; 2] = [124, 137];
+
+/// A status as a shell has it: an abort is 134.
+fn code(status: ExitStatus) -> i32 {
+    let is_abort = status.to_string().contains("SIGABRT");
+    status.code().unwrap_or(if is_abort { 134 } else { -1 })
+}
+
+/// Prints a line, and keeps it beside what the trial's programs print.
+pub fn note(line: &str) {
+    println!("{line}");
+    let path = log(&TRIAL.with_borrow(Clone::clone));
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
+    written.expect("target/trust is writable");
+}
+
+/// Whether there is a program of this name on the PATH.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn text(error: std::io::Error) -> String {
@@ -102,10 +155,24 @@ fn text(error: std::io::Error) -> String {
 }
 
 /// How many tests passed, by what cargo's test programs printed, and in how many programs.
+/// A test may run itself in a process of its own, which has a result as well: where cargo
+/// tells which program it runs, only the last result before the next program counts.
 pub fn passed(printed: &str) -> (usize, usize) {
-    let results = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
-    let counts: Vec<usize> =
-        results.filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect();
+    let count = |line: &str| -> Option<usize> {
+        line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse().ok()
+    };
+    let mut counts = Vec::new();
+    let mut is_same_program = false;
+    for line in printed.lines() {
+        is_same_program &= !line.trim_start().starts_with("Running ");
+        if let Some(count) = count(line) {
+            if is_same_program {
+                counts.pop();
+            }
+            counts.push(count);
+            is_same_program = printed.contains("Running ");
+        }
+    }
     (counts.iter().sum(), counts.len())
 }
 
@@ -118,5 +185,13 @@ mod tests {
         let printed = "test result: ok. 12 passed; 0 failed\nx\ntest result: ok. 3 passed; 0\n\
                        test result: FAILED. 9 passed; 1 failed\n";
         assert_eq!(passed(printed), (15, 2));
+    }
+
+    #[test]
+    fn tests_of_processes_that_tests_start_are_not_counted_twice() {
+        let printed = "     Running tests/a.rs (a)\ntest result: ok. 1 passed; 0 failed\n\
+                       test result: ok. 7 passed; 0 failed\n     Running tests/b.rs (b)\n\
+                       test result: ok. 2 passed; 0 failed\n";
+        assert_eq!(passed(printed), (9, 2));
     }
 }
