@@ -35,7 +35,7 @@ use std::fmt;
 pub const MAX_BUFFER: usize = 1 << 24;
 
 /// A channel in which at most `buffer` values wait. The memory for them is allocated at
-/// once.
+/// once; as with a `Vec`, the process aborts if there is not as much.
 ///
 /// # Panics
 ///
