@@ -322,7 +322,9 @@ mod when_no_thread_can_be_started {
                     allow_threads(more);
                     let started = Counter::new();
                     let start = started.clone();
-                    let builder = builder(8).on_thread_start(move || drop(start.add()));
+                    let builder = builder(8).on_thread_start(move || {
+                        start.add();
+                    });
                     let built = if inside {
                         outer.block_on(async { builder.build() })
                     } else {
