@@ -11,7 +11,7 @@ use std::panic::resume_unwind;
 /// What the end of a runtime waits for: its jobs, and its threads.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    /// Those that have not ended; None: a thread.
+    /// Those that have not ended; None: a thread, or a job that has not begun.
     unfinished: Mutex<Slab<Option<TaskInfo>>>,
     finished_one: Condvar,
 }
@@ -55,14 +55,14 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 ) -> R {
     let (Origin { name, location, .. }, state) = (origin, TaskState::Blocking);
     let task = context::try_id().map(|id| TaskInfo { id, name, location, state, polls: 1 });
-    let slot = Arc::new(Mutex::new(Some((Job::new(runtime, task), function))));
+    let slot = Arc::new(Mutex::new(Some((Job::new(runtime, None), task, function))));
     let waiting = Arc::downgrade(&slot);
     let work = move || {
-        let (job, function) = lock(&*waiting.upgrade()?).take()?;
+        let (job, task, function) = lock(&*waiting.upgrade()?).take()?;
+        let job = Job::new(job.0.clone(), task);
         let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
         Some(Unread(Some(contain(function))))
     };
     let done = unblock(work).await.and_then(|mut done| done.0.take());
-    drop(slot);
     done.expect("the slot was there").unwrap_or_else(|payload| resume_unwind(payload))
 }

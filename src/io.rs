@@ -63,7 +63,8 @@ impl<T: AsSource> Async<T> {
     /// # Errors
     ///
     /// When the kernel cannot report its readiness (a regular file), or has no
-    /// room for another descriptor, or the runtime has ended.
+    /// room for another descriptor, or the runtime has ended. It is dropped then, and
+    /// other descriptors of the same file stay non-blocking.
     ///
     /// # Panics
     ///
@@ -85,7 +86,7 @@ impl<T: AsSource> Async<T> {
     }
 
     /// What is inside. It is only lent: as long as it is registered it cannot
-    /// be replaced or closed.
+    /// be replaced or closed. Who makes it blocking again blocks workers.
     pub fn get_ref(&self) -> &T {
         let io = self.io.as_ref();
         io.unwrap_or_else(|| unreachable!("taken out only by value"))

@@ -274,7 +274,10 @@ impl Handle {
 
     /// Makes this the current runtime of the thread while the guard lives:
     /// `arc::spawn`, sockets and timers find it. When guards are nested the
-    /// last one counts; drop them in the reverse order.
+    /// last one counts; drop them in the reverse order. In another order, the thread is
+    /// left in one of these runtimes when all are dropped. Keep none over an await, or
+    /// beyond the future in `block_on` that made it: other tasks are run with it, and the
+    /// thread takes itself for a worker after it.
     ///
     /// # Examples
     ///

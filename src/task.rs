@@ -128,7 +128,8 @@ type Outcome<T> = Unread<Result<T, Option<Payload>>>;
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
-/// Dropping the handle detaches the task, which goes on without it.
+/// Dropping the handle detaches the task, which goes on without it. It gives the output
+/// once: awaited again, it says that the task was cancelled.
 ///
 /// # Cancellation
 ///

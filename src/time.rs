@@ -25,7 +25,8 @@ fn after(start: Instant, duration: Duration) -> Instant {
 ///
 /// # Panics
 ///
-/// When it is awaited outside a runtime, or its runtime ends first.
+/// When it is awaited outside a runtime, or its runtime ends first. (Who polls it in
+/// another runtime only after that has it go on there.)
 ///
 /// # Cancellation
 ///
@@ -48,7 +49,8 @@ pub fn sleep(duration: Duration) -> Sleep {
     sleep
 }
 
-/// Waits until the deadline; one in the past is over at once.
+/// Waits until the deadline; one in the past is over at once, and one beyond all clocks
+/// never comes.
 ///
 /// # Panics
 ///

@@ -1,6 +1,8 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 mod common;
+#[cfg(target_os = "linux")]
+mod thread_limit;
 
 use arc::runtime::Handle;
 use arc::task::{TaskState, spawn_blocking, yield_now};
@@ -215,7 +217,6 @@ fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
     }
 }
 
-/// Whoever awaits a job hears of its end although the runtime ends meanwhile.
 /// All threads are busy with the jobs of another runtime.
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
@@ -253,6 +254,7 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     });
 }
 
+/// Whoever awaits a job hears of its end although the runtime ends meanwhile.
 #[test]
 fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
     for workers in SIZES {
@@ -297,88 +299,14 @@ fn a_job_feeds_a_task_by_a_channel() {
     });
 }
 
-/// On Linux a limit on the number of threads keeps them from being started. It
-/// does not hold for root, so the process runs as somebody else then; and as no
-/// process can be started either, it is the parent that sets and lifts the limit.
 #[cfg(target_os = "linux")]
 mod when_no_thread_can_be_started {
+    use super::thread_limit::allow_threads;
     use super::*;
-    use std::io::{BufRead, BufReader, Write, stdin};
-    use std::os::unix::fs::MetadataExt;
-    use std::os::unix::process::CommandExt;
-    use std::process::{Child, Command, Stdio};
 
-    const MARK: &str = "ARC_TEST_WITH_LIMITED_THREADS";
-    const REQUEST: &str = "limit-the-threads-of-this-process-to ";
-
-    /// In the child: asks the parent, and waits until it is done.
-    fn limit_threads(limit: &str) {
-        println!("{REQUEST}{limit}");
-        let mut done = String::new();
-        stdin().read_line(&mut done).unwrap();
-        assert_eq!(done, "done\n");
-    }
-
-    fn forbid_threads() {
-        limit_threads("1");
-        let started = thread::Builder::new().spawn(|| ());
-        assert!(started.is_err(), "the limit has no effect");
-    }
-
-    fn allow_threads() {
-        limit_threads("1000");
-    }
-
-    /// In the parent: does what the child asks for until it ends.
-    fn serve(child: &mut Child) {
-        let pid = child.id().to_string();
-        let mut answers = child.stdin.take().unwrap();
-        let requests = BufReader::new(child.stdout.take().unwrap());
-        for line in requests.lines().map(Result::unwrap) {
-            // The harness may have written before it, on the same line.
-            let Some((_, limit)) = line.split_once(REQUEST) else {
-                println!("{line}");
-                continue;
-            };
-            // Only the soft limit: the hard one could not be raised again.
-            let limit = format!("--nproc={limit}:");
-            let mut command = Command::new("prlimit");
-            as_somebody_else(&mut command).args(["--pid", &pid, &limit]);
-            let status = command.status().expect("prlimit of util-linux");
-            assert!(status.success());
-            answers.write_all(b"done\n").unwrap();
-        }
-    }
-
-    fn as_somebody_else(command: &mut Command) -> &mut Command {
-        // An id that nobody else has.
-        const NOBODY: u32 = 47_114_711;
-        let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-        if is_root { command.uid(NOBODY).gid(NOBODY) } else { command }
-    }
-
-    fn with_limited_threads(name: &str, test: impl FnOnce() + Send + 'static) {
-        if std::env::var_os(MARK).is_some() {
-            return within_deadline(test);
-        }
+    fn with_limited_threads(name: &'static str, test: impl FnOnce() + Send + 'static) {
         let name = format!("when_no_thread_can_be_started::{name}");
-        within_deadline(move || {
-            // Where everybody may run it, unlike the place where it was built.
-            let binary = std::env::temp_dir().join(format!("arc-{}-{}", std::process::id(), name));
-            std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
-            let mut command = Command::new(&binary);
-            as_somebody_else(&mut command)
-                .args(["--exact", &name, "--nocapture", "--test-threads=1"])
-                .env(MARK, "1")
-                .current_dir("/")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped());
-            let mut child = command.spawn().unwrap();
-            std::fs::remove_file(&binary).unwrap();
-            serve(&mut child);
-            let status = child.wait().unwrap();
-            assert!(status.success(), "the process of {name} failed: {status}");
-        });
+        within_deadline(move || thread_limit::with_limited_threads(&name, test));
     }
 
     /// Also inside `block_on`, where a runtime must not be dropped.
@@ -391,7 +319,7 @@ mod when_no_thread_can_be_started {
             for inside in [false, true] {
                 let mut half_built = 0;
                 for more in 0..8 {
-                    limit_threads(&(before + more).to_string());
+                    allow_threads(more);
                     let started = Counter::new();
                     let start = started.clone();
                     let builder = builder(8).on_thread_start(move || {
@@ -417,10 +345,10 @@ mod when_no_thread_can_be_started {
     #[test]
     fn a_runtime_is_not_built_and_says_why() {
         with_limited_threads("a_runtime_is_not_built_and_says_why", || {
-            forbid_threads();
+            allow_threads(0);
             let text = builder(2).build().unwrap_err().to_string();
             assert!(text.contains("thread"), "{text}");
-            allow_threads();
+            allow_threads(1000);
             assert_eq!(runtime(2).block_on(async { 1 }), 1);
         });
     }

@@ -108,11 +108,13 @@ impl WebSocketUpgrade {
         Self { config, ..self }
     }
 
-    /// Selects the first of these protocols that the client has asked for.
+    /// Selects the first of these protocols that the client has asked for. An empty name is
+    /// none.
     pub fn protocols(self, known: impl IntoIterator<Item = &'static str>) -> Self {
-        let mut known = known.into_iter();
-        let selected = known.find(|name| self.requested.iter().any(|it| it == name));
-        Self { selected: selected.map(HeaderValue::from_static), ..self }
+        let requested = |name: &str| self.requested.iter().find(|it| *it == name).cloned();
+        // As the client wrote it: of what is not ASCII no header could be made here.
+        let selected = known.into_iter().find_map(requested);
+        Self { selected, ..self }
     }
 
     /// The protocol that was selected.
@@ -167,6 +169,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
             return Err((StatusCode::BAD_REQUEST, "the version of WebSocket is not 13"));
         }
         let requested = names(parts, SEC_WEBSOCKET_PROTOCOL);
+        let requested = requested.filter(|it| !it.is_empty());
         let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok()).collect();
         let on_upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(refused)?;
         Ok(Self { key, requested, selected: None, config: Default::default(), on_upgrade })

@@ -117,6 +117,9 @@ impl<S, F> Serve<S, F> {
     /// version alone (`http1_only`, `http2_only`) is not heard: hyper-util knows no
     /// upgrades then.
     ///
+    /// A builder other than [`builder`]'s needs a timer for each limit of time that it is
+    /// told: without one hyper panics in each connection, which is closed.
+    ///
     /// # Examples
     ///
     /// ```

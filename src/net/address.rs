@@ -42,8 +42,8 @@ targets! {
 ///
 /// # Errors
 ///
-/// What the system says: the name is unknown, or no server answers. Or the
-/// text is not of the form `host:port`.
+/// What the system says: the name is unknown (or none, such as an empty one), or no
+/// server answers. Or the text is not of the form `host:port`, or has a null byte in it.
 ///
 /// # Panics
 ///

@@ -65,7 +65,7 @@ impl TcpListener {
     /// # Errors
     ///
     /// When the address is in use or not this machine's, or its name is not
-    /// known; the error says which address.
+    /// known; the error says which address. `InvalidInput` when there is none.
     ///
     /// # Panics
     ///
@@ -105,7 +105,13 @@ impl TcpListener {
     /// When there are no descriptors or no memory left. The connection waits in
     /// the kernel, and the error is returned after a pause of 50 ms: a loop
     /// that reports it and goes on does the right thing. That the runtime has ended
-    /// is told at once; the error is not the system's, then, and has no number.
+    /// is told at once; the error is not the system's, then, and has no number. (When
+    /// the kernel watches as many descriptors as the user may, on Linux
+    /// `fs.epoll.max_user_watches`, the connection is closed.)
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime, when there is a connection, which is closed.
     ///
     /// # Cancellation
     ///
@@ -159,7 +165,8 @@ pub type TcpStream = Async<std::net::TcpStream>;
 
 impl TcpStream {
     /// Takes over std's stream, made non-blocking. [`Async::new`] does so too, but
-    /// does not know that it is TCP: reads then ask the kernel once more.
+    /// does not know that it is TCP: reads then ask the kernel once more. If it is not
+    /// connected, reads and writes fail at once.
     ///
     /// # Errors
     ///
@@ -179,7 +186,7 @@ impl TcpStream {
     /// # Errors
     ///
     /// When the name is not known, or the last of its addresses refuses or
-    /// cannot be reached; the error says which.
+    /// cannot be reached; the error says which. `InvalidInput` when there is none.
     ///
     /// # Panics
     ///

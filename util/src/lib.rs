@@ -28,6 +28,7 @@ pub mod signal;
 pub mod sync;
 pub mod task;
 pub mod time;
+mod wake;
 
 #[doc(hidden)]
 pub use macros::private as __private;

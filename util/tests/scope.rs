@@ -3,6 +3,9 @@
 mod common;
 #[path = "../../tests/net_common/mod.rs"]
 mod net_common;
+#[cfg(target_os = "linux")]
+#[path = "../../tests/thread_limit/mod.rs"]
+mod thread_limit;
 
 use arc_util::task::{Scope, scope};
 use common::CountDrop;
@@ -166,6 +169,34 @@ fn inside_a_task_it_says_what_to_do() {
         });
         assert!(text.contains("spawn_blocking"), "{text}");
     });
+}
+
+/// Those that were started must not be waited for in vain.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_threads_the_caller_runs_the_tasks() {
+    let name = "without_threads_the_caller_runs_the_tasks";
+    let test = move || {
+        thread_limit::with_limited_threads(name, || {
+            let runtime = runtime(4);
+            let _guard = runtime.enter();
+            for more in [0, 1] {
+                thread_limit::allow_threads(more);
+                let ended = AtomicUsize::new(0);
+                scope(|scope| {
+                    for _ in 0..10 {
+                        scope.spawn(async {
+                            arc::time::sleep(PAUSE).await;
+                            ended.fetch_add(1, Ordering::SeqCst);
+                        });
+                    }
+                });
+                assert_eq!(ended.into_inner(), 10);
+                thread_limit::allow_threads(1000);
+            }
+        });
+    };
+    within_limit(test);
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
-use common::{DEADLINE, Woken, poll_once, soon};
+use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
@@ -101,6 +101,49 @@ fn permits_are_added_and_forgotten() {
     let more = std::panic::AssertUnwindSafe(|| semaphore.add_permits(Semaphore::MAX_PERMITS));
     assert!(std::panic::catch_unwind(more).is_err());
     assert_eq!(semaphore.available_permits(), 1, "as before");
+}
+
+#[test]
+fn a_waker_that_panics_keeps_nobody_else_asleep() {
+    type Wakes = fn(&Semaphore);
+    // The last: who gives up hands on to all behind it, in its drop.
+    let ways: [Wakes; 3] = [|it| it.add_permits(2), Semaphore::close, |_| {}];
+    for wake in ways {
+        let semaphore = Semaphore::new(0);
+        let (woken, waker) = Woken::new();
+        let mut first = Box::pin(semaphore.acquire_many(2));
+        assert!(poll_once(first.as_mut(), &waker).is_pending());
+        let mut bad = Box::pin(semaphore.acquire());
+        let mut good = Box::pin(semaphore.acquire());
+        assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+        assert!(poll_once(good.as_mut(), &waker).is_pending());
+        semaphore.add_permits(2);
+        assert_eq!((woken.count(), semaphore.available_permits()), (1, 0), "the first");
+        wake(&semaphore);
+        drop(first);
+        assert_eq!(woken.count(), 2);
+        assert!(poll_once(good.as_mut(), &waker).is_ready());
+        assert!(poll_once(bad.as_mut(), &waker).is_ready());
+    }
+}
+
+/// More were added while one was out: it comes back in a drop, which must not panic.
+#[test]
+fn a_permit_too_many_is_forgotten() {
+    let full = Semaphore::new(Semaphore::MAX_PERMITS);
+    let out = full.try_acquire().expect("there are many");
+    full.add_permits(1);
+    drop(out);
+    assert_eq!(full.available_permits(), Semaphore::MAX_PERMITS);
+    // So is that of one who was served, and gives up.
+    let full = Semaphore::new(0);
+    let mut waits = Box::pin(full.acquire());
+    assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
+    full.add_permits(1);
+    full.add_permits(Semaphore::MAX_PERMITS);
+    drop(waits);
+    full.add_permits(0);
+    assert_eq!(full.available_permits(), Semaphore::MAX_PERMITS);
 }
 
 #[test]

@@ -4,13 +4,14 @@
 
 mod common;
 
-use arc_util::sync::{Barrier, Mutex, Notify, OnceCell, RwLock};
+use arc_util::sync::{Barrier, CancellationToken, Mutex, Notify, OnceCell, RwLock};
 use arc_util::sync::{broadcast, mpmc, oneshot, watch};
-use arc_util::task::JoinSet;
-use common::{Woken, poll_once, soon};
+use arc_util::task::{JoinSet, TaskTracker};
+use common::{Woken, panicking_waker, poll_once, soon};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Waker;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
 
 #[arc::test]
 async fn one_notification_goes_to_one_and_waits_for_the_next() {
@@ -92,6 +93,108 @@ async fn a_watcher_sees_the_last_value_and_the_end() {
     assert_eq!(soon(task).await.unwrap(), 1000);
     assert!(soon(receiver.changed()).await.is_err());
     assert!(receiver.has_changed().is_err());
+}
+
+/// Another value that is sent meanwhile must not take the place of the one that was tested.
+#[test]
+fn wait_for_gives_the_value_that_it_tested() {
+    const ROUNDS: usize = 10_000;
+    let wait = |counter: &AtomicUsize, round| {
+        while counter.load(Ordering::SeqCst) < round {
+            std::thread::yield_now();
+        }
+    };
+    let (sender, mut receiver) = watch::channel(true);
+    // The last round whose value was tested, and that in which another was sent.
+    let (tested, sent) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for round in 1..=ROUNDS {
+                let mut looks = 0;
+                while tested.load(Ordering::SeqCst) < round {
+                    looks += 1;
+                    match looks % 100 {
+                        0 => std::thread::yield_now(),
+                        _ => std::hint::spin_loop(),
+                    }
+                }
+                sender.send_replace(false);
+                sent.store(round, Ordering::SeqCst);
+            }
+        });
+        let mut wrong = 0;
+        for round in 1..=ROUNDS {
+            sender.send_replace(true);
+            let hot = |value: &bool| {
+                tested.store(round, Ordering::SeqCst);
+                *value
+            };
+            let given = match poll_once(pin!(receiver.wait_for(hot)), Waker::noop()) {
+                Poll::Ready(value) => *value.expect("the sender lives"),
+                Poll::Pending => panic!("the value was there"),
+            };
+            wrong += usize::from(!given);
+            wait(&sent, round);
+        }
+        assert_eq!(wrong, 0, "of {ROUNDS}");
+    });
+}
+
+#[test]
+fn a_waker_that_panics_keeps_nobody_else_asleep() {
+    let notify = Notify::new();
+    let (woken, waker) = Woken::new();
+    let mut bad = Box::pin(notify.notified());
+    let mut good = Box::pin(notify.notified());
+    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+    assert!(poll_once(good.as_mut(), &waker).is_pending());
+    notify.notify_waiters();
+    assert_eq!(woken.count(), 1);
+    assert!(poll_once(good.as_mut(), &waker).is_ready());
+    assert!(poll_once(bad.as_mut(), &waker).is_ready());
+
+    let (sender, mut first) = watch::channel(0);
+    let mut second = first.clone();
+    {
+        let (mut bad, mut good) = (pin!(first.changed()), pin!(second.changed()));
+        assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+        assert!(poll_once(good.as_mut(), &waker).is_pending());
+        sender.send(1).unwrap();
+        assert_eq!(woken.count(), 2);
+        assert!(poll_once(good.as_mut(), &waker).is_ready());
+        assert!(poll_once(bad.as_mut(), &waker).is_ready());
+    }
+    let (mut bad, mut good) = (pin!(sender.closed()), pin!(sender.closed()));
+    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+    assert!(poll_once(good.as_mut(), &waker).is_pending());
+    drop((first, second));
+    assert_eq!(woken.count(), 3);
+
+    let token = CancellationToken::new();
+    let child = token.child_token();
+    let (mut bad, mut good) = (pin!(token.cancelled()), pin!(child.cancelled()));
+    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+    assert!(poll_once(good.as_mut(), &waker).is_pending());
+    token.cancel();
+    assert_eq!((woken.count(), child.is_cancelled()), (4, true));
+
+    let tracker = TaskTracker::new();
+    let task = tracker.token();
+    let (mut bad, mut good) = (pin!(tracker.wait()), pin!(tracker.wait()));
+    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+    assert!(poll_once(good.as_mut(), &waker).is_pending());
+    tracker.close();
+    drop(task);
+    assert_eq!(woken.count(), 5);
+
+    // A notification that is given back is handed on by a drop, where a panic would abort.
+    let mut first = Box::pin(notify.notified());
+    let mut second = Box::pin(notify.notified());
+    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    assert!(poll_once(second.as_mut(), &panicking_waker()).is_pending());
+    notify.notify_one();
+    drop(first);
+    assert!(poll_once(second.as_mut(), &waker).is_ready());
 }
 
 #[arc::test]

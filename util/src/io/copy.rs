@@ -60,7 +60,7 @@ where
 ///
 /// # Panics
 ///
-/// When a size is 0.
+/// When a size is 0, or more than memory can be (`isize::MAX`).
 ///
 /// # Cancellation
 ///

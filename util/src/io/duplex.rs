@@ -1,5 +1,6 @@
 //! A pipe in memory that goes both ways.
 
+use crate::wake::wake_all;
 use arc::io::{AsyncRead, AsyncWrite};
 use std::collections::VecDeque;
 use std::fmt;
@@ -99,7 +100,7 @@ impl Pipe {
         let read = state.bytes.read(first)? + state.bytes.read(rest)?;
         let writer = state.writer.take_if(|_| read > 0);
         drop(state);
-        wake(writer);
+        wake_all(writer);
         Poll::Ready(Ok(read))
     }
 
@@ -119,7 +120,7 @@ impl Pipe {
         state.bytes.extend(&bytes[..written]);
         let reader = state.reader.take_if(|_| written > 0);
         drop(state);
-        wake(reader);
+        wake_all(reader);
         Poll::Ready(Ok(written))
     }
 
@@ -129,7 +130,7 @@ impl Pipe {
         state.has_ended = true;
         let (reader, writer) = (state.reader.take(), state.writer.take());
         drop(state);
-        wake(reader);
+        wake_all(reader);
         drop(writer);
     }
 
@@ -140,13 +141,9 @@ impl Pipe {
         let bytes = std::mem::take(&mut state.bytes);
         let (reader, writer) = (state.reader.take(), state.writer.take());
         drop(state);
-        wake(writer);
+        wake_all(writer);
         drop((bytes, reader));
     }
-}
-
-fn wake(waker: Option<Waker>) {
-    waker.into_iter().for_each(Waker::wake);
 }
 
 impl AsyncRead for DuplexStream {

@@ -1,4 +1,8 @@
-//! What all sockets of this crate have, by macros.
+//! What all sockets of this crate have, by macros; and the numbers that they refuse.
+
+use std::io::{Error, ErrorKind, Result};
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// What a socket with one `Async` inside has: the way to std and back, its `Deref`, its
 /// descriptor, its `Debug`.
@@ -79,3 +83,41 @@ macro_rules! options {
 }
 
 pub(crate) use {options, wraps};
+
+/// 18 hours: the most that every system can be told.
+const LINGER_SECONDS_MAX: u64 = u16::MAX as u64;
+
+/// A time to linger, in whole seconds: the system is told no others. Less than a second
+/// must not become zero, which throws away what was not sent.
+pub(crate) fn whole_seconds(duration: Duration) -> Duration {
+    let seconds = duration.as_secs().saturating_add((duration.subsec_nanos() > 0).into());
+    Duration::from_secs(seconds.min(LINGER_SECONDS_MAX))
+}
+
+/// The hops if there can be as many. The system takes them as a signed number, of which
+/// the negative ones mean something else.
+pub(crate) fn hops(hops: u32, range: RangeInclusive<u32>) -> Result<u32> {
+    if range.contains(&hops) {
+        return Ok(hops);
+    }
+    let what = format!("a time to live must be in {range:?}, not {hops}");
+    Err(Error::new(ErrorKind::InvalidInput, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_to_linger_is_rounded_up_and_has_an_end() {
+        let seconds = |duration| whole_seconds(duration).as_secs();
+        assert_eq!(seconds(Duration::ZERO), 0);
+        assert_eq!(seconds(Duration::from_nanos(1)), 1);
+        assert_eq!(seconds(Duration::from_millis(1500)), 2);
+        assert_eq!(seconds(Duration::from_secs(65_535)), 65_535);
+        assert_eq!(seconds(Duration::from_secs(1 << 32)), 65_535);
+        // One more second than there are.
+        assert_eq!(seconds(Duration::MAX), 65_535);
+        assert_eq!(whole_seconds(Duration::from_millis(500)).subsec_nanos(), 0);
+    }
+}

@@ -1,6 +1,6 @@
 //! A TCP socket before it listens or connects.
 
-use super::options::options;
+use super::options::{options, whole_seconds};
 use arc::io::Async;
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use socket2::{Domain, Socket, Type};
@@ -70,7 +70,9 @@ impl TcpSocket {
         self.0.bind(&address.into())
     }
 
-    /// Listens; so many connections wait in the kernel to be accepted.
+    /// Listens; so many connections wait in the kernel to be accepted, or as many as it
+    /// allows if those are fewer. A socket that was not bound is bound to any free port of
+    /// all addresses.
     ///
     /// # Errors
     ///
@@ -88,7 +90,8 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// When it refuses or cannot be reached; or the runtime has ended.
+    /// When it refuses or cannot be reached; `InvalidInput` when the socket is connected
+    /// already; or the runtime has ended.
     ///
     /// # Panics
     ///
@@ -98,6 +101,11 @@ impl TcpSocket {
     ///
     /// The attempt is given up, and the socket closed.
     pub async fn connect(self, address: SocketAddr) -> io::Result<TcpStream> {
+        // After a connect that did not block, Linux lets the next one succeed, wherever to.
+        if self.0.peer_addr().is_ok() {
+            let what = "the socket is connected already";
+            return Err(io::Error::new(ErrorKind::InvalidInput, what));
+        }
         self.0.set_nonblocking(true)?;
         match self.0.connect(&address.into()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -155,24 +163,28 @@ options! { TcpSocket, |this| this.0;
     fn set_keepalive = set_keepalive(keepalive: bool) -> ();
     /// For how long closing waits for unsent data (`SO_LINGER`).
     fn linger = linger() -> Option<Duration>;
-    /// Says for how long closing waits for unsent data, in whole seconds; zero resets
-    /// the connection. The wait blocks the thread that drops the stream.
-    fn set_linger = set_linger(duration: Option<Duration>) -> ();
     /// The error that the socket holds, which is cleared.
     fn take_error = take_error() -> Option<io::Error>;
 }
 
-/// Sizes of the kernel's buffers. Errors are the system's.
+/// Options with numbers. Errors are the system's.
 impl TcpSocket {
+    /// Says for how long closing waits for unsent data; zero resets the connection. The
+    /// system counts in whole seconds: more is rounded up, and beyond 65,535 s (18 hours)
+    /// it is as many. The wait blocks the thread that drops the stream.
+    pub fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
+        self.0.set_linger(duration.map(whole_seconds))
+    }
+
     /// The size of the buffer for sending, in bytes.
     pub fn send_buffer_size(&self) -> io::Result<u32> {
         self.0.send_buffer_size().map(saturating)
     }
 
-    /// Asks for another size of the buffer for sending, in bytes.
+    /// Asks for another size of the buffer for sending, in bytes. The system makes of it
+    /// what it can: Linux takes its least for 0, and its most for too much.
     pub fn set_send_buffer_size(&self, bytes: u32) -> io::Result<()> {
-        let bytes = bytes.try_into().unwrap_or(usize::MAX);
-        self.0.set_send_buffer_size(bytes)
+        self.0.set_send_buffer_size(asked(bytes))
     }
 
     /// The size of the buffer for receiving, in bytes.
@@ -182,11 +194,16 @@ impl TcpSocket {
 
     /// Asks for another size of the buffer for receiving, in bytes. Sockets that a
     /// listener accepts have the listener's: that is how the window of a connection
-    /// becomes larger than 64 KiB.
+    /// becomes larger than 64 KiB. What cannot be is as with
+    /// [`set_send_buffer_size`](Self::set_send_buffer_size).
     pub fn set_recv_buffer_size(&self, bytes: u32) -> io::Result<()> {
-        let bytes = bytes.try_into().unwrap_or(usize::MAX);
-        self.0.set_recv_buffer_size(bytes)
+        self.0.set_recv_buffer_size(asked(bytes))
     }
+}
+
+/// The system takes it as a signed number.
+fn asked(bytes: u32) -> usize {
+    bytes.min(i32::MAX as u32) as usize
 }
 
 fn saturating(bytes: usize) -> u32 {

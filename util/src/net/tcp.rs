@@ -1,5 +1,6 @@
 //! What tokio's TCP sockets have beyond arc's, as traits to import.
 
+use super::options::{hops as checked_hops, whole_seconds};
 use arc::net::{TcpListener, TcpStream};
 use futures_core::Stream;
 use socket2::SockRef;
@@ -104,8 +105,9 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// The system's.
     fn linger(&self) -> io::Result<Option<Duration>>;
 
-    /// Says for how long closing waits for unsent data, in whole seconds; zero resets the
-    /// connection. The wait blocks the thread that drops the stream.
+    /// Says for how long closing waits for unsent data; zero resets the connection. The
+    /// system counts in whole seconds: more is rounded up, and beyond 65,535 s (18 hours)
+    /// it is as many. The wait blocks the thread that drops the stream.
     ///
     /// # Errors
     ///
@@ -123,7 +125,7 @@ pub trait TcpStreamExt: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// `InvalidInput` when they are not 1 to 255; or the system's.
     fn set_ttl(&self, hops: u32) -> io::Result<()>;
 
     /// The error that the socket holds, which is cleared.
@@ -164,7 +166,7 @@ impl TcpStreamExt for TcpStream {
     }
 
     fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
-        SockRef::from(self).set_linger(duration)
+        SockRef::from(self).set_linger(duration.map(whole_seconds))
     }
 
     fn ttl(&self) -> io::Result<u32> {
@@ -172,7 +174,7 @@ impl TcpStreamExt for TcpStream {
     }
 
     fn set_ttl(&self, hops: u32) -> io::Result<()> {
-        self.get_ref().set_ttl(hops)
+        self.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
     }
 
     fn take_error(&self) -> io::Result<Option<io::Error>> {
@@ -223,7 +225,7 @@ pub trait TcpListenerExt: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// `InvalidInput` when they are not 1 to 255; or the system's.
     fn set_ttl(&self, hops: u32) -> io::Result<()>;
 }
 
@@ -243,7 +245,7 @@ impl TcpListenerExt for TcpListener {
     }
 
     fn set_ttl(&self, hops: u32) -> io::Result<()> {
-        self.get_ref().set_ttl(hops)
+        self.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
     }
 }
 

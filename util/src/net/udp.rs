@@ -1,7 +1,7 @@
 //! Datagrams over IP.
 
 use super::connect::{first, no_address};
-use super::options::{options, wraps};
+use super::options::{hops as checked_hops, options, wraps};
 use arc::io::Async;
 use arc::net::{SocketAddr, ToSocketAddrs, lookup_host};
 use std::io;
@@ -86,12 +86,12 @@ impl UdpSocket {
         self.0.write_with(|socket| socket.send(datagram)).await
     }
 
-    /// Receives a datagram from the peer into a buffer; gives its length.
+    /// Receives a datagram from the peer, or whoever sends if there is none, into a buffer;
+    /// gives its length.
     ///
     /// # Errors
     ///
-    /// When it is not connected, or a datagram that was sent before was refused; or the
-    /// runtime has ended.
+    /// When a datagram that was sent before was refused; or the runtime has ended.
     ///
     /// # Cancellation
     ///
@@ -164,7 +164,8 @@ impl UdpSocket {
         self.0.try_write_with(|socket| socket.send(datagram))
     }
 
-    /// Receives a datagram from the peer, without waiting.
+    /// Receives a datagram from the peer, or whoever sends if there is none, without
+    /// waiting.
     ///
     /// # Errors
     ///
@@ -224,20 +225,38 @@ options! { UdpSocket, |this| this.0.get_ref();
     fn set_broadcast = set_broadcast(broadcast: bool) -> ();
     /// The time to live of the packets it sends: the hops they may take.
     fn ttl = ttl() -> u32;
-    /// Sets the time to live, in hops.
-    fn set_ttl = set_ttl(hops: u32) -> ();
     /// Whether this machine receives what it sends to a multicast group.
     fn multicast_loop_v4 = multicast_loop_v4() -> bool;
     /// Says whether this machine receives what it sends to a multicast group.
     fn set_multicast_loop_v4 = set_multicast_loop_v4(on: bool) -> ();
     /// The time to live of the packets it sends to multicast groups; 1 at first.
     fn multicast_ttl_v4 = multicast_ttl_v4() -> u32;
-    /// Sets the time to live of packets to multicast groups, in hops.
-    fn set_multicast_ttl_v4 = set_multicast_ttl_v4(hops: u32) -> ();
     /// Whether this machine receives what it sends to a multicast group of IPv6.
     fn multicast_loop_v6 = multicast_loop_v6() -> bool;
     /// Says whether this machine receives what it sends to a multicast group of IPv6.
     fn set_multicast_loop_v6 = set_multicast_loop_v6(on: bool) -> ();
+}
+
+/// Times to live.
+impl UdpSocket {
+    /// Sets the time to live, in hops.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` when they are not 1 to 255; or the system's.
+    pub fn set_ttl(&self, hops: u32) -> io::Result<()> {
+        self.0.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
+    }
+
+    /// Sets the time to live of packets to multicast groups, in hops; 0: they do not leave
+    /// this machine.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` when they are more than 255; or the system's.
+    pub fn set_multicast_ttl_v4(&self, hops: u32) -> io::Result<()> {
+        self.0.get_ref().set_multicast_ttl_v4(checked_hops(hops, 0..=255)?)
+    }
 }
 
 /// Multicast groups. Errors are the system's; see the manual of its sockets.

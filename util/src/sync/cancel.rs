@@ -1,6 +1,6 @@
 //! Tells many that they are to end.
 
-use event_listener::{Event, listener};
+use super::Notify;
 use slab::Slab;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -37,7 +37,7 @@ pub struct CancellationToken {
 struct Node {
     /// Release when it is set, after which the event is notified; Acquire when read.
     is_cancelled: AtomicBool,
-    cancelled: Event,
+    cancelled: Notify,
     /// None: cancelled, so that there are no more children.
     children: Mutex<Option<Slab<Weak<Node>>>>,
     /// The parent, and the key that it knows this by.
@@ -48,7 +48,7 @@ impl Node {
     fn new(parent: Option<(Arc<Node>, usize)>) -> Self {
         Self {
             is_cancelled: AtomicBool::new(false),
-            cancelled: Event::new(),
+            cancelled: Notify::new(),
             children: Mutex::new(Some(Slab::new())),
             parent,
         }
@@ -62,7 +62,7 @@ impl Node {
     fn cancel(&self) -> Option<Slab<Weak<Node>>> {
         let children = self.children().take()?;
         self.is_cancelled.store(true, Ordering::Release);
-        self.cancelled.notify(usize::MAX);
+        self.cancelled.notify_waiters();
         Some(children)
     }
 }
@@ -125,7 +125,7 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub async fn cancelled(&self) {
-        listener!(self.node.cancelled => cancelled);
+        let cancelled = self.node.cancelled.notified();
         if !self.is_cancelled() {
             cancelled.await;
         }

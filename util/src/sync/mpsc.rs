@@ -30,14 +30,20 @@ use crate::task::cooperative;
 use error::{SendError, TryRecvError, TrySendError};
 use std::fmt;
 
-/// A channel in which at most `buffer` values wait.
+/// The most that a [`channel`] can hold: there is room for all of it from the beginning.
+/// For more, there is the [`unbounded_channel`].
+pub const MAX_BUFFER: usize = 1 << 24;
+
+/// A channel in which at most `buffer` values wait. The memory for them is allocated at
+/// once; as with a `Vec`, the process aborts if there is not as much.
 ///
 /// # Panics
 ///
-/// When `buffer` is 0.
+/// When `buffer` is 0, or more than [`MAX_BUFFER`].
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
+    assert!(buffer <= MAX_BUFFER, "a channel holds at most {MAX_BUFFER} values, not {buffer}");
     let (sender, receiver) = async_channel::bounded(buffer);
     (Sender(sender), Receiver(receiver))
 }
@@ -46,6 +52,15 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let (sender, receiver) = async_channel::unbounded();
     (UnboundedSender(sender), UnboundedReceiver(receiver))
+}
+
+#[track_caller]
+fn may_block(what: &str) {
+    assert!(
+        arc::task::try_id().is_none(),
+        "{what} was called inside a task, where it would block a worker: await instead, or \
+         move the call into `arc::task::spawn_blocking`"
+    );
 }
 
 /// Sends into a [`channel`]; clone it for more senders.
@@ -74,12 +89,19 @@ impl<T> Sender<T> {
         self.0.try_send(value).map_err(TrySendError::from)
     }
 
-    /// As [`send`](Self::send), on a thread that may block: not in a task.
+    /// As [`send`](Self::send), on a thread that may block, such as one of
+    /// [`spawn_blocking`](arc::task::spawn_blocking).
     ///
     /// # Errors
     ///
     /// As `send`.
+    ///
+    /// # Panics
+    ///
+    /// Inside a task. (In a future in `block_on` it cannot be told: there it blocks a worker.)
+    #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        may_block("blocking_send");
         self.0.send_blocking(value).map_err(|error| SendError(error.0))
     }
 
@@ -179,8 +201,16 @@ macro_rules! receiver {
                 self.0.try_recv().map_err(TryRecvError::from)
             }
 
-            /// As [`recv`](Self::recv), on a thread that may block: not in a task.
+            /// As [`recv`](Self::recv), on a thread that may block, such as one of
+            /// [`spawn_blocking`](arc::task::spawn_blocking).
+            ///
+            /// # Panics
+            ///
+            /// Inside a task. (In a future in `block_on` it cannot be told: there it blocks
+            /// a worker.)
+            #[track_caller]
             pub fn blocking_recv(&mut self) -> Option<T> {
+                may_block("blocking_recv");
                 self.0.recv_blocking().ok()
             }
 

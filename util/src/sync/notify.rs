@@ -1,5 +1,6 @@
 //! Wakes one task, or all, that wait for something to happen.
 
+use crate::wake::wake_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
@@ -76,7 +77,7 @@ impl Notify {
         };
         state.notified.insert(number);
         drop(state);
-        waker.wake();
+        wake_all([waker]);
     }
 
     /// Wakes all that wait now, and no others.
@@ -85,7 +86,7 @@ impl Notify {
         state.rounds += 1;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        waiting.into_values().for_each(Waker::wake);
+        wake_all(waiting.into_values());
     }
 }
 

@@ -1,6 +1,7 @@
 //! A number of permits that tasks take and give back.
 
 use crate::task::cooperative;
+use crate::wake::wake_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
@@ -63,6 +64,12 @@ impl State {
         woken
     }
 
+    /// More than `MAX_PERMITS` there are only if as many were added as were out: those
+    /// are too many, and forgotten.
+    fn give_back(&mut self, count: usize) {
+        self.permits = Semaphore::MAX_PERMITS.min(self.permits + count);
+    }
+
     fn try_take(&mut self, count: usize) -> Result<(), TryAcquireError> {
         if self.is_closed {
             return Err(TryAcquireError::Closed);
@@ -103,7 +110,8 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// When they become more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// When they become more than [`MAX_PERMITS`](Self::MAX_PERMITS), those not counted
+    /// that somebody has. (When those come back, what is too much is forgotten.)
     #[track_caller]
     pub fn add_permits(&self, count: usize) {
         let mut state = self.lock();
@@ -115,7 +123,16 @@ impl Semaphore {
         state.permits = sum;
         let woken = state.serve();
         drop(state);
-        woken.into_iter().for_each(Waker::wake);
+        wake_all(woken);
+    }
+
+    /// What a permit's drop does; it never panics.
+    fn give_back(&self, count: usize) {
+        let mut state = self.lock();
+        state.give_back(count);
+        let woken = state.serve();
+        drop(state);
+        wake_all(woken);
     }
 
     /// Waits for a permit, which is given back when it is dropped.
@@ -132,6 +149,9 @@ impl Semaphore {
     }
 
     /// Waits for several permits at once; otherwise as [`acquire`](Self::acquire).
+    ///
+    /// Who wants more than there ever are waits until the semaphore is
+    /// [closed](Self::close), and so do all behind it. Who wants none waits for its turn.
     ///
     /// # Errors
     ///
@@ -203,7 +223,7 @@ impl Semaphore {
         state.is_closed = true;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        waiting.into_values().for_each(|(_, waker)| waker.wake());
+        wake_all(waiting.into_values().map(|(_, waker)| waker));
     }
 
     /// Whether [`close`](Self::close) was called.
@@ -260,13 +280,13 @@ impl Drop for Acquire<'_> {
         let mut state = self.semaphore.lock();
         let waiting = state.waiting.remove(&number);
         if state.served.remove(&number) {
-            state.permits += self.count;
+            state.give_back(self.count);
         }
         // Whoever comes next may want less than this one did.
         let woken = state.serve();
         drop(state);
         drop(waiting);
-        woken.into_iter().for_each(Waker::wake);
+        wake_all(woken);
     }
 }
 
@@ -295,7 +315,7 @@ macro_rules! permit {
         impl $(<$life>)? Drop for $name $(<$life>)? {
             fn drop(&mut self) {
                 if self.count > 0 {
-                    self.semaphore.add_permits(self.count);
+                    self.semaphore.give_back(self.count);
                 }
             }
         }

@@ -18,7 +18,7 @@
 //! # }
 //! ```
 
-use event_listener::{Event, listener};
+use super::Notify;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,8 +28,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Shared {
         value: RwLock::new(Value { value, version: 0 }),
-        changed: Event::new(),
-        left: Event::new(),
+        changed: Notify::new(),
+        left: Notify::new(),
         senders: AtomicUsize::new(1),
         receivers: AtomicUsize::new(1),
     });
@@ -40,9 +40,9 @@ pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
 struct Shared<T> {
     value: RwLock<Value<T>>,
     /// The value changed, or the last sender left.
-    changed: Event,
+    changed: Notify,
     /// The last receiver left.
-    left: Event,
+    left: Notify,
     /// AcqRel when one leaves, before the event is notified; Acquire when read.
     senders: AtomicUsize,
     /// As `senders`.
@@ -65,6 +65,23 @@ impl<T> Shared<T> {
 
     fn is_closed(&self) -> bool {
         self.senders.load(Ordering::Acquire) == 0
+    }
+
+    /// See [`Receiver::changed`].
+    async fn changed(&self, seen: &mut u64) -> Result<(), RecvError> {
+        loop {
+            let changed = self.changed.notified();
+            let is_closed = self.is_closed();
+            let version = self.read().0.version;
+            if version != *seen {
+                *seen = version;
+                return Ok(());
+            }
+            if is_closed {
+                return Err(RecvError(()));
+            }
+            changed.await;
+        }
     }
 }
 
@@ -115,7 +132,8 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     ///
-    /// When the function does; then the value counts as not changed.
+    /// When the function does; then the value counts as not changed. The function has the
+    /// value to itself: it must not use this channel, or it waits for itself for ever.
     pub fn send_modify(&self, modify: impl FnOnce(&mut T)) {
         self.send_if_modified(|value| {
             modify(value);
@@ -128,7 +146,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     ///
-    /// When the function does; then the value counts as not changed.
+    /// As [`send_modify`](Self::send_modify).
     pub fn send_if_modified(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
         let mut value = self.shared.write();
         if !modify(&mut value.value) {
@@ -136,7 +154,7 @@ impl<T> Sender<T> {
         }
         value.version += 1;
         drop(value);
-        self.shared.changed.notify(usize::MAX);
+        self.shared.changed.notify_waiters();
         true
     }
 
@@ -169,7 +187,7 @@ impl<T> Sender<T> {
     /// Cancel safe.
     pub async fn closed(&self) {
         while !self.is_closed() {
-            listener!(self.shared.left => left);
+            let left = self.shared.left.notified();
             if !self.is_closed() {
                 left.await;
             }
@@ -187,7 +205,7 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.shared.changed.notify(usize::MAX);
+            self.shared.changed.notify_waiters();
         }
     }
 }
@@ -251,19 +269,7 @@ impl<T> Receiver<T> {
     ///
     /// Cancel safe: a change that was not told counts as not seen.
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        loop {
-            listener!(self.shared.changed => changed);
-            let is_closed = self.shared.is_closed();
-            let version = self.shared.read().0.version;
-            if version != self.seen {
-                self.seen = version;
-                return Ok(());
-            }
-            if is_closed {
-                return Err(RecvError(()));
-            }
-            changed.await;
-        }
+        self.shared.changed(&mut self.seen).await
     }
 
     /// Waits until the value is as the function wants it: that value, which counts as
@@ -275,7 +281,8 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     ///
-    /// When the function does.
+    /// When the function does. It looks at the value as [`borrow`](Self::borrow) does: it
+    /// must not send into this channel, or it waits for itself for ever.
     ///
     /// # Cancellation
     ///
@@ -284,21 +291,19 @@ impl<T> Receiver<T> {
         &mut self,
         mut is_wanted: impl FnMut(&T) -> bool,
     ) -> Result<Ref<'_, T>, RecvError> {
+        let Self { shared, seen } = self;
         loop {
-            let version = {
-                let value = self.shared.read();
-                match is_wanted(&value) {
-                    true => None,
-                    false => Some(value.0.version),
+            {
+                let value = shared.read();
+                let is_wanted = is_wanted(&value);
+                *seen = value.0.version;
+                if is_wanted {
+                    // This look, and not another: the value may change between two.
+                    return Ok(value);
                 }
-            };
-            let Some(version) = version else {
-                break;
-            };
-            self.seen = version;
-            self.changed().await?;
+            }
+            shared.changed(seen).await?;
         }
-        Ok(self.borrow_and_update())
     }
 }
 
@@ -312,7 +317,7 @@ impl<T> Clone for Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         if self.shared.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.shared.left.notify(usize::MAX);
+            self.shared.left.notify_waiters();
         }
     }
 }

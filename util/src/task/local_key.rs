@@ -64,6 +64,11 @@ impl<T: 'static> LocalKey<T> {
     /// Gives the future the value, whenever it is polled, and when it is dropped.
     /// Scopes of one key can be nested: the innermost counts.
     ///
+    /// # Panics
+    ///
+    /// The future panics when it is polled inside [`with`](Self::with) of the same key. When
+    /// it is dropped there, it has no value.
+    ///
     /// # Cancellation
     ///
     /// As the inner future's.
@@ -75,7 +80,8 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// # Panics
     ///
-    /// When the function does, and if the thread is about to end.
+    /// When the function does; inside [`with`](Self::with) of the same key; and if the
+    /// thread is about to end.
     #[track_caller]
     pub fn sync_scope<R>(&'static self, value: T, function: impl FnOnce() -> R) -> R {
         let mut value = Some(value);
@@ -158,8 +164,14 @@ struct Swapped<'a, T: 'static> {
 impl<'a, T: 'static> Swapped<'a, T> {
     #[track_caller]
     fn new(key: &'static LocalKey<T>, value: &'a mut Option<T>) -> Self {
-        let swap = |place: &RefCell<Option<T>>| std::mem::swap(&mut *place.borrow_mut(), value);
-        key.value.with(swap);
+        let swapped = key.value.with(|place| match place.try_borrow_mut() {
+            Ok(mut place) => {
+                std::mem::swap(&mut *place, value);
+                true
+            }
+            Err(_) => false,
+        });
+        assert!(swapped, "a scope of a task-local value was entered inside `with` of its key");
         Self { key, value }
     }
 }
@@ -191,8 +203,8 @@ pin_project! {
             let mut this = this.project();
             if this.future.is_some() {
                 // What is dropped inside may want the value, but need not have it.
-                let is_alive = this.key.value.try_with(|_| ()).is_ok();
-                let _guard = is_alive.then(|| Swapped::new(this.key, this.value));
+                let is_free = this.key.value.try_with(|value| value.try_borrow_mut().is_ok());
+                let _guard = (is_free == Ok(true)).then(|| Swapped::new(this.key, this.value));
                 this.future.set(None);
             }
         }

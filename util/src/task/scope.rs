@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Runs tasks that borrow from the caller, on as many threads as the current runtime has
-/// workers, and returns when all of them have ended.
+/// workers (or as the system still has, but one), and returns when all of them have ended.
 ///
 /// Sockets and timers work in them, and `arc::spawn` too. The calling thread is blocked, and
 /// runs such tasks meanwhile: inside a task of arc call it in
@@ -59,7 +59,9 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     let work = || handle.block_on(scope.executor.run(scope.tasks.wait()));
     let result = thread::scope(|threads| {
         for _ in 1..handle.workers() {
-            threads.spawn(work);
+            // Where there are no more threads, fewer do it: this one alone is enough. And
+            // a panic here would wait for ever for the threads that there are.
+            let _ = thread::Builder::new().spawn_scoped(threads, work);
         }
         let result = catch_unwind(AssertUnwindSafe(|| spawning(&scope)));
         scope.tasks.close();

@@ -1,8 +1,8 @@
 //! Waits for tasks whose outputs nobody wants.
 
+use crate::sync::Notify;
 use arc::runtime::Handle;
 use arc::task::JoinHandle;
-use event_listener::{Event, listener};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -48,13 +48,13 @@ struct Inner {
     /// changed: whoever finds no tasks left sees what they did.
     state: AtomicUsize,
     /// It was closed, and all tasks have ended.
-    ended: Event,
+    ended: Notify,
 }
 
 impl Inner {
     fn notify_if(&self, state: usize) {
         if state == CLOSED {
-            self.ended.notify(usize::MAX);
+            self.ended.notify_waiters();
         }
     }
 }
@@ -62,7 +62,7 @@ impl Inner {
 impl TaskTracker {
     /// An open tracker without tasks. It needs no runtime.
     pub fn new() -> Self {
-        let inner = Inner { state: AtomicUsize::new(0), ended: Event::new() };
+        let inner = Inner { state: AtomicUsize::new(0), ended: Notify::new() };
         let inner = Arc::new(inner);
         Self { inner }
     }
@@ -75,7 +75,7 @@ impl TaskTracker {
     ///
     /// Cancel safe.
     pub async fn wait(&self) {
-        listener!(self.inner.ended => ended);
+        let ended = self.inner.ended.notified();
         if self.state() != CLOSED {
             ended.await;
         }

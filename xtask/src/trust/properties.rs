@@ -67,16 +67,19 @@ fn properties() -> Result<Outcome, String> {
 }
 
 fn input() -> Result<Outcome, String> {
-    let mut tests = 0;
+    let (mut tests, mut inputs) = (0, 0);
     for package in ["arc-runtime", "arc-util", "arc-compat"] {
         let features = if package == "arc-compat" { " --all-features" } else { "" };
-        let line = format!("cargo test -p {package}{features} --test bad_input");
-        tests += tool::passed(&Tool::new(&line).run()?).0;
+        let line = format!("cargo test -p {package}{features} --test bad_input -- --nocapture");
+        let printed = Tool::new(&line).run()?;
+        tests += tool::passed(&printed).0;
+        // Each input has a line of its own, which the harness may have begun.
+        inputs += printed.lines().filter(|line| line.contains("bad input | ")).count();
     }
     let printed = Tool::new("cargo test -p arc-runtime --test compile_fail").run()?;
     let messages = printed.lines().filter(|line| line.starts_with("test tests/")).count();
     Ok(Outcome {
-        tried: format!("{tests} tests, {messages} wrong uses of the macros"),
+        tried: format!("{inputs} inputs in {tests} tests, {messages} wrong uses of the macros"),
         found: String::new(),
     })
 }

@@ -43,7 +43,8 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// When the path exists, or its folder does not; the error says which path.
+    /// When the path exists, or its folder does not; `InvalidInput` when it is empty, has a
+    /// null byte inside, or is too long (over 107 bytes on Linux). The error says which path.
     ///
     /// # Panics
     ///
@@ -89,7 +90,8 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// When there is none, or it has another peer; the error says which path.
+    /// When there is none, or it has another peer; `InvalidInput` as for
+    /// [`bind`](Self::bind). The error says which path.
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let address = address_of(path);
@@ -116,7 +118,8 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// When nobody receives there, or the datagram is too long; or the runtime has ended.
+    /// When nobody receives there, the datagram is too long, or the path is none, as for
+    /// [`bind`](Self::bind); or the runtime has ended.
     ///
     /// # Cancellation
     ///

@@ -42,7 +42,8 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// When the path exists, or its folder does not; the error says which path.
+    /// When the path exists, or its folder does not; `InvalidInput` when it is empty, has a
+    /// null byte inside, or is too long (over 107 bytes on Linux). The error says which path.
     ///
     /// # Panics
     ///
@@ -54,7 +55,8 @@ impl UnixListener {
         bound.map_err(|error| explain("listening on", path, &error))
     }
 
-    /// Listens on an address. See [`bind`](Self::bind).
+    /// Listens on an address. See [`bind`](Self::bind). To one that has no name, Linux gives
+    /// an abstract name.
     ///
     /// # Errors
     ///
@@ -77,7 +79,12 @@ impl UnixListener {
     ///
     /// When there are no descriptors or no memory left. The connection waits in the
     /// kernel, and the error is returned after a pause of 50 ms: a loop that reports it
-    /// and goes on does the right thing.
+    /// and goes on does the right thing. (When the kernel watches as many descriptors as
+    /// the user may, on Linux `fs.epoll.max_user_watches`, the connection is closed.)
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime, when there is a connection, which is closed.
     ///
     /// # Cancellation
     ///

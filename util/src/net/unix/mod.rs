@@ -25,7 +25,13 @@ use std::io;
 use std::path::Path;
 
 /// The address of a path, or of an abstract name.
+///
+/// Without a name Linux would choose an abstract one, which nobody knows; and other systems
+/// refuse.
 fn address_of(path: &Path) -> io::Result<SocketAddr> {
+    if path.as_os_str().is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is empty"));
+    }
     #[cfg(target_os = "linux")]
     {
         use std::os::linux::net::SocketAddrExt;

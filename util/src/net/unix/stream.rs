@@ -52,7 +52,9 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// When nobody listens there, or this process may not connect; the error says where.
+    /// When nobody listens there, or this process may not connect; `InvalidInput` when the
+    /// path is empty, has a null byte inside, or is too long (over 107 bytes on Linux). The
+    /// error says where.
     ///
     /// # Panics
     ///

@@ -1,0 +1,85 @@
+//! A process in which no thread can be started, or only so many.
+//!
+//! Linux has a limit on the number of threads. It does not hold for root, so the process
+//! runs as somebody else then; and as no process can be started either, it is the parent
+//! that sets and lifts the limit.
+
+use std::io::{BufRead, BufReader, Write, stdin};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+const MARK: &str = "ARC_TEST_WITH_LIMITED_THREADS";
+const REQUEST: &str = "limit-the-threads-of-this-process-to ";
+
+/// In the child: asks the parent, and waits until it is done.
+fn limit_threads(limit: usize) {
+    println!("{REQUEST}{limit}");
+    let mut done = String::new();
+    stdin().read_line(&mut done).unwrap();
+    assert_eq!(done, "done\n");
+}
+
+/// Lets the child start so many threads beyond those that it has.
+pub fn allow_threads(more: usize) {
+    let now = std::fs::read_dir("/proc/self/task").unwrap().count();
+    limit_threads(now + more);
+    if more == 0 {
+        let started = thread::Builder::new().spawn(|| ());
+        assert!(started.is_err(), "the limit has no effect");
+    }
+}
+
+/// In the parent: does what the child asks for until it ends.
+fn serve(child: &mut Child) {
+    let pid = child.id().to_string();
+    let mut answers = child.stdin.take().unwrap();
+    let requests = BufReader::new(child.stdout.take().unwrap());
+    for line in requests.lines().map(Result::unwrap) {
+        // The harness may have written before it, on the same line.
+        let Some((_, limit)) = line.split_once(REQUEST) else {
+            println!("{line}");
+            continue;
+        };
+        // Only the soft limit: the hard one could not be raised again.
+        let limit = format!("--nproc={limit}:");
+        let mut command = Command::new("prlimit");
+        as_somebody_else(&mut command).args(["--pid", &pid, &limit]);
+        let status = command.status().expect("prlimit of util-linux");
+        assert!(status.success());
+        answers.write_all(b"done\n").unwrap();
+    }
+}
+
+fn as_somebody_else(command: &mut Command) -> &mut Command {
+    // An id that nobody else has: each process has one of its own, as threads are counted
+    // by user.
+    let nobody = 1_000_000_000 + std::process::id();
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    if is_root { command.uid(nobody).gid(nobody) } else { command }
+}
+
+/// Runs the test of this name, the one that calls this, in such a process. It is up to the
+/// caller to put a limit of time around this.
+pub fn with_limited_threads(name: &str, test: impl FnOnce()) {
+    if std::env::var_os(MARK).is_some() {
+        return test();
+    }
+    // Where everybody may run it, unlike the place where it was built.
+    let file = format!("arc-{}-{}", std::process::id(), name.replace(':', "-"));
+    let binary = std::env::temp_dir().join(file);
+    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    let mut command = Command::new(&binary);
+    as_somebody_else(&mut command)
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(MARK, "1")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::fs::remove_file(&binary).unwrap();
+    serve(&mut child);
+    let status = child.wait().unwrap();
+    assert!(status.success(), "the process of {name} failed: {status}");
+}
