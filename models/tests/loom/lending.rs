@@ -14,6 +14,8 @@ struct Lending {
     thread: Mutex<Option<Thread>>,
     injector: Injector,
     stop: AtomicBool,
+    /// The worker's own thread has ended.
+    ended: std::sync::atomic::AtomicBool,
     /// Not loom's: these are there to be looked at, and order nothing.
     owners: std::sync::atomic::AtomicUsize,
     /// How many tasks have not been run.
@@ -28,6 +30,7 @@ impl Lending {
             thread: Mutex::new(None),
             injector: Injector::default(),
             stop: AtomicBool::new(false),
+            ended: std::sync::atomic::AtomicBool::new(false),
             owners: std::sync::atomic::AtomicUsize::new(0),
             left: std::sync::atomic::AtomicUsize::new(tasks),
         }
@@ -42,6 +45,7 @@ impl Lending {
     fn own<R>(&self, body: impl FnOnce() -> R) -> R {
         let owners = self.owners.fetch_add(1, Ordering::SeqCst);
         assert_eq!(owners, 0, "two threads run one worker");
+        assert!(!self.ended.load(Ordering::SeqCst), "the worker runs after its end");
         // Loom may switch here.
         thread::yield_now();
         let result = body();
@@ -71,7 +75,7 @@ impl Lending {
 
     /// `Worker::park`, by the worker's own thread.
     fn park(&self) {
-        while (self.is_asleep() || self.is_lent()) && !self.stop.load(Ordering::SeqCst) {
+        while (self.is_asleep() || self.is_lent()) && !self.is_shutdown() {
             thread::park();
         }
     }
@@ -104,10 +108,24 @@ impl Lending {
         }
     }
 
+    fn is_shutdown(&self) -> bool {
+        in_order(|| self.stop.load(Ordering::SeqCst))
+    }
+
+    /// `worker::main`, when the runtime ends.
+    fn end(&self) {
+        self.park();
+        while self.is_lent() {
+            thread::park();
+        }
+        self.own(|| ());
+        self.ended.store(true, Ordering::SeqCst);
+    }
+
     /// `guest::lend`.
     fn lend(&self) -> bool {
         let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
-        let claimed = free && in_order(|| self.idle.wake(0));
+        let claimed = free && !self.is_shutdown() && in_order(|| self.idle.wake(0));
         if free && !claimed {
             in_order(|| self.lent.store(false, Ordering::SeqCst));
             self.unpark_thread();
@@ -134,7 +152,7 @@ impl Lending {
         *self.thread.lock().unwrap() = resident;
         self.idle.fall_asleep(0);
         in_order(|| self.lent.store(false, Ordering::SeqCst));
-        if !self.is_asleep() {
+        if !self.is_asleep() || self.is_shutdown() {
             self.unpark_thread();
         }
         self.look_after();
@@ -147,7 +165,7 @@ impl Lending {
 /// for one, loom finds a deadlock.
 // ~ models/tests/loom/lending.rs
 // - let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
-// - let claimed = free && in_order(|| self.idle.wake(0));
+// - let claimed = free && !self.is_shutdown() && in_order(|| self.idle.wake(0));
 // + let claimed = in_order(|| self.idle.wake(0));
 // + let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
 // ~ models/tests/loom/lending.rs
@@ -159,7 +177,7 @@ impl Lending {
 // + }
 // + claimed
 // ~ models/tests/loom/lending.rs
-// - if !self.is_asleep() {
+// - if !self.is_asleep() || self.is_shutdown() {
 // -     self.unpark_thread();
 // - }
 // - self.look_after();
@@ -210,6 +228,38 @@ fn lend_while_tasks_come(tasks: usize) {
             lending.stop.store(true, Ordering::SeqCst);
             resident.thread().unpark();
         }
+        resident.join().unwrap();
+    });
+}
+
+/// (e) The runtime ends as a thread enters `block_on`: it gets no worker whose own
+/// thread has ended, and that ends in any case.
+// ~ models/tests/loom/lending.rs
+// - let claimed = free && !self.is_shutdown() && in_order(|| self.idle.wake(0));
+// + let claimed = free && in_order(|| self.idle.wake(0));
+// ~ models/tests/loom/lending.rs
+// - if !self.is_asleep() || self.is_shutdown() {
+// + if !self.is_asleep() {
+#[test]
+fn guest_that_comes_as_the_runtime_ends_gets_no_ended_worker() {
+    model(|| {
+        let lending = Arc::new(Lending::new(1));
+        let resident = {
+            let lending = lending.clone();
+            thread::spawn(move || lending.end())
+        };
+        *lending.thread.lock().unwrap() = Some(resident.thread().clone());
+        let guest = {
+            let lending = lending.clone();
+            thread::spawn(move || !lending.is_shutdown() && lending.guest())
+        };
+        // `Shared::shut_down`.
+        in_order(|| lending.stop.store(true, Ordering::SeqCst));
+        if in_order(|| lending.idle.wake(0)) {
+            lending.unpark_thread();
+        }
+        lending.unpark_thread();
+        guest.join().unwrap();
         resident.join().unwrap();
     });
 }

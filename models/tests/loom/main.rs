@@ -18,6 +18,11 @@
 //! `SeqCst` accesses get wrong; the protocols in question are store buffering
 //! (each side writes its own and reads the other's), for which both are as good.
 //!
+//! When loom looks for orders that it has not tried, it compares an access with the last
+//! one of the same variable only. What reads and then writes (`fetch_update`) hides by its
+//! own reading that another thread read before; so such a side of a model comes first, on
+//! the main thread, and the side that only reads is spawned.
+//!
 //! Every model is explored with at most four preemptions, as many as the rarest bug
 //! that was ever found took; threads that block switch for free.
 
