@@ -59,7 +59,7 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let waiting = Arc::downgrade(&slot);
     let work = move || {
         let (job, task, function) = lock(&*waiting.upgrade()?).take()?;
-        let job = Job::new(job.0.clone(), task);
+        lock(&job.0.jobs.unfinished)[job.1] = task;
         let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
         Some(Unread(Some(contain(function))))
     };
