@@ -2,7 +2,7 @@
 //!
 //! Each trial tries one kind of trouble and says what it tried, how often, and what it
 //! found. Unlike the steps of CI they all run, whichever fails; what a machine lacks is
-//! named. `--record` writes the table into docs/RELIABILITY.md.
+//! named. `--record` writes the lines of what was run into docs/RELIABILITY.md.
 //!
 //! | file | trials |
 //! |---|---|
@@ -35,7 +35,7 @@ Model checks, sanitizers, other platforms, faults and a soak, in one table.
 usage: cargo xtask trust [--record] [TRIAL...]
 
   TRIAL...   only these; without, all those that are not on demand
-  --record   write the table into docs/RELIABILITY.md
+  --record   write the lines of the table into docs/RELIABILITY.md
   --list     list the trials, and what they lack here, and run nothing
   --help     print this text
 
@@ -122,10 +122,9 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         names => names.contains(&trial.name),
     });
     let rows: Vec<Row<'_>> = trials.iter().map(try_one).collect();
-    let table = table(&rows);
-    println!("\n{table}");
+    println!("\n{}", table(&rows));
     if record {
-        write_down(&table)?;
+        write_down(&rows)?;
     }
     let failed: Vec<_> = rows.iter().filter(|row| row.failed).map(|row| row.trial.name).collect();
     match failed.as_slice() {
@@ -145,12 +144,16 @@ struct Row<'a> {
     found: String,
     took: Duration,
     failed: bool,
+    /// It was not run.
+    is_lacking: bool,
 }
 
 fn try_one(trial: &Trial) -> Row<'_> {
     println!("\n== {}: {}", trial.name, trial.what);
     let start = Instant::now();
-    let (tried, found, failed) = match (trial.missing)() {
+    let missing = (trial.missing)();
+    let is_lacking = missing.is_some();
+    let (tried, found, failed) = match missing {
         Some(missing) => ("not run here".to_owned(), format!("lacks: {missing}"), false),
         None => {
             tool::begin(trial.name);
@@ -165,31 +168,63 @@ fn try_one(trial: &Trial) -> Row<'_> {
     };
     let found = if found.is_empty() { "nothing".to_owned() } else { found };
     println!("{tried}: {found}");
-    Row { trial, tried, found, took: start.elapsed(), failed }
+    Row { trial, tried, found, took: start.elapsed(), failed, is_lacking }
 }
+
+const HEAD: &str = "| trial | what | tried | found | s |\n|---|---|---|---|--:|\n";
 
 fn table(rows: &[Row<'_>]) -> String {
-    let mut text = "| trial | what | tried | found | s |\n|---|---|---|---|--:|\n".to_owned();
-    for Row { trial, tried, found, took, .. } in rows {
-        let line =
-            [trial.name, trial.what, tried, found].map(|cell| cell.replace(['|', '\n'], " "));
-        text += &format!("| {} | {} |\n", line.join(" | "), took.as_secs());
-    }
-    text
+    rows.iter().map(line).fold(HEAD.to_owned(), |table, line| table + &line)
 }
 
-/// Replaces the table in the page.
-fn write_down(table: &str) -> Result<(), Failure> {
+fn line(row: &Row<'_>) -> String {
+    let cells = [row.trial.name, row.trial.what, &row.tried, &row.found];
+    let cells = cells.map(|cell| cell.replace(['|', '\n'], " "));
+    format!("| {} | {} |\n", cells.join(" | "), row.took.as_secs())
+}
+
+/// Replaces in the page the lines of the trials that were run.
+fn write_down(rows: &[Row<'_>]) -> Result<(), Failure> {
     let path = workspace_root().join(PAGE);
     let failed = |why: String| Failure::Check(format!("{PAGE}: {why}"));
     let page = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-    let parts = page.split_once(BEGIN).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(END)?;
-        Some((before, after))
-    });
-    let Some((before, after)) = parts else {
+    let ran = rows.iter().filter(|row| !row.is_lacking);
+    let lines: Vec<_> = ran.map(|row| (row.trial.name, line(row))).collect();
+    let names: Vec<_> = trials().iter().map(|trial| trial.name).collect();
+    let Some(page) = replaced(&page, &names, &lines) else {
         return Err(failed(format!("has no lines {BEGIN:?} and {END:?}")));
     };
-    let page = format!("{before}{BEGIN}\n{table}\n{END}{after}");
     fs::write(&path, page).map_err(|error| failed(error.to_string()))
+}
+
+/// The page with these lines in its table, in the order of the names; the others stay.
+fn replaced(page: &str, names: &[&str], lines: &[(&str, String)]) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (written, after) = rest.split_once(END)?;
+    let mut table = HEAD.to_owned();
+    for name in names {
+        let begin = format!("| {name} |");
+        let old = written.lines().find(|line| line.starts_with(&begin));
+        match (lines.iter().find(|line| line.0 == *name), old) {
+            (Some((_, new)), _) => table += new,
+            (None, Some(old)) => table += &format!("{old}\n"),
+            (None, None) => {}
+        }
+    }
+    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_run_keeps_its_line() {
+        let page = format!("text\n{BEGIN}\n{HEAD}| b | old |\n| c | old |\n\n{END}more\n");
+        let lines = [("a", "| a | new |\n".to_owned()), ("c", "| c | new |\n".to_owned())];
+        let page = replaced(&page, &["a", "b", "c", "d"], &lines).unwrap();
+        let table = format!("{HEAD}| a | new |\n| b | old |\n| c | new |\n");
+        assert_eq!(page, format!("text\n{BEGIN}\n{table}\n{END}more\n"));
+        assert_eq!(replaced("text", &["a"], &lines), None);
+    }
 }
