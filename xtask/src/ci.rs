@@ -152,6 +152,7 @@ fn steps(root: &Path) -> Vec<Step> {
     let portable = Cargo::new(&reactor_tests)
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
     let models = |name| Cargo::new(&format!("test -p arc-models --release --test {name}"));
+    let soak = Cargo::new("run --release -p arc-trials --bin soak -- --seconds 60");
     let mut doc = Cargo::new("doc --workspace --all-features --no-deps");
     doc.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
@@ -170,13 +171,13 @@ fn steps(root: &Path) -> Vec<Step> {
         Step::cargo("test", [Cargo::new("test --workspace --exclude arc-models")]),
         Step::cargo("oneshot", [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
-        Step::cargo("portable", [portable]).skip_if(
-            env::var_os("ARC_POLL").is_none(),
-            "over poll(2) wake-ups are known to get lost; ARC_POLL=1 runs it all the same",
-        ),
+        Step::cargo("portable", [portable])
+            .skip_if(!cfg!(target_os = "linux"), "polling's own cfg for poll(2) is for Linux"),
         Step::cargo("loom", [models("loom")]).skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
         Step::cargo("shuttle", [models("shuttle")])
             .skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
+        Step::cargo("soak", [soak])
+            .skip_if(!cfg!(target_os = "linux"), "it reads of memory and descriptors in /proc"),
         Step::cargo("doc", [doc, private]),
         Step::cargo(
             "examples",
