@@ -415,3 +415,14 @@ fn handles_are_send_sync_and_unpin_whatever_the_output() {
         assert_eq!(runtime.block_on(task).unwrap().get(), 1);
     });
 }
+
+#[test]
+fn a_join_error_passes_for_one_of_io() {
+    with_each_size(|runtime| {
+        let task = runtime.spawn(async { panic!("lost {ON_PURPOSE}") });
+        let result: std::io::Result<()> = runtime.block_on(async { Ok(task.await?) });
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::Other);
+        assert!(error.to_string().contains("panicked: lost"), "{error}");
+    });
+}

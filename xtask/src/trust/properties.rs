@@ -76,8 +76,9 @@ fn input() -> Result<Outcome, String> {
         // Each input has a line of its own, which the harness may have begun.
         inputs += printed.lines().filter(|line| line.contains("bad input | ")).count();
     }
-    let printed = Tool::new("cargo test -p arc-runtime --test compile_fail").run()?;
-    let messages = printed.lines().filter(|line| line.starts_with("test tests/")).count();
+    let printed =
+        Tool::new("cargo test -p arc-runtime --test compile_fail -- --nocapture").run()?;
+    let messages = printed.lines().filter(|line| line.contains("tests/compile_fail/")).count();
     Ok(Outcome {
         tried: format!("{inputs} inputs in {tests} tests, {messages} wrong uses of the macros"),
         found: String::new(),
