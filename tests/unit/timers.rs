@@ -303,3 +303,22 @@ fn wakers_are_dropped_outside_the_locks() {
     timers.close(&mut wakers);
     drop(wakers);
 }
+
+/// The last moment of 131 us is when all of its deadlines are slept until: never before
+/// one of them, or the sleeper would turn in circles until it has come.
+#[test]
+fn deadlines_within_the_slack_share_a_wake_up() {
+    const BEGIN: u64 = HOUR.as_nanos() as u64 >> 17 << 17;
+    let last = Duration::from_nanos(BEGIN + 131_071);
+    for nanos in [0, 1, 77_777, 131_070, 131_071] {
+        let timers = Timers::new(1);
+        let deadline = timers.epoch + Duration::from_nanos(BEGIN + nanos);
+        let (_, too_late) = arm(&timers, 0, deadline, Waker::noop().clone());
+        assert!(!too_late, "nobody sleeps");
+        assert_eq!(timers.sleep_until_next(), Some(timers.epoch + last));
+        // Whoever comes within it need not notify; whoever comes before it must.
+        assert!(!arm(&timers, 0, timers.epoch + last, Waker::noop().clone()).1);
+        let before = timers.epoch + Duration::from_nanos(BEGIN - 1);
+        assert!(arm(&timers, 0, before, Waker::noop().clone()).1);
+    }
+}
