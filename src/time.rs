@@ -87,8 +87,7 @@ impl Armed {
 
     /// Whether it is still armed; then it wakes `waker` from now on.
     fn rewake(&self, mut waker: Waker) -> bool {
-        let rewoken = self.with_timers(|timers| timers.rewake(&self.1, &mut waker));
-        rewoken == Some(true)
+        self.with_timers(|timers| timers.rewake(&self.1, &mut waker)) == Some(true)
     }
 }
 
@@ -132,7 +131,9 @@ impl Sleep {
     ///
     /// Whether the runtime has ended is looked at after arming: one that ends
     /// later wakes the timer, which then comes here once more. Nobody would find the
-    /// timer after it, so its waker, which may hold the runtime, must not stay.
+    /// timer after it, so its waker, which may hold the runtime, must not stay. While
+    /// this thread runs a worker the end is still to come: a task is dropped then, and
+    /// not made to panic.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.armed.as_ref().is_some_and(|armed| armed.rewake(context.waker().clone())) {
             return Poll::Pending;
@@ -150,7 +151,8 @@ impl Sleep {
             if worker.is_none() {
                 runtime.watch();
             }
-            let left = runtime.is_shutdown().then(|| runtime.driver.timers.disarm(&key));
+            let has_ended = worker.is_none() && runtime.is_shutdown();
+            let left = has_ended.then(|| runtime.driver.timers.disarm(&key));
             (Armed(runtime.number, key), left)
         });
         self.armed = Some(armed);

@@ -5,7 +5,7 @@ mod common;
 
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::Handle;
+use arc::runtime::{Handle, UnhandledPanic};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
 use common::*;
@@ -389,6 +389,31 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
         // What need not wait is over at once.
         let mut over = Box::pin(sleep(Duration::ZERO));
         assert!(poll_with(over.as_mut(), Waker::noop()).is_ready());
+    });
+}
+
+/// It is cancelled where it waits, like any other, and does not panic: here a panic would
+/// end the process.
+#[test]
+fn a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled() {
+    let name = "a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled";
+    in_own_process(name, || {
+        for workers in SIZES {
+            let other = runtime(1);
+            let abort = UnhandledPanic::Abort;
+            let runtime = builder(workers).unhandled_panic(abort).build().unwrap();
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (open, begun) = (gate.clone(), inside.clone());
+            let task = runtime.spawn(async move {
+                begun.open();
+                open.wait();
+                let _ = timeout(Duration::from_secs(1000), sleep(Duration::MAX)).await;
+            });
+            inside.wait();
+            runtime.shutdown_background();
+            gate.open();
+            assert!(other.block_on(task).unwrap_err().is_cancelled());
+        }
     });
 }
 

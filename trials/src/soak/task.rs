@@ -105,8 +105,7 @@ impl Ticket {
             Err(error) if error.is_panic() => {
                 ACCOUNT.panicked.add(1);
                 let is_planned = error.into_panic().is::<OnPurpose>() && state.panics;
-                // A timer that is polled when its runtime has ended panics.
-                if !is_planned && !stopping {
+                if !is_planned {
                     self.fault("a handle told a panic that was not due");
                 }
             }

@@ -60,8 +60,8 @@ impl Node {
 
     /// Cancels this one, and gives its children, to be cancelled as well.
     fn cancel(&self) -> Option<Slab<Weak<Node>>> {
-        let children = self.children().take()?;
         self.is_cancelled.store(true, Ordering::Release);
+        let children = self.children().take()?;
         self.cancelled.notify_waiters();
         Some(children)
     }
