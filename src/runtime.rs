@@ -37,7 +37,9 @@ impl Builder {
 /// Most programs have one and never see it: [`#[arc::main]`](crate::main)
 /// builds it. Dropping it ends it, as [`shutdown`](Self::shutdown)
 /// without a limit: every task's future is dropped at its next await point, all
-/// threads end, and jobs of `spawn_blocking` that have begun are waited for.
+/// threads end, and jobs of `spawn_blocking` that have begun are waited for. (A task that
+/// another thread wakes at that very moment may be dropped a little later, by a thread for
+/// blocking jobs.)
 ///
 /// # Panics
 ///

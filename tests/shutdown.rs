@@ -421,7 +421,9 @@ fn a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled() {
 fn afterwards_a_timer_keeps_no_waker() {
     struct Kept;
     impl std::task::Wake for Kept {
-        fn wake(self: Arc<Self>) {}
+        fn wake(self: Arc<Self>) {
+            drop(self);
+        }
     }
     with_each_size(|runtime| {
         let handle = runtime.handle().clone();

@@ -306,7 +306,9 @@ fn wait_for_a_deadline_that_has_been_told_ends_at_once() {
 fn wakers_are_dropped_outside_the_locks() {
     struct Reenters(Arc<(Reactor, Mutex<Option<Arc<Source>>>)>);
     impl Wake for Reenters {
-        fn wake(self: Arc<Self>) {}
+        fn wake(self: Arc<Self>) {
+            drop(self);
+        }
     }
     impl Drop for Reenters {
         fn drop(&mut self) {

@@ -280,7 +280,9 @@ fn wait_for(counter: &AtomicUsize, count: usize) {
 fn wakers_are_dropped_outside_the_locks() {
     struct Reenters(Arc<Timers>);
     impl Wake for Reenters {
-        fn wake(self: Arc<Self>) {}
+        fn wake(self: Arc<Self>) {
+            drop(self);
+        }
     }
     impl Drop for Reenters {
         fn drop(&mut self) {

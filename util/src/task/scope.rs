@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Runs tasks that borrow from the caller, on as many threads as the current runtime has
-/// workers (fewer if the system has no more; at least the caller's own), and returns when all of them have ended.
+/// workers (fewer if the system has no more; at least the caller's own), and returns when
+/// all of them have ended.
 ///
 /// Sockets and timers work in them, and `arc::spawn` too. The calling thread is blocked, and
 /// runs such tasks meanwhile: inside a task of arc call it in

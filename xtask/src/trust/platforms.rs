@@ -8,7 +8,7 @@ use super::{Outcome, Trial};
 use crate::{ci, cross, workspace_root};
 
 /// A test that does not hold there, and why.
-type Exception = (&'static str, &'static str);
+pub type Exception = (&'static str, &'static str);
 
 /// What cannot be told of arc under wine. wine takes a socket's error to itself, so that a
 /// reset reads as the end of the stream; so it does in a program of C.
