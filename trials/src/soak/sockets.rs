@@ -9,7 +9,7 @@ use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::time::{sleep, timeout};
 use arc_util::net::{IntoSplit, UdpSocket, UnixDatagram, UnixListener, UnixStream};
-use futures_lite::future::zip;
+use futures_lite::future::{or, pending, zip};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
@@ -185,11 +185,20 @@ async fn client(me: &mut Me, streams: Halves, plan: Plan) -> io::Result<()> {
     // One more than there is: the end is to be read, too.
     let wanted = if leaves { most / 2 } else { u64::MAX };
     let chunk = me.rng.usize(1..40_000);
-    let (sent, received) = zip(send, receive(&mut reader, plan.seed, wanted, chunk)).await;
-    let outcome = sent.and(received);
-    if leaves {
+    let receive = receive(&mut reader, plan.seed, wanted, chunk);
+    let outcome = if leaves {
         ACCOUNT.resets.add(1);
-    }
+        // It goes when it has got its part. If it went on to send, and read no more, both
+        // ends might wait for the other to read.
+        let sent = async {
+            let _writer = send.await?;
+            pending().await
+        };
+        or(receive, sent).await
+    } else {
+        let (sent, received) = zip(send, receive).await;
+        sent.and(received)
+    };
     plan.judge(me, "a client", outcome)
 }
 
