@@ -152,7 +152,7 @@ mod system {
 
         pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
             // SAFETY: the descriptor must be deleted from the poller before it is
-            // closed. The only caller is `Async::new`, which owns the source, lends
+            // closed. The only user is `Async`, which owns the source, lends
             // it out by shared reference alone, and calls `delete` before it gives
             // it away or drops it. The descriptor of a source that is only lent out
             // stays open: that is the contract of `AsFd` and `AsSocket`.
