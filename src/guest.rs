@@ -105,11 +105,11 @@ fn borrow_worker(main: &Main) -> Option<(context::Guard, Guest<'_>)> {
 /// Makes the caller the owner of a sleeping worker.
 ///
 /// SeqCst: `lent` is set before the bit is cleared, so that the worker's own
-/// thread, once it sees the bit cleared, sees for whom. If the worker was woken
-/// for its own thread, that may have seen `lent`, and must look again; and if it fell
-/// asleep meanwhile, it may have left something behind. A worker's own thread ends only
-/// if it sees that the runtime does, and then not `lent`: so whether the runtime ends
-/// is looked at once more.
+/// thread, which looks at the bit only while it has set `lent` itself, knows that it was
+/// not cleared for a guest. If it found `lent` set and the bit was not for this guest, it
+/// must look again; and if it fell asleep meanwhile, it may have left something behind. A
+/// worker's own thread ends only if it sees that the runtime does, and then not `lent`: so
+/// whether the runtime ends is looked at once more.
 fn lend(shared: &Shared, index: usize) -> bool {
     let lent = &shared.remotes[index].lent;
     let free = !lent.swap(true, Ordering::SeqCst);

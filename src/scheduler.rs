@@ -53,7 +53,8 @@ pub(crate) struct Remote {
     pub(crate) polled: AtomicU64,
     /// For how many ticks of the monitor it has been in one step.
     pub(crate) stuck: AtomicUsize,
-    /// A thread in `block_on` runs this worker; its own thread must not.
+    /// A thread in `block_on` runs this worker; its own thread must not. Either sets
+    /// it for a moment, to find out whether it may.
     pub(crate) lent: AtomicBool,
     /// The thread to unpark.
     pub(crate) thread: Mutex<Option<Thread>>,
@@ -207,8 +208,7 @@ impl Shared {
             self.unpark(self.idle.wake(worker).then_some(worker));
             self.unpark_thread(worker);
         }
-        let monitor = self.monitor.thread.get();
-        monitor.into_iter().for_each(Thread::unpark);
+        self.monitor.thread.get().into_iter().for_each(Thread::unpark);
     }
 
     /// What is known of each unfinished task that `is_wanted`.
@@ -235,8 +235,7 @@ impl Shared {
         self.driver.timers.close(&mut wakers);
         wakers.into_iter().for_each(wake);
         RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
-        let spill = |remote: &Remote| remote.local.spill(&self.injector);
-        self.remotes.iter().for_each(spill);
+        self.remotes.iter().for_each(|remote| remote.local.spill(&self.injector));
         self.injector.try_iter().for_each(drop);
     }
 }

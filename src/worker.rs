@@ -156,35 +156,39 @@ impl Worker {
     }
 
     /// Clears this worker's bit. False: a guest runs the worker now, and the
-    /// bit is the guest's, asleep or just left set. If it was cleared all the
-    /// same, then a guest came and fell asleep between the two looks: it is woken.
+    /// bit is the guest's.
     fn wake_up(&self) -> bool {
-        let free = !self.is_lent();
-        let woke = free && self.shared.idle.wake(self.index);
-        let mine = free && !self.is_lent();
-        self.shared.unpark((woke && !mine).then_some(self.index));
+        let mine = self.unless_lent(|| self.shared.idle.wake(self.index)).is_some();
         self.active.set(mine);
         mine
     }
 
-    /// Whether a guest runs this worker, instead of this thread. SeqCst: see
-    /// `lend` in `guest.rs`.
-    fn is_lent(&self) -> bool {
-        !self.is_guest && self.remote().lent.load(Ordering::SeqCst)
-    }
-
     /// Sleeps until somebody wakes this worker, and no guest runs it.
     fn park(&self) {
-        let sleeps = || self.shared.idle.is_asleep(self.index) || self.is_lent();
-        while sleeps() && !self.shared.is_shutdown() {
+        let awake = || !self.shared.idle.is_asleep(self.index);
+        while !(awake() && self.unless_lent(awake) == Some(true) || self.shared.is_shutdown()) {
             thread::park();
         }
         self.active.set(true);
     }
+
+    /// Keeps guests away for a look at this worker's bit; none if one is there already.
+    /// One that came and went between a look at the bit and one at `lent` would otherwise
+    /// leave the impression of a worker that was woken, though it sleeps, and the
+    /// next guest may have it. SeqCst: see `lend` in `guest.rs`.
+    fn unless_lent<R>(&self, look: impl FnOnce() -> R) -> Option<R> {
+        let is_free = self.is_guest || !self.remote().lent.swap(true, Ordering::SeqCst);
+        let seen = is_free.then(look);
+        if is_free {
+            self.remote().lent.store(self.is_guest, Ordering::SeqCst);
+        }
+        seen
+    }
 }
 
 /// The main function of a worker's own thread; it begins asleep. At the end a
-/// guest may still run the worker: it leaves when its poll ends.
+/// guest may still run the worker: it leaves when its poll ends. SeqCst: see `lend` in
+/// `guest.rs`.
 pub(crate) fn main(shared: Arc<Shared>, index: usize) {
     let worker = Rc::new(Worker::new(shared.clone(), index, false));
     let _context = context::enter_as(Role::Polls, shared.clone(), Some(worker.clone()));
@@ -193,7 +197,7 @@ pub(crate) fn main(shared: Arc<Shared>, index: usize) {
     while !shared.is_shutdown() {
         worker.step(&|| shared.is_shutdown());
     }
-    while worker.is_lent() {
+    while worker.remote().lent.load(Ordering::SeqCst) {
         thread::park();
     }
 }

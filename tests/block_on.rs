@@ -11,6 +11,7 @@ use common::*;
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
@@ -237,6 +238,38 @@ fn several_threads_at_once_each_wait_for_timers_tasks_and_each_other() {
             .collect();
         for worker in workers {
             worker.join().unwrap();
+        }
+    });
+}
+
+/// A thread that leaves `block_on` gives its worker back asleep: neither the worker's own
+/// thread nor the next one in `block_on` takes it while the other has it.
+#[test]
+fn one_worker_is_run_by_one_thread_at_a_time() {
+    within_deadline(|| {
+        for round in 0..200 {
+            let runtime = runtime(1);
+            let (is_running, done) = (Arc::new(AtomicBool::new(false)), Counter::new());
+            let task = || {
+                let (is_running, done) = (is_running.clone(), done.clone());
+                async move {
+                    assert!(!is_running.swap(true, Ordering::SeqCst), "two tasks run: {round}");
+                    (0..50).for_each(|_| std::hint::spin_loop());
+                    is_running.store(false, Ordering::SeqCst);
+                    done.add();
+                }
+            };
+            thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        for _ in 0..50 {
+                            runtime.block_on(async { arc::spawn(task()).await.unwrap() });
+                        }
+                    });
+                }
+                (0..50).for_each(|_| drop(runtime.spawn(task())));
+            });
+            done.wait_for(150);
         }
     });
 }

@@ -1,7 +1,7 @@
 //! Timers that are armed while the thread in the seat computes how long to sleep.
 
-use crate::model;
 use crate::timers::Timers;
+use crate::{model, race};
 use loom::sync::Arc;
 use loom::thread;
 use std::task::Waker;
@@ -44,20 +44,20 @@ const SLACK: Duration = Duration::from_micros(132);
 #[test]
 fn timer_is_never_slept_through() {
     for later in [false, true] {
-        model(move || {
-            let timers = Arc::new(Timers::new(2));
-            let start = Instant::now();
-            if later {
-                let _ = timers.arm(Some(1), start + 3 * HOUR, Waker::noop().clone());
-            }
-            let armer = {
-                let timers = timers.clone();
-                thread::spawn(move || timers.arm(Some(0), start + HOUR, Waker::noop().clone()).1)
-            };
-            let until = timers.sleep_until_next();
-            let too_late = armer.join().unwrap();
-            assert!(too_late || until.is_some_and(|until| until <= start + HOUR + SLACK));
-        });
+        race(
+            move || {
+                let (timers, start) = (Timers::new(2), Instant::now());
+                if later {
+                    let _ = timers.arm(Some(1), start + 3 * HOUR, Waker::noop().clone());
+                }
+                (timers, start)
+            },
+            |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
+            |(timers, _)| timers.sleep_until_next(),
+            |(_, start), too_late, until| {
+                assert!(too_late || until.is_some_and(|until| until <= *start + HOUR + SLACK));
+            },
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 //! the jobs that are waited for.
 
 use crate::idle::Idle;
-use crate::{in_order, model};
+use crate::{in_order, model, race};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Arc, Condvar, Mutex, Notify, RwLock};
 use loom::thread;
@@ -67,25 +67,25 @@ impl Sleeper {
 // + if self.holder.load(Ordering::SeqCst) == 0 {
 #[test]
 fn worker_that_falls_asleep_does_not_miss_the_end() {
-    model(|| {
-        let sleeper = Arc::new(Sleeper {
-            idle: Idle::new(1),
-            shutdown: AtomicBool::new(false),
-            holder: AtomicUsize::new(NOBODY),
-            kernel: Notify::new(),
-        });
-        assert!(sleeper.idle.wake(0));
-        let worker = {
-            let sleeper = sleeper.clone();
-            thread::spawn(move || {
-                while !sleeper.is_shutdown() {
-                    sleeper.sleep();
-                }
-            })
-        };
-        sleeper.shut_down();
-        worker.join().unwrap();
-    });
+    race(
+        || {
+            let sleeper = Sleeper {
+                idle: Idle::new(1),
+                shutdown: AtomicBool::new(false),
+                holder: AtomicUsize::new(NOBODY),
+                kernel: Notify::new(),
+            };
+            assert!(sleeper.idle.wake(0));
+            sleeper
+        },
+        |sleeper| {
+            while !sleeper.is_shutdown() {
+                sleeper.sleep();
+            }
+        },
+        Sleeper::shut_down,
+        |_, (), ()| (),
+    );
 }
 
 /// A task that waits, its runtime's injector, and whether `RUNTIMES` has the runtime.
@@ -138,24 +138,23 @@ impl Ending {
 // + *self.published.write().unwrap() = false;
 #[test]
 fn task_that_is_woken_at_the_end_is_dropped_once() {
-    // Woken by one other thread, or by nobody else.
-    for others in [0, 1] {
-        model(move || {
-            let ending = Arc::new(Ending {
+    // Woken by another thread, or by nobody else.
+    for woken in [false, true] {
+        race(
+            || Ending {
                 published: RwLock::new(true),
                 injected: AtomicUsize::new(0),
                 scheduled: AtomicBool::new(false),
                 dropped: AtomicUsize::new(0),
-            });
-            let wakers = (0..others).map(|_| {
-                let ending = ending.clone();
-                thread::spawn(move || ending.wake())
-            });
-            let wakers: Vec<_> = wakers.collect();
-            ending.drain();
-            wakers.into_iter().for_each(|waker| waker.join().unwrap());
-            assert_eq!(ending.dropped.load(Ordering::Relaxed), 1);
-        });
+            },
+            move |ending| {
+                if woken {
+                    ending.wake();
+                }
+            },
+            Ending::drain,
+            |ending, (), ()| assert_eq!(ending.dropped.load(Ordering::Relaxed), 1),
+        );
     }
 }
 

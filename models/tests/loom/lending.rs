@@ -53,6 +53,13 @@ impl Lending {
         result
     }
 
+    /// `lent.swap(true)`, of which loom believes, when it was true already, that it may
+    /// have been written after a store that was made later.
+    fn set_lent(&self) -> bool {
+        let order = Ordering::SeqCst;
+        in_order(|| self.lent.compare_exchange(false, true, order, order)).is_ok()
+    }
+
     fn is_lent(&self) -> bool {
         in_order(|| self.lent.load(Ordering::SeqCst))
     }
@@ -75,20 +82,26 @@ impl Lending {
 
     /// `Worker::park`, by the worker's own thread.
     fn park(&self) {
-        while (self.is_asleep() || self.is_lent()) && !self.is_shutdown() {
+        let awake = || !self.is_asleep();
+        let is_mine = || awake() && self.unless_lent(awake) == Some(true);
+        while !is_mine() && !self.is_shutdown() {
             thread::park();
         }
     }
 
     /// `Worker::wake_up`, by the worker's own thread.
     fn wake_up(&self) -> bool {
-        let free = !self.is_lent();
-        let woke = free && in_order(|| self.idle.wake(0));
-        let mine = free && !self.is_lent();
-        if woke && !mine {
-            self.unpark_thread();
+        self.unless_lent(|| in_order(|| self.idle.wake(0))).is_some()
+    }
+
+    /// `Worker::unless_lent`, by the worker's own thread.
+    fn unless_lent<R>(&self, look: impl FnOnce() -> R) -> Option<R> {
+        let is_free = self.set_lent();
+        let seen = is_free.then(look);
+        if is_free {
+            in_order(|| self.lent.store(false, Ordering::SeqCst));
         }
-        mine
+        seen
     }
 
     /// `worker::main`, with `Worker::sleep`. It ends with the last task.
@@ -124,7 +137,7 @@ impl Lending {
 
     /// `guest::lend`.
     fn lend(&self) -> bool {
-        let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
+        let free = self.set_lent();
         let claimed = free && !self.is_shutdown() && in_order(|| self.idle.wake(0));
         if free && !claimed {
             in_order(|| self.lent.store(false, Ordering::SeqCst));
@@ -164,10 +177,10 @@ impl Lending {
 /// at a time runs it, and the tasks are run. If the worker's own thread is never woken
 /// for one, loom finds a deadlock.
 // ~ models/tests/loom/lending.rs
-// - let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
+// - let free = self.set_lent();
 // - let claimed = free && !self.is_shutdown() && in_order(|| self.idle.wake(0));
 // + let claimed = in_order(|| self.idle.wake(0));
-// + let free = !in_order(|| self.lent.swap(true, Ordering::SeqCst));
+// + let free = self.set_lent();
 // ~ models/tests/loom/lending.rs
 // - self.unpark_thread();
 // -     self.look_after();
@@ -183,8 +196,8 @@ impl Lending {
 // - self.look_after();
 // + self.look_after();
 // ~ models/tests/loom/lending.rs
-// - while (self.is_asleep() || self.is_lent()) &&
-// + while self.is_asleep() &&
+// - awake() && self.unless_lent(awake) == Some(true)
+// + awake()
 // ~ models/tests/loom/lending.rs
 // - self.look_after();
 // - was_last
@@ -201,8 +214,8 @@ fn lent_worker_has_one_owner_and_its_thread_is_woken() {
 // + }
 // + claimed
 // ~ models/tests/loom/lending.rs
-// - let mine = free && !self.is_lent();
-// + let mine = free;
+// - self.unless_lent(|| in_order(|| self.idle.wake(0))).is_some()
+// + in_order(|| self.idle.wake(0))
 #[test]
 fn what_comes_as_a_guest_comes_too_late_is_not_left_behind() {
     lend_while_tasks_come(2);
@@ -260,6 +273,32 @@ fn guest_that_comes_as_the_runtime_ends_gets_no_ended_worker() {
         }
         lending.unpark_thread();
         guest.join().unwrap();
+        resident.join().unwrap();
+    });
+}
+
+/// (e) A worker that is given back and lent again at once, while its own thread starts: that
+/// one does not take it in between.
+// ~ models/tests/loom/lending.rs
+// - self.idle.fall_asleep(0);
+// - in_order(|| self.lent.store(false, Ordering::SeqCst));
+// + in_order(|| self.lent.store(false, Ordering::SeqCst));
+// + self.idle.fall_asleep(0);
+// ~ models/tests/loom/lending.rs
+// - awake() && self.unless_lent(awake) == Some(true)
+// + awake() && !self.is_lent()
+#[test]
+fn worker_that_is_given_back_is_asleep() {
+    model(|| {
+        let lending = Arc::new(Lending::new(1));
+        let resident = {
+            let lending = lending.clone();
+            thread::spawn(move || lending.resident())
+        };
+        *lending.thread.lock().unwrap() = Some(resident.thread().clone());
+        assert!(!lending.guest() && !lending.guest());
+        lending.injector.push();
+        lending.inject();
         resident.join().unwrap();
     });
 }

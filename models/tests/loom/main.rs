@@ -19,9 +19,10 @@
 //! (each side writes its own and reads the other's), for which both are as good.
 //!
 //! When loom looks for orders that it has not tried, it compares an access with the last
-//! one of the same variable only. What reads and then writes (`fetch_update`) hides by its
-//! own reading that another thread read before; so such a side of a model comes first, on
-//! the main thread, and the side that only reads is spawned.
+//! one of the same variable only: what reads and then writes (`fetch_update`) hides by its
+//! own reading that another thread read before. Which orders it passes over depends on the
+//! thread that it runs first; so a model of two sides is explored with each of them on the
+//! main thread ([`race`]).
 //!
 //! Every model is explored with at most four preemptions, as many as the rarest bug
 //! that was ever found took; threads that block switch for free.
@@ -50,7 +51,9 @@ mod timers;
 #[path = "../../../src/wheel.rs"]
 mod wheel;
 
+use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+use loom::thread;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::AtomicUsize as StdAtomicUsize;
 
@@ -74,6 +77,30 @@ fn explore(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("?");
     println!("model {name}: {} interleavings", orders.load(Ordering::Relaxed));
+}
+
+/// Explores two sides that run at once over what `setup` makes, and checks what they leave
+/// and return: with one of them on the main thread, and with the other.
+fn race<S: Send + Sync + 'static, A: Send + 'static, B: Send + 'static>(
+    setup: impl Fn() -> S + Send + Sync + Copy + 'static,
+    one: impl Fn(&S) -> A + Send + Sync + Copy + 'static,
+    other: impl Fn(&S) -> B + Send + Sync + Copy + 'static,
+    check: impl Fn(&S, A, B) + Send + Sync + Copy + 'static,
+) {
+    model(move || {
+        let shared = Arc::new(setup());
+        let spawned = shared.clone();
+        let one = thread::spawn(move || one(&spawned));
+        let other = other(&shared);
+        check(&shared, one.join().unwrap(), other);
+    });
+    model(move || {
+        let shared = Arc::new(setup());
+        let spawned = shared.clone();
+        let other = thread::spawn(move || other(&spawned));
+        let one = one(&shared);
+        check(&shared, one, other.join().unwrap());
+    });
 }
 
 /// What loom does not know of `SeqCst` accesses.

@@ -1,10 +1,10 @@
 //! Falling asleep and being woken: a worker, the thread in the seat, and the monitor.
 
 use crate::idle::{Doorbell, Idle};
-use crate::{Injector, in_order, model};
+use crate::{Injector, in_order, model, race};
 use loom::sync::atomic::{AtomicUsize, Ordering, fence};
 use loom::sync::{Arc, Notify};
-use loom::thread::{self, Thread};
+use loom::thread;
 
 /// (a) The sleep protocol of idle.rs: `Worker::sleep` against
 /// `Shared::inject`. Workers that are awake have run out of work, and a
@@ -87,12 +87,11 @@ impl Seat {
         self.holder.store(NOBODY, Ordering::SeqCst);
     }
 
-    /// `Shared::unpark`, after the worker's bit was cleared.
-    fn unpark(&self, worker: usize, thread: &Thread) {
+    /// `Shared::unpark`, after the worker's bit was cleared. It would otherwise unpark the
+    /// worker's thread, which parks nowhere here.
+    fn unpark(&self, worker: usize) {
         if in_order(|| self.holder.load(Ordering::SeqCst)) == worker {
             self.kernel.notify();
-        } else {
-            thread.unpark();
         }
     }
 }
@@ -118,23 +117,25 @@ impl Seat {
 // - self.kernel.notify();
 #[test]
 fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
-    model(|| {
-        let seat = Arc::new(Seat::new(1));
-        assert!(seat.idle.wake(0));
-        let sleeper = {
-            let seat = seat.clone();
-            thread::spawn(move || {
-                seat.idle.fall_asleep(0);
-                seat.sleep(0);
-            })
-        };
-        // Until it has fallen asleep there is nobody to be woken.
-        while !in_order(|| seat.idle.wake(0)) {
-            thread::yield_now();
-        }
-        seat.unpark(0, sleeper.thread());
-        sleeper.join().unwrap();
-    });
+    race(
+        || {
+            let seat = Seat::new(1);
+            assert!(seat.idle.wake(0));
+            seat
+        },
+        |seat| {
+            seat.idle.fall_asleep(0);
+            seat.sleep(0);
+        },
+        |seat| {
+            // Until it has fallen asleep there is nobody to be woken.
+            while !in_order(|| seat.idle.wake(0)) {
+                thread::yield_now();
+            }
+            seat.unpark(0);
+        },
+        |_, (), ()| (),
+    );
 }
 
 /// (f) The monitor's doorbell: `monitor::sleep` against a worker that wakes up and
@@ -145,15 +146,16 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
 // + if self.asleep.load(Ordering::Relaxed)
 // ~ models/tests/loom/parking.rs
 // - fence(Ordering::SeqCst);
-// - let sleeps = idle.all_asleep();
-// + let sleeps = idle.all_asleep();
+// - idle.all_asleep()
+// + idle.all_asleep()
 // ~ models/tests/loom/parking.rs
 // - doorbell.asleep.store(true, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
-// - let sleeps = idle.all_asleep();
+// - idle.all_asleep()
 // + let sleeps = idle.all_asleep();
 // + fence(Ordering::SeqCst);
 // + doorbell.asleep.store(true, Ordering::Relaxed);
+// + sleeps
 // ~ models/tests/loom/parking.rs
 // - assert!(idle.wake(0));
 // - doorbell.ring();
@@ -161,21 +163,19 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
 // + assert!(idle.wake(0));
 #[test]
 fn monitor_never_sleeps_while_a_worker_is_awake() {
-    model(|| {
-        let shared = Arc::new((Idle::new(1), Doorbell::default()));
-        let worker = {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let (idle, doorbell) = &*shared;
-                assert!(idle.wake(0));
-                doorbell.ring();
-            })
-        };
-        let (idle, doorbell) = &*shared;
-        doorbell.asleep.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let sleeps = idle.all_asleep();
-        worker.join().unwrap();
-        assert!(!(sleeps && doorbell.asleep.load(Ordering::Relaxed)));
-    });
+    race(
+        || (Idle::new(1), Doorbell::default()),
+        |(idle, doorbell)| {
+            assert!(idle.wake(0));
+            doorbell.ring();
+        },
+        |(idle, doorbell)| {
+            doorbell.asleep.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            idle.all_asleep()
+        },
+        |(_, doorbell), (), sleeps| {
+            assert!(!(sleeps && doorbell.asleep.load(Ordering::Relaxed)));
+        },
+    );
 }

@@ -4,11 +4,10 @@
 //! registry is left behind, or its places would be used by the next one.
 
 use crate::inspect::Origin;
+use crate::race;
 use crate::registry::{Key, Registry};
 use crate::sync::LOCKS_COUNT;
-use crate::{explore, model};
 use loom::sync::atomic::{AtomicBool, Ordering};
-use loom::thread;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -23,22 +22,29 @@ fn enter(registry: &Registry) -> Key {
     registry.enter(0, Origin::new(None, false), |key| (key, Waker::noop().clone()))
 }
 
+fn entered() -> (Arc<Registry>, Key) {
+    let registry = registry();
+    let key = enter(&registry);
+    (registry, key)
+}
+
 /// (g) registry.rs: a handle of a task that ends aborts it, and another task has its place.
 // ~ src/registry.rs
 // - tenant.as_ref().filter(|tenant| tenant.id == self.id)?
 // + tenant.as_ref()?
 #[test]
 fn abort_never_hits_the_next_tenant() {
-    model(|| {
-        let registry = registry();
-        let last = enter(&registry);
-        let aborter = thread::spawn(move || last.waker(true).is_some());
-        let removed = registry.remove(&last).is_some();
-        let next = enter(&registry);
-        assert!(!next.is_aborted());
-        aborter.join().unwrap();
-        assert!(removed && !next.is_aborted() && next.waker(false).is_some());
-    });
+    race(
+        entered,
+        |(_, last)| drop(last.waker(true)),
+        |(registry, last)| {
+            assert!(registry.remove(last).is_some());
+            let next = enter(registry);
+            assert!(!next.is_aborted());
+            next
+        },
+        |_, (), next| assert!(!next.is_aborted() && next.waker(false).is_some()),
+    );
 }
 
 /// (g) `AbortHandle::abort` against the poll that its wake-up causes: that one sees that
@@ -55,22 +61,19 @@ fn abort_never_hits_the_next_tenant() {
 // + woken.store(true, Ordering::Relaxed);
 #[test]
 fn poll_that_an_abort_causes_sees_it() {
-    model(|| {
-        let registry = registry();
-        let key = enter(&registry);
-        let woken = Arc::new(AtomicBool::new(false));
-        let aborter = {
-            let woken = woken.clone();
-            thread::spawn(move || {
-                let waker = key.waker(true);
-                woken.store(true, Ordering::Release);
-                drop(waker);
-            })
-        };
-        let is_polled = woken.load(Ordering::Acquire);
-        assert!(!is_polled || key.is_aborted());
-        aborter.join().unwrap();
-    });
+    race(
+        || (entered(), AtomicBool::new(false)),
+        |((_, key), woken)| {
+            let waker = key.waker(true);
+            woken.store(true, Ordering::Release);
+            drop(waker);
+        },
+        |((_, key), woken)| {
+            let is_polled = woken.load(Ordering::Acquire);
+            assert!(!is_polled || key.is_aborted());
+        },
+        |_, (), ()| (),
+    );
 }
 
 /// (g) `Registry::close` against `enter`: a task that comes too late is not entered.
@@ -81,16 +84,12 @@ fn poll_that_an_abort_causes_sees_it() {
 // - return task;
 #[test]
 fn nothing_is_entered_after_the_end() {
-    explore(2, || {
-        let registry = registry();
-        let spawner = {
-            let registry = registry.clone();
-            thread::spawn(move || enter(&registry))
-        };
-        let _ = registry.close();
-        let late = spawner.join().unwrap();
-        assert!(late.waker(false).is_none());
-    });
+    race(
+        registry,
+        |registry| enter(registry),
+        |registry| drop(registry.close()),
+        |_, late, ()| assert!(late.waker(false).is_none()),
+    );
 }
 
 /// (g) `Registry::close` against `remove`: the task's waker is handed out once.
@@ -99,16 +98,13 @@ fn nothing_is_entered_after_the_end() {
 // + lock(&place.tenant).take().filter(|_| false));
 #[test]
 fn waker_is_handed_out_once_at_the_end() {
-    explore(2, || {
-        let registry = registry();
-        let key = enter(&registry);
-        let remover = {
-            let registry = registry.clone();
-            thread::spawn(move || registry.remove(&key).is_some())
-        };
-        let closed = registry.close().len();
-        let removed = remover.join().unwrap();
-        assert_eq!(closed + usize::from(removed), 1);
-        assert!(key.waker(false).is_none());
-    });
+    race(
+        entered,
+        |(registry, key)| registry.remove(key).is_some(),
+        |(registry, _)| registry.close().len(),
+        |(_, key), removed, closed| {
+            assert_eq!(closed + usize::from(removed), 1);
+            assert!(key.waker(false).is_none());
+        },
+    );
 }

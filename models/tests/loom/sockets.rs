@@ -1,10 +1,9 @@
 //! Readiness against events.
 
-use crate::model;
+use crate::race;
 use crate::readiness::Readiness;
+use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use loom::sync::{Arc, Mutex};
-use loom::thread;
 
 /// (b) readiness.rs, with `Async::poll_with` and `Reactor::poll_ready` for the task
 /// and `Source::wake` for the driver. Two events come; with the first there is
@@ -37,19 +36,17 @@ use loom::thread;
 // + woken
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
-    model(|| {
-        let source = Arc::new(Source::new(true));
-        let task = {
-            let source = source.clone();
-            thread::spawn(move || source.poll_read())
-        };
-        let first = source.event(false);
-        source.bytes.store(1, Ordering::Relaxed);
-        let woken = source.event(false) || first;
-        let read = task.join().unwrap();
+    race(
+        || Source::new(true),
+        Source::poll_read,
+        |source| {
+            let first = source.event(false);
+            source.bytes.store(1, Ordering::Relaxed);
+            source.event(false) || first
+        },
         // Woken, it would try again, and find the word set.
-        assert!(read || woken && source.readiness.load().is_ready());
-    });
+        |source, read, woken| assert!(read || woken && source.readiness.load().is_ready()),
+    );
 }
 
 /// (b) `Async::poll_transfer`: a read that got less than it could have clears the
@@ -69,27 +66,27 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 #[test]
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {
-        model(move || {
-            let source = Arc::new(Source::new(true));
-            let task = {
-                let source = source.clone();
-                thread::spawn(move || {
-                    let seen = source.readiness.load();
-                    let read = source.bytes.load(Ordering::Relaxed);
-                    if read > 0 && !seen.is_hung_up() {
-                        source.readiness.clear(seen);
-                    }
-                    read
-                })
-            };
-            source.bytes.store(1, Ordering::Relaxed);
-            source.event(false);
-            source.bytes.store(2, Ordering::Relaxed);
-            source.event(ends);
-            let read = task.join().unwrap();
-            let done = read == 2 && !ends;
-            assert!(done || source.readiness.load().is_ready());
-        });
+        race(
+            || Source::new(true),
+            |source| {
+                let seen = source.readiness.load();
+                let read = source.bytes.load(Ordering::Relaxed);
+                if read > 0 && !seen.is_hung_up() {
+                    source.readiness.clear(seen);
+                }
+                read
+            },
+            move |source| {
+                source.bytes.store(1, Ordering::Relaxed);
+                source.event(false);
+                source.bytes.store(2, Ordering::Relaxed);
+                source.event(ends);
+            },
+            move |source, read, ()| {
+                let done = read == 2 && !ends;
+                assert!(done || source.readiness.load().is_ready());
+            },
+        );
     }
 }
 

@@ -1,9 +1,7 @@
 //! Queues of workers that are given back, and thieves.
 
 use crate::idle::Idle;
-use crate::{Injector, model};
-use loom::sync::Arc;
-use loom::thread;
+use crate::{Injector, race};
 
 /// The queue of worker 0, the injector, and both workers.
 struct Shared {
@@ -43,22 +41,20 @@ impl Shared {
 #[test]
 fn what_is_in_the_queue_of_a_worker_that_is_given_back_is_found() {
     for tasks in [1, 2] {
-        model(move || {
-            let shared = Arc::new(Shared {
-                idle: Idle::new(2),
-                local: Injector::default(),
-                injector: Injector::default(),
-            });
-            assert!(shared.idle.wake(0) && shared.idle.wake(1));
-            (0..tasks).for_each(|_| shared.local.push());
-            let thief = {
-                let shared = shared.clone();
-                thread::spawn(move || shared.steal_and_sleep())
-            };
-            let woke = shared.give_back();
-            let awake = thief.join().unwrap();
-            let nothing_left = shared.injector.is_empty() && shared.local.is_empty();
-            assert!(woke || awake || nothing_left);
-        });
+        race(
+            move || {
+                let (local, injector) = (Injector::default(), Injector::default());
+                let shared = Shared { idle: Idle::new(2), local, injector };
+                assert!(shared.idle.wake(0) && shared.idle.wake(1));
+                (0..tasks).for_each(|_| shared.local.push());
+                shared
+            },
+            Shared::steal_and_sleep,
+            Shared::give_back,
+            |shared, awake, woke| {
+                let nothing_left = shared.injector.is_empty() && shared.local.is_empty();
+                assert!(woke || awake || nothing_left);
+            },
+        );
     }
 }

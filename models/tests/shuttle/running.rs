@@ -1,9 +1,9 @@
 //! Tasks that run, wake each other, and are aborted; threads in `block_on`.
 
 use crate::common::{OnDrop, Signal, model, model_with_monitor, runtime, wait};
-use crate::sync::thread;
+use crate::sync::{Arc, AtomicBool, Ordering, thread};
 use crate::task;
-use shuttle::thread::spawn;
+use shuttle::thread::{spawn, yield_now};
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/worker.rs
@@ -185,6 +185,44 @@ fn workers_are_lent_and_given_back() {
             assert_eq!(numbers, [1, 2]);
         });
     }
+}
+
+/// Two threads enter `block_on` again and again, and a third spawns: what a single worker
+/// runs never runs at once, whichever thread does.
+// ~ src/guest.rs
+// - shared.idle.fall_asleep(index);
+// - remote.lent.store(false, Ordering::SeqCst);
+// + remote.lent.store(false, Ordering::SeqCst);
+// + shared.idle.fall_asleep(index);
+#[test]
+fn one_worker_is_run_by_one_thread_at_a_time() {
+    model(|| {
+        let runtime = runtime(1);
+        let is_running = Arc::new(AtomicBool::new(false));
+        let task = move || {
+            let is_running = is_running.clone();
+            async move {
+                for _ in 0..2 {
+                    assert!(!is_running.swap(true, Ordering::SeqCst), "two tasks run");
+                    yield_now();
+                    is_running.store(false, Ordering::SeqCst);
+                    task::yield_now().await;
+                }
+            }
+        };
+        let guest = || {
+            let (handle, task) = (runtime.handle().clone(), task.clone());
+            spawn(move || {
+                for _ in 0..2 {
+                    drop(handle.block_on(async { task::spawn(task()) }));
+                }
+            })
+        };
+        let guests = [guest(), guest()];
+        let tasks = [(); 2].map(|()| runtime.spawn(task()));
+        tasks.into_iter().for_each(|task| wait(task).unwrap());
+        guests.into_iter().for_each(|guest| guest.join().unwrap());
+    });
 }
 
 /// A thread leaves `block_on`, and a task in the queue of the worker that it ran.
