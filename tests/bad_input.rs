@@ -1,6 +1,8 @@
 //! Senseless input to every constructor and option of arc: each is refused by an error or a
 //! panic that says what is wrong, or does what its documentation says. None hangs.
 
+#![allow(clippy::duplicate_mod, reason = "`this_program` is a part of both `common`s")]
+
 mod bad_input_common;
 mod common;
 mod net_common;

@@ -557,8 +557,13 @@ fn a_panic_aborts_the_process_if_it_shall() {
         let ended = builder.build().unwrap().block_on(async { arc::spawn(task).await });
         panic!("it went on: {ended:?}");
     }
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "a_panic_aborts_the_process_if_it_shall", "--nocapture"]);
+    let words = this_program::words();
+    let mut child = Command::new(&words[0]);
+    child.args(&words[1..]).args([
+        "--exact",
+        "a_panic_aborts_the_process_if_it_shall",
+        "--nocapture",
+    ]);
     let output = child.env(CHILD, "1").output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{}", output.status);

@@ -3,6 +3,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[path = "../this_program/mod.rs"]
+pub mod this_program;
+
 use arc::runtime::{Builder, Handle, Runtime};
 use std::cell::Cell;
 use std::future::Future;
@@ -359,7 +362,9 @@ pub fn in_own_process_with(
     if std::env::var_os(MARK).is_some() {
         return within_deadline(test);
     }
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let words = this_program::words();
+    let mut child = Command::new(&words[0])
+        .args(&words[1..])
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
         .envs(variables.iter().copied())

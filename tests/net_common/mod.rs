@@ -3,6 +3,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[path = "../this_program/mod.rs"]
+pub mod this_program;
+
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use std::future::Future;
@@ -227,7 +230,7 @@ const CHILD: &str = "ARC_TEST_CHILD";
 pub fn in_child(test: &str, shell: &str, body: impl FnOnce() + Send + 'static) {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{shell}\nexec \"$0\" \"$@\""));
-    command.arg(std::env::current_exe().expect("the test's own file"));
+    command.args(this_program::words());
     in_process(test, command, body);
 }
 
@@ -238,8 +241,9 @@ pub fn in_child_with(
     (name, value): (&str, &str),
     body: impl FnOnce() + Send + 'static,
 ) {
-    let mut command = Command::new(std::env::current_exe().expect("the test's own file"));
-    command.env(name, value);
+    let words = this_program::words();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).env(name, value);
     in_process(test, command, body);
 }
 

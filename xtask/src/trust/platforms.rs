@@ -111,7 +111,8 @@ pub fn run_tests(cargo: Tool, exceptions: &[Exception]) -> Result<Outcome, Strin
 /// As the tests with other flags: a step of CI has the same folder.
 fn over(folder: &str, flags: &str) -> Result<Outcome, String> {
     let line = format!("cargo {} --target-dir target/{folder} --no-fail-fast", tests());
-    let printed = Tool::new(&line).env("RUSTFLAGS", flags).env("CARGO_INCREMENTAL", "0").run()?;
+    let tool = Tool::new(&line).env("RUSTFLAGS", flags).env("CARGO_INCREMENTAL", "0");
+    let printed = tool.limit(Duration::from_secs(1500)).run()?;
     let (passed, programs) = tool::passed(&printed);
     Ok(Outcome { tried: format!("{passed} tests in {programs} programs"), found: String::new() })
 }
@@ -173,7 +174,7 @@ fn aarch64() -> Result<Outcome, String> {
     let cargo = cargo
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner)
-        // For the processes that tests start, which the system itself gives to qemu.
-        .env("QEMU_LD_PREFIX", "/usr/aarch64-linux-gnu");
+        // For the processes that tests start.
+        .env("ARC_TEST_RUNNER", runner);
     run_tests(cargo, &NOT_UNDER_QEMU)
 }
