@@ -247,7 +247,7 @@ fn several_threads_at_once_each_wait_for_timers_tasks_and_each_other() {
 #[test]
 fn one_worker_is_run_by_one_thread_at_a_time() {
     within_deadline(|| {
-        for round in 0..200 {
+        for round in 0..50 {
             let runtime = runtime(1);
             let (is_running, done) = (Arc::new(AtomicBool::new(false)), Counter::new());
             let task = || {
