@@ -123,10 +123,15 @@ fn clippy() -> Result<Outcome, String> {
     let targets: Vec<_> = cross::TARGETS.into_iter().chain([gnu]).collect();
     for target in &targets {
         let line = format!("clippy -Zbuild-std --target {target} --target-dir {FOLDER}");
-        let libraries = format!("{line} -p arc-runtime -p arc-macros -p arc-util -p arc-compat");
-        Tool::debian_cargo(&libraries).arg("--").arg("-Dwarnings").run()?;
-        let tests = format!("{line} -p arc-runtime -p arc-util --all-targets");
-        Tool::debian_cargo(&tests).arg("--").arg("-Dwarnings").run()?;
+        let libraries = "-p arc-runtime -p arc-macros -p arc-util -p arc-compat";
+        for what in [libraries, "-p arc-runtime -p arc-util --all-targets"] {
+            // It does not know `const` thread-locals again where the system has no native ones.
+            let lints = ["--", "-Dwarnings", "-Aclippy::missing_const_for_thread_local"];
+            lints
+                .into_iter()
+                .fold(Tool::debian_cargo(&format!("{line} {what}")), Tool::arg)
+                .run()?;
+        }
     }
     Ok(Outcome { tried: format!("{} targets, with tests", targets.len()), found: String::new() })
 }
