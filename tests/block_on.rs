@@ -10,6 +10,7 @@ use arc::time::sleep;
 use common::*;
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -271,6 +272,62 @@ fn one_worker_is_run_by_one_thread_at_a_time() {
             });
             done.wait_for(150);
         }
+    });
+}
+
+#[test]
+fn the_future_is_polled_only_when_it_was_woken() {
+    with_each_size(|runtime| {
+        let mut polls = 0;
+        runtime.block_on(async {
+            let mut task = arc::spawn(async {
+                for _ in 0..100 {
+                    arc::task::yield_now().await;
+                    sleep(TICK).await;
+                }
+            });
+            let task = poll_fn(|context| {
+                polls += 1;
+                Pin::new(&mut task).poll(context)
+            });
+            task.await.unwrap();
+        });
+        // At the beginning, and when the task was done.
+        assert_eq!(polls, 2);
+    });
+}
+
+// The time is read from /proc.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thread_that_got_no_worker_costs_no_cpu() {
+    fn cpu_ticks() -> u64 {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    }
+    within_deadline(|| {
+        let (runtime, busy, entered) = (runtime(1), Gate::new(), Counter::new());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                runtime.block_on(async {
+                    entered.add();
+                    busy.wait();
+                });
+            });
+            entered.wait_for(1);
+            let (sender, receiver) = async_channel::bounded::<()>(1);
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(500));
+                drop(sender);
+            });
+            let before = cpu_ticks();
+            assert!(runtime.block_on(receiver.recv()).is_err());
+            // A tick is 10 ms: a thread that spins would have 50.
+            let ticks = cpu_ticks() - before;
+            busy.open();
+            assert!(ticks < 20, "{ticks} ticks of CPU time in half a second");
+        });
     });
 }
 
