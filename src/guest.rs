@@ -88,8 +88,7 @@ struct Guest<'a>(&'a Main, Rc<Worker>, Option<thread::Thread>);
 /// that this thread is no worker any more when the worker is given back.
 fn borrow_worker(main: &Main) -> Option<(context::Guard, Guest<'_>)> {
     let (shared, holder) = (&main.shared, main.shared.driver.holder());
-    let sleeping = shared.idle.sleeping();
-    let parked = sleeping.filter(|&worker| Some(worker) != holder);
+    let parked = shared.idle.sleeping().filter(|&worker| Some(worker) != holder);
     let index = parked.chain(holder).find(|&worker| lend(shared, worker))?;
     let resident = lock(&shared.remotes[index].thread).replace(main.thread.clone());
     if shared.driver.holder() == Some(index) {
@@ -104,12 +103,12 @@ fn borrow_worker(main: &Main) -> Option<(context::Guard, Guest<'_>)> {
 
 /// Makes the caller the owner of a sleeping worker.
 ///
-/// SeqCst: `lent` is set before the bit is cleared, so that the worker's own
-/// thread, which looks at the bit only while it has set `lent` itself, knows that it was
-/// not cleared for a guest. If it found `lent` set and the bit was not for this guest, it
-/// must look again; and if it fell asleep meanwhile, it may have left something behind. A
-/// worker's own thread ends only if it sees that the runtime does, and then not `lent`: so
-/// whether the runtime ends is looked at once more.
+/// SeqCst: `lent` is set before the bit is cleared. The worker's own thread takes the
+/// worker only if it finds the bit cleared while it has set `lent` itself, and so knows
+/// that it was not cleared for a guest. If it found `lent` set, and the guest does not
+/// get the worker, it must look again; and if it fell asleep meanwhile, it may have left
+/// something behind. It ends only if it sees that the runtime does, and then not `lent`:
+/// so whether the runtime ends is looked at once more.
 fn lend(shared: &Shared, index: usize) -> bool {
     let lent = &shared.remotes[index].lent;
     let free = !lent.swap(true, Ordering::SeqCst);
@@ -123,7 +122,8 @@ fn lend(shared: &Shared, index: usize) -> bool {
 }
 
 /// The worker goes to sleep, and back to its own thread, which is unparked if
-/// the worker was woken, or the runtime ended, while it was still lent. SeqCst:
+/// the worker was woken meanwhile, and woken if the runtime ended: `shut_down` may have
+/// found it awake, and its own thread be on its way into the seat. SeqCst:
 /// `lent` is cleared before the look at the bit, see `lend`.
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
@@ -135,7 +135,8 @@ impl Drop for Guest<'_> {
         remote.local.spill(&shared.injector);
         shared.idle.fall_asleep(index);
         remote.lent.store(false, Ordering::SeqCst);
-        if !shared.idle.is_asleep(index) || shared.is_shutdown() {
+        shared.unpark((shared.is_shutdown() && shared.idle.wake(index)).then_some(index));
+        if !shared.idle.is_asleep(index) {
             shared.unpark_thread(index);
         }
         shared.look_after();

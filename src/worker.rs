@@ -156,7 +156,7 @@ impl Worker {
     }
 
     /// Clears this worker's bit. False: a guest runs the worker now, and the
-    /// bit is the guest's.
+    /// bit is the guest's; or one tries to, and unparks this thread if it fails.
     fn wake_up(&self) -> bool {
         let mine = self.unless_lent(|| self.shared.idle.wake(self.index)).is_some();
         self.active.set(mine);
@@ -172,7 +172,7 @@ impl Worker {
         self.active.set(true);
     }
 
-    /// Keeps guests away for a look at this worker's bit; none if one is there already.
+    /// Keeps guests away for a look at this worker's bit; none if one is there or comes.
     /// One that came and went between a look at the bit and one at `lent` would otherwise
     /// leave the impression of a worker that was woken, though it sleeps, and the
     /// next guest may have it. SeqCst: see `lend` in `guest.rs`.

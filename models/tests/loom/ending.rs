@@ -18,6 +18,17 @@ struct Sleeper {
 }
 
 impl Sleeper {
+    fn awake() -> Self {
+        let sleeper = Sleeper {
+            idle: Idle::new(1),
+            shutdown: AtomicBool::new(false),
+            holder: AtomicUsize::new(NOBODY),
+            kernel: Notify::new(),
+        };
+        assert!(sleeper.idle.wake(0));
+        sleeper
+    }
+
     /// `Shared::is_shutdown`.
     fn is_shutdown(&self) -> bool {
         in_order(|| self.shutdown.load(Ordering::SeqCst))
@@ -40,8 +51,31 @@ impl Sleeper {
     fn shut_down(&self) {
         in_order(|| self.shutdown.store(true, Ordering::SeqCst));
         let woken = in_order(|| self.idle.wake(0));
-        if woken && in_order(|| self.holder.load(Ordering::SeqCst)) == 0 {
+        if woken {
+            self.notify();
+        }
+    }
+
+    /// `Shared::unpark`.
+    fn notify(&self) {
+        if in_order(|| self.holder.load(Ordering::SeqCst)) == 0 {
             self.kernel.notify();
+        }
+    }
+
+    /// `guest::block_on`: it borrows the worker if that sleeps, and the drop of the `Guest`
+    /// finds that the runtime has ended.
+    fn end_as_a_guest(&self) {
+        let claimed = in_order(|| self.idle.wake(0));
+        if claimed {
+            self.notify();
+        }
+        self.shut_down();
+        if claimed {
+            self.idle.fall_asleep(0);
+            if in_order(|| self.idle.wake(0)) {
+                self.notify();
+            }
         }
     }
 }
@@ -68,16 +102,7 @@ impl Sleeper {
 #[test]
 fn worker_that_falls_asleep_does_not_miss_the_end() {
     race(
-        || {
-            let sleeper = Sleeper {
-                idle: Idle::new(1),
-                shutdown: AtomicBool::new(false),
-                holder: AtomicUsize::new(NOBODY),
-                kernel: Notify::new(),
-            };
-            assert!(sleeper.idle.wake(0));
-            sleeper
-        },
+        Sleeper::awake,
         |sleeper| {
             while !sleeper.is_shutdown() {
                 sleeper.sleep();
@@ -86,6 +111,23 @@ fn worker_that_falls_asleep_does_not_miss_the_end() {
         Sleeper::shut_down,
         |_, (), ()| (),
     );
+}
+
+/// (h) The same worker, which a guest borrows as its own thread is on its way into the seat; and
+/// that ends the runtime, and gives the worker back.
+// ~ models/tests/loom/ending.rs
+// - if in_order(|| self.idle.wake(0)) {
+// -     self.notify();
+// - }
+// ~ models/tests/loom/ending.rs
+// - self.idle.fall_asleep(0);
+// - if in_order(|| self.idle.wake(0)) {
+// + let woken = in_order(|| self.idle.wake(0));
+// + self.idle.fall_asleep(0);
+// + if woken {
+#[test]
+fn worker_that_is_given_back_at_the_end_does_not_sleep_on() {
+    race(Sleeper::awake, Sleeper::sleep, Sleeper::end_as_a_guest, |_, (), ()| ());
 }
 
 /// A task that waits, its runtime's injector, and whether `RUNTIMES` has the runtime.

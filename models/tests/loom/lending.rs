@@ -1,7 +1,7 @@
 //! A worker that is lent to a thread in `block_on` and given back.
 
 use crate::idle::Idle;
-use crate::{Injector, in_order, model};
+use crate::{Injector, in_order, model, race};
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread::{self, Thread};
@@ -165,7 +165,7 @@ impl Lending {
         *self.thread.lock().unwrap() = resident;
         self.idle.fall_asleep(0);
         in_order(|| self.lent.store(false, Ordering::SeqCst));
-        if !self.is_asleep() || self.is_shutdown() {
+        if self.is_shutdown() && in_order(|| self.idle.wake(0)) || !self.is_asleep() {
             self.unpark_thread();
         }
         self.look_after();
@@ -190,7 +190,7 @@ impl Lending {
 // + }
 // + claimed
 // ~ models/tests/loom/lending.rs
-// - if !self.is_asleep() || self.is_shutdown() {
+// - if self.is_shutdown() && in_order(|| self.idle.wake(0)) || !self.is_asleep() {
 // -     self.unpark_thread();
 // - }
 // - self.look_after();
@@ -213,9 +213,6 @@ fn lent_worker_has_one_owner_and_its_thread_is_woken() {
 // - claimed
 // + }
 // + claimed
-// ~ models/tests/loom/lending.rs
-// - self.unless_lent(|| in_order(|| self.idle.wake(0))).is_some()
-// + in_order(|| self.idle.wake(0))
 #[test]
 fn what_comes_as_a_guest_comes_too_late_is_not_left_behind() {
     lend_while_tasks_come(2);
@@ -251,7 +248,7 @@ fn lend_while_tasks_come(tasks: usize) {
 // - let claimed = free && !self.is_shutdown() && in_order(|| self.idle.wake(0));
 // + let claimed = free && in_order(|| self.idle.wake(0));
 // ~ models/tests/loom/lending.rs
-// - if !self.is_asleep() || self.is_shutdown() {
+// - if self.is_shutdown() && in_order(|| self.idle.wake(0)) || !self.is_asleep() {
 // + if !self.is_asleep() {
 #[test]
 fn guest_that_comes_as_the_runtime_ends_gets_no_ended_worker() {
@@ -301,4 +298,28 @@ fn worker_that_is_given_back_is_asleep() {
         lending.inject();
         resident.join().unwrap();
     });
+}
+
+/// (e) The same while its own thread falls asleep, finds something and wakes it again.
+// ~ models/tests/loom/lending.rs
+// - self.unless_lent(|| in_order(|| self.idle.wake(0))).is_some()
+// + !self.is_lent() && (in_order(|| self.idle.wake(0)) || true) && !self.is_lent()
+#[test]
+fn worker_that_wakes_itself_is_awake() {
+    race(
+        || {
+            let lending = Lending::new(0);
+            assert!(lending.idle.wake(0));
+            lending
+        },
+        |lending| {
+            lending.idle.fall_asleep(0);
+            if lending.wake_up() {
+                lending.own(|| ());
+                lending.idle.fall_asleep(0);
+            }
+        },
+        |lending| assert!(!lending.guest() && !lending.guest()),
+        |_, (), ()| (),
+    );
 }

@@ -214,13 +214,12 @@ fn one_worker_is_run_by_one_thread_at_a_time() {
             let (handle, task) = (runtime.handle().clone(), task.clone());
             spawn(move || {
                 for _ in 0..2 {
-                    drop(handle.block_on(async { task::spawn(task()) }));
+                    handle.block_on(async { task::spawn(task()).await.unwrap() });
                 }
             })
         };
         let guests = [guest(), guest()];
-        let tasks = [(); 2].map(|()| runtime.spawn(task()));
-        tasks.into_iter().for_each(|task| wait(task).unwrap());
+        wait(runtime.spawn(task())).unwrap();
         guests.into_iter().for_each(|guest| guest.join().unwrap());
     });
 }
@@ -228,6 +227,9 @@ fn one_worker_is_run_by_one_thread_at_a_time() {
 /// A thread leaves `block_on`, and a task in the queue of the worker that it ran.
 // ~ src/guest.rs
 // - remote.local.spill(&shared.injector);
+// ~ src/scheduler.rs
+// - if !self.injector.is_empty() {
+// + if self.injector.is_empty() {
 #[test]
 fn what_a_guest_leaves_behind_is_run() {
     for workers in [1, 2] {

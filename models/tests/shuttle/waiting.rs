@@ -80,6 +80,9 @@ fn byte_wakes_the_main_future() {
 // - self.watch();
 // + self.wake_if_all_asleep();
 // + }
+// ~ src/scheduler.rs
+// - if self.driver.holder().is_none() && self.driver.is_needed() {
+// + if false {
 #[test]
 fn what_a_guest_watched_is_watched_on() {
     model(|| {

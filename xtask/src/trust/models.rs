@@ -134,6 +134,10 @@ impl Mutation {
             (place, count) => return Err(format!("no place {place} of {count} has the text")),
         };
         let (from, to) = found[place];
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        if letters(&self.new) == letters(&self.old) {
+            return Err("it changes nothing".to_owned());
+        }
         Ok(format!("{}{}{}", &text[..from], self.new, &text[to..]))
     }
 }
@@ -293,6 +297,8 @@ fn model() {
         let only = Mutation { place: 0, ..mutation() };
         assert!(only.apply(text).is_err_and(|why| why.starts_with("2 places")));
         assert!(mutation().apply("a + b;").is_err());
+        let idle = Mutation { new: only.old.clone(), ..only };
+        assert!(idle.apply("a + b;").is_err_and(|why| why == "it changes nothing"));
     }
 
     #[test]
