@@ -276,6 +276,18 @@ fn one_worker_is_run_by_one_thread_at_a_time() {
 }
 
 #[test]
+fn the_thread_in_it_runs_the_tasks_of_a_worker_that_slept() {
+    within_deadline(|| {
+        for _ in 0..100 {
+            let runtime = runtime(1);
+            let task = async { thread::current().id() };
+            let thread = runtime.block_on(async { arc::spawn(task).await.unwrap() });
+            assert_eq!(thread, thread::current().id());
+        }
+    });
+}
+
+#[test]
 fn the_future_is_polled_only_when_it_was_woken() {
     with_each_size(|runtime| {
         let mut polls = 0;
