@@ -121,11 +121,15 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         [] => !trial.on_demand,
         names => names.contains(&trial.name),
     });
-    let rows: Vec<Row<'_>> = trials.iter().map(try_one).collect();
-    println!("\n{}", table(&rows));
-    if record {
-        write_down(&rows)?;
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for trial in &trials {
+        rows.push(try_one(trial));
+        if record {
+            // At once: whoever interrupts a run keeps what it has found.
+            write_down(&rows)?;
+        }
     }
+    println!("\n{}", table(&rows));
     let failed: Vec<_> = rows.iter().filter(|row| row.failed).map(|row| row.trial.name).collect();
     match failed.as_slice() {
         [] => Ok(()),
