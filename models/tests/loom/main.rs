@@ -61,13 +61,8 @@ const PREEMPTIONS_MAX: usize = 4;
 
 /// Explores a model, and tells how many orders of its steps there were.
 fn model(body: impl Fn() + Send + Sync + 'static) {
-    explore(PREEMPTIONS_MAX, body);
-}
-
-/// The same with fewer preemptions, for a model of many steps.
-fn explore(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    builder.preemption_bound = Some(PREEMPTIONS_MAX);
     let orders = StdArc::new(StdAtomicUsize::new(0));
     let counted = orders.clone();
     builder.check(move || {
