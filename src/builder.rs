@@ -80,7 +80,8 @@ options! {
     thread_stack_size: usize = 2 << 20,
         |bytes: usize| within("thread_stack_size", bytes, 1..=usize::MAX);
     /// Called by each thread of the runtime when it starts. A panic in it is
-    /// printed and otherwise ignored.
+    /// printed and otherwise ignored. A worker runs no task before its call has
+    /// returned, though one may already have been handed to it: keep it short.
     on_thread_start: Hook = Box::new(|| {}),
         |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
     /// Called by each thread of the runtime before it ends. A panic in it is
