@@ -8,13 +8,15 @@ use crate::sync::{Arc, Ordering, PoisonError};
 use std::mem::{ManuallyDrop, swap};
 use std::{cell::RefCell, rc::Rc};
 
-/// What a thread may do: whoever polls must not block.
+/// What a thread may do: whoever polls must not block, nor who drops what is left.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Role {
     Outside,
     Polls,
     /// Of that runtime.
     RunsJob(Number),
+    /// Of that runtime: its jobs may wait for what is still to be dropped.
+    Drains(Number),
 }
 
 /// What a thread is for the runtimes.
@@ -80,12 +82,29 @@ pub(crate) fn role() -> Role {
     CURRENT.with_borrow(|current| current.2)
 }
 
+/// Whether this thread may block: false inside a task or `block_on`, where it would block
+/// a worker. For libraries, to refuse what would.
+///
+/// # Examples
+///
+/// ```
+/// use arc::runtime::may_block;
+/// # #[arc::main]
+/// # async fn main() {
+/// assert!(!may_block());
+/// assert!(arc::task::spawn_blocking(may_block).await.unwrap());
+/// # }
+/// ```
+pub fn may_block() -> bool {
+    !matches!(role(), Role::Polls | Role::Drains(_))
+}
+
 /// The current runtime; `what` is what was called. `act` must not run foreign code.
 #[track_caller]
 pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
     // What it holds is dropped outside the borrow.
     let mut act = Some(act);
-    match with_runtime(|runtime| runtime.zip(act.take()).map(|(runtime, act)| act(runtime))) {
+    match with_runtime(|runtime| runtime.and_then(|it| act.take().map(|act| act(it)))) {
         Some(result) => result,
         None => panic!(
             "{what} was called outside an arc runtime: call it from a task, inside \
@@ -111,19 +130,15 @@ impl Drop for Guard {
     }
 }
 
-fn change(current: Current) -> Guard {
-    let previous = CURRENT.replace(ManuallyDrop::new(current));
-    Guard(ManuallyDrop::into_inner(previous))
-}
-
 /// Makes `runtime` the current one of a thread that is no worker. (Whoever does
 /// so inside a task is still inside a task.)
 pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
     let (worker, role) = CURRENT.with_borrow(|current| (current.1.clone(), current.2));
-    change(Current(Some(runtime), worker, role))
+    enter_as(role, runtime, worker)
 }
 
-/// This thread runs `worker`, or, with none, only a `block_on` or a blocking job.
+/// This thread runs `worker`, or, with none, a `block_on`, a job, or the end.
 pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    change(Current(Some(runtime), worker, role))
+    let current = ManuallyDrop::new(Current(Some(runtime), worker, role));
+    Guard(ManuallyDrop::into_inner(CURRENT.replace(current)))
 }

@@ -1,15 +1,16 @@
 //! Build a runtime, run futures on it, shut it down.
 
+use crate::context::{self, Role};
 use crate::inspect::{Origin, TaskInfo, TaskState};
 use crate::net::explain;
 use crate::scheduler::Shared;
 use crate::sync::{Arc, Duration, contain, discard, lock, thread};
 use crate::task::{JoinHandle, spawn_on};
-use crate::{blocking, context, guest, monitor, worker};
+use crate::{blocking, guest, monitor, worker};
 use std::marker::PhantomData;
 use std::{fmt, io};
 
-pub use crate::builder::{Builder, UnhandledPanic};
+pub use crate::{builder::Builder, builder::UnhandledPanic, context::may_block};
 
 impl Builder {
     /// Builds the runtime and starts its threads.
@@ -70,7 +71,8 @@ impl Runtime {
             let thread = self.start_thread(&format!("worker-{index}"), move |shared| {
                 worker::main(shared.clone(), index);
                 if Arc::into_inner(alive).is_some() {
-                    let _context = context::enter(shared.clone());
+                    let role = Role::Drains(shared.number);
+                    let _context = context::enter_as(role, shared.clone(), None);
                     shared.drain();
                 }
             })?;
@@ -144,15 +146,15 @@ impl Runtime {
         self.threads.clear();
     }
 
-    /// One of the runtime's own jobs, or a thread that drops its last task or calls a hook,
-    /// does not wait for itself. A panic of a thread has been printed; those of tasks stay
-    /// with them.
+    /// One of the runtime's own jobs, or a thread that calls a hook, does not wait for
+    /// itself, and one that drops what the tasks left does not wait at all. A panic of a
+    /// thread has been printed; those of tasks stay with them.
     fn shut_down(&mut self, limit: Duration) -> Vec<TaskInfo> {
         let shared = &self.handle.shared;
         shared.shut_down();
         let threads = std::mem::take(&mut self.threads);
         let role = context::role();
-        if threads.is_empty() || role == context::Role::Polls {
+        if threads.is_empty() || role == Role::Polls {
             assert!(
                 threads.is_empty() || thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, where waiting for its threads \
@@ -162,7 +164,8 @@ impl Runtime {
             return Vec::new();
         }
         let is_own = threads.iter().any(|own| own.thread().id() == thread::current().id());
-        let is_own = is_own || role == context::Role::RunsJob(shared.number);
+        let is_own = is_own || role == Role::RunsJob(shared.number);
+        let limit = if role == Role::Drains(shared.number) { Duration::ZERO } else { limit };
         let jobs = shared.jobs.join(limit, usize::from(is_own));
         let live = shared.tasks(|_| true);
         let mut left = std::mem::take(&mut *lock(&shared.left));

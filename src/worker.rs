@@ -178,11 +178,7 @@ impl Worker {
     /// next guest may have it. SeqCst: see `lend` in `guest.rs`.
     fn unless_lent<R>(&self, look: impl FnOnce() -> R) -> Option<R> {
         let is_free = self.is_guest || !self.remote().lent.swap(true, Ordering::SeqCst);
-        let seen = is_free.then(look);
-        if is_free {
-            self.remote().lent.store(self.is_guest, Ordering::SeqCst);
-        }
-        seen
+        is_free.then(look).inspect(|_| self.remote().lent.store(self.is_guest, Ordering::SeqCst))
     }
 }
 

@@ -36,6 +36,29 @@ fn outside_there_is_none() {
     });
 }
 
+/// A future that cannot be spawned is dropped; its drop finds the thread as it was.
+#[test]
+fn what_is_refused_outside_may_use_a_runtime_in_its_drop() {
+    struct Enters(Handle);
+    impl Drop for Enters {
+        fn drop(&mut self) {
+            let _guard = self.0.enter();
+            assert_eq!(current(), Some(2));
+        }
+    }
+    within_deadline(|| {
+        let runtime = runtime(2);
+        let enters = [Enters(runtime.handle().clone()), Enters(runtime.handle().clone())];
+        let text = panic_of(|| {
+            arc::spawn(async move {
+                let _enters = enters;
+            })
+        });
+        assert!(text.contains("arc::spawn was called outside"), "{text}");
+        assert_eq!(current(), None);
+    });
+}
+
 #[test]
 fn in_tasks_jobs_and_block_on_it_is_theirs() {
     with_each_size(|runtime| {

@@ -492,6 +492,44 @@ fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
     }
 }
 
+/// The same while jobs run on. Whichever of the futures is dropped first, they all are: a
+/// job waits for each.
+#[test]
+fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let runtime = Arc::new(builder.build().unwrap());
+            let (began, begun) = mpsc::channel();
+            let waits_for_a_future = || {
+                let (held, dropped) = mpsc::channel::<()>();
+                let began = began.clone();
+                let job = runtime.spawn_blocking(move || {
+                    began.send(()).unwrap();
+                    dropped.recv().unwrap_err();
+                });
+                let future = runtime.spawn(async move {
+                    let _held = held;
+                    pending::<()>().await;
+                });
+                begun.recv().unwrap();
+                [future, job]
+            };
+            let mut tasks = Vec::from(waits_for_a_future());
+            let own = runtime.clone();
+            tasks.push(runtime.spawn(async move {
+                let _own = own;
+                pending::<()>().await;
+            }));
+            tasks.extend(waits_for_a_future());
+            let handle = runtime.handle().clone();
+            drop(runtime);
+            tasks.push(handle.spawn(async { panic!("{ON_PURPOSE}") }));
+            wait_until("all have ended", || tasks.iter().all(|task| task.is_finished()));
+        });
+    }
+}
+
 #[test]
 fn a_hook_may_end_its_runtime() {
     for workers in SIZES {
