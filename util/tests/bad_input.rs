@@ -80,7 +80,10 @@ fn blocking_in_a_task_panics_and_says_what_to_do() {
         let (sender, mut receiver) = mpsc::channel(1);
         let (open, mut opened) = mpsc::unbounded_channel();
         open.send(1).unwrap();
-        let text = "was called inside a task, where it would block a worker";
+        let text = "was called inside a task or `block_on`, where it would block a worker";
+        let (_open, mut local) = mpsc::unbounded_channel::<()>();
+        let input = "called in `block_on`";
+        panics("mpsc::Receiver::blocking_recv", input, text, move || local.blocking_recv());
         let task = arc::spawn({
             let sender = sender.clone();
             async move { sender.blocking_send(1) }
@@ -208,7 +211,7 @@ fn a_scope_of_a_value_cannot_begin_while_it_is_looked_at() {
         let poll = || KEY.with(|_| poll_once(future.as_mut(), Waker::noop()).is_pending());
         panics("LocalKey::scope, polled", "inside `with` of the key", text, poll);
         KEY.with(|_| drop(future));
-        goes("LocalKey::scope, dropped", "inside `with` of the key", "works, without the value");
+        goes("LocalKey::scope, dropped", "inside `with` of the key", "works, with that value");
         assert_eq!(KEY.get(), 1, "as before");
         assert_eq!(KEY.sync_scope(4, || KEY.get()), 4);
     });

@@ -4,10 +4,12 @@ mod common;
 
 use arc_util::sync::CancellationToken;
 use arc_util::task::JoinSet;
-use common::{CountDrop, soon};
+use common::{CountDrop, poll_once, soon};
 use std::future::{pending, ready};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
 
 #[arc::test(workers = 2)]
 async fn everybody_who_waits_is_told() {
@@ -45,6 +47,50 @@ fn a_child_outlives_its_parent_handle_and_hears_of_its_grandparent() {
     drop(parent);
     grandparent.cancel();
     assert!(child.is_cancelled());
+}
+
+/// Reads in its waker, at once, what a task would read a little later.
+#[test]
+fn who_hears_of_a_token_finds_its_children_cancelled() {
+    struct Looks(CancellationToken, AtomicUsize);
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1.fetch_add(1 + usize::from(!self.0.is_cancelled()) * 100, Ordering::SeqCst);
+        }
+    }
+    let parent = CancellationToken::new();
+    let grandchild = parent.child_token().child_token();
+    let looks = Arc::new(Looks(grandchild, AtomicUsize::new(0)));
+    let mut cancelled = pin!(parent.cancelled());
+    assert!(poll_once(cancelled.as_mut(), &looks.clone().into()).is_pending());
+    parent.cancel();
+    assert_eq!(looks.1.load(Ordering::SeqCst), 1, "woken once; 100 more: too early");
+}
+
+/// Whoever sees a token cancelled, or has cancelled it, also if somebody else had begun to.
+#[test]
+fn a_token_is_cancelled_with_its_family_at_once() {
+    for _ in 0..1000 {
+        let parent = CancellationToken::new();
+        let children: Vec<_> = (0..20).map(|_| parent.child_token()).collect();
+        let late = |who: &str| {
+            let late = children.iter().filter(|child| !child.is_cancelled()).count();
+            assert_eq!(late, 0, "{who}: the parent is cancelled");
+            assert!(children[0].child_token().is_cancelled(), "{who}: a new grandchild");
+        };
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    parent.cancel();
+                    late("who cancelled");
+                });
+            }
+            while !parent.is_cancelled() {
+                std::hint::spin_loop();
+            }
+            late("who looks");
+        });
+    }
 }
 
 /// Done by recursion, it would overflow the stack.

@@ -2,10 +2,49 @@
 
 mod common;
 
+use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use arc_util::sync::watch;
 use arc_util::task::cooperative;
 use common::soon;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs a future over and over on the only worker, until another task is run as well.
+async fn lets_others_run(mut next: impl AsyncFnMut()) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let other = arc::spawn({
+        let stop = stop.clone();
+        async move { stop.store(true, Ordering::SeqCst) }
+    });
+    let mut rounds = 0;
+    while !stop.load(Ordering::SeqCst) {
+        next().await;
+        rounds += 1;
+        assert!(rounds < 10_000_000, "nobody else was let run");
+    }
+    soon(other).await.unwrap();
+}
+
+#[arc::test(workers = 1)]
+async fn a_pipe_in_memory_lets_others_run() {
+    let (mut near, mut far) = duplex(8);
+    lets_others_run(async || {
+        near.write_all(b"x").await.and(far.read_exact(&mut [0]).await).unwrap()
+    })
+    .await;
+}
+
+#[arc::test(workers = 1)]
+async fn a_watched_value_lets_others_run() {
+    let (sender, mut receiver) = watch::channel(0);
+    let mut watches = receiver.clone();
+    lets_others_run(async || {
+        sender.send_modify(|number| *number += 1);
+        receiver.changed().await.unwrap();
+    })
+    .await;
+    lets_others_run(async || drop(watches.wait_for(|_| true).await)).await;
+}
 
 #[arc::test(workers = 1)]
 async fn a_channel_that_is_always_full_lets_others_run() {

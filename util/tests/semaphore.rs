@@ -160,3 +160,18 @@ fn a_closed_one_gives_errors() {
     drop(held);
     assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::Closed));
 }
+
+#[test]
+fn closing_comes_before_being_served() {
+    let semaphore = Semaphore::new(1);
+    let held = semaphore.try_acquire().expect("the only one");
+    let (woken, waker) = Woken::new();
+    let mut waits = Box::pin(semaphore.acquire());
+    assert!(poll_once(waits.as_mut(), &waker).is_pending());
+    drop(held);
+    assert_eq!((woken.count(), semaphore.available_permits()), (1, 0), "it is served");
+    semaphore.close();
+    let polled = poll_once(waits.as_mut(), &waker);
+    assert!(matches!(polled, std::task::Poll::Ready(Err(_))), "{polled:?}");
+    assert_eq!(semaphore.available_permits(), 1, "nothing is lost");
+}

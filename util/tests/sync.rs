@@ -197,6 +197,39 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
     assert!(poll_once(second.as_mut(), &waker).is_ready());
 }
 
+/// `select!` in a loop enables a future that it may have polled before.
+#[test]
+fn a_notification_that_enable_found_stays_found() {
+    let notify = Notify::new();
+    let mut notified = pin!(notify.notified());
+    assert!(!notified.as_mut().enable());
+    notify.notify_one();
+    assert!(notified.as_mut().enable());
+    assert!(notified.as_mut().enable(), "told twice");
+    assert!(poll_once(notified.as_mut(), Waker::noop()).is_ready());
+    assert!(poll_once(notified.as_mut(), Waker::noop()).is_ready(), "also once it is over");
+    let mut next = pin!(notify.notified());
+    assert!(!next.as_mut().enable(), "it was one notification");
+}
+
+#[test]
+fn enable_keeps_the_waker_of_a_future_that_waits() {
+    let notify = Notify::new();
+    let (woken, waker) = Woken::new();
+    let mut waits = pin!(notify.notified());
+    assert!(poll_once(waits.as_mut(), &waker).is_pending());
+    assert!(!waits.as_mut().enable());
+    notify.notify_one();
+    assert_eq!(woken.count(), 1);
+    let mut in_line = pin!(notify.notified());
+    assert!(!in_line.as_mut().enable());
+    assert!(poll_once(in_line.as_mut(), &waker).is_pending());
+    notify.notify_waiters();
+    assert_eq!(woken.count(), 2, "the one that was notified before has had its turn");
+    assert!(poll_once(waits.as_mut(), &waker).is_ready());
+    assert!(poll_once(in_line.as_mut(), &waker).is_ready());
+}
+
 #[arc::test]
 async fn a_watched_value_knows_whether_anybody_watches() {
     let (sender, receiver) = watch::channel("a");

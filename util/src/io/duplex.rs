@@ -2,17 +2,20 @@
 
 use crate::wake::wake_all;
 use arc::io::{AsyncRead, AsyncWrite};
+use arc::task::consume_budget;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{ErrorKind, Read, Result};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 /// Two streams, connected to each other in memory: what is written to one is read from
 /// the other. Each direction holds up to `capacity` bytes; who writes more waits.
 ///
 /// It needs no runtime: for tests, and wherever a socket is asked for and there is none.
+/// In one it takes part in the budget: whoever can read or write for ever still lets others
+/// run.
 ///
 /// # Panics
 ///
@@ -152,6 +155,7 @@ impl AsyncRead for DuplexStream {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<Result<usize>> {
+        ready!(pin!(consume_budget()).poll(context));
         self.read.poll_read(context, buffer)
     }
 }
@@ -162,6 +166,7 @@ impl AsyncWrite for DuplexStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
+        ready!(pin!(consume_budget()).poll(context));
         self.write.poll_write(context, bytes)
     }
 

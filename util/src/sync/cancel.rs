@@ -35,6 +35,9 @@ pub struct CancellationToken {
 }
 
 struct Node {
+    /// Held while tokens of its family are cancelled or get children, so that no one else
+    /// finds a token cancelled and a child of it not yet.
+    family: Arc<Mutex<()>>,
     /// Release when it is set, after which the event is notified; Acquire when read.
     is_cancelled: AtomicBool,
     cancelled: Notify,
@@ -46,7 +49,9 @@ struct Node {
 
 impl Node {
     fn new(parent: Option<(Arc<Node>, usize)>) -> Self {
+        let family = parent.as_ref().map(|(parent, _)| parent.family.clone());
         Self {
+            family: family.unwrap_or_default(),
             is_cancelled: AtomicBool::new(false),
             cancelled: Notify::new(),
             children: Mutex::new(Some(Slab::new())),
@@ -58,12 +63,8 @@ impl Node {
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cancels this one, and gives its children, to be cancelled as well.
-    fn cancel(&self) -> Option<Slab<Weak<Node>>> {
-        self.is_cancelled.store(true, Ordering::Release);
-        let children = self.children().take()?;
-        self.cancelled.notify_waiters();
-        Some(children)
+    fn family(&self) -> MutexGuard<'_, ()> {
+        self.family.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,6 +91,7 @@ impl CancellationToken {
 
     /// A token that is cancelled with this one, and can be cancelled without it.
     pub fn child_token(&self) -> Self {
+        let _family = self.node.family();
         let mut children = self.node.children();
         let Some(entries) = &mut *children else {
             drop(children);
@@ -105,12 +107,24 @@ impl CancellationToken {
         Self { node }
     }
 
-    /// Cancels it, and all child tokens. Nothing happens if it was before.
+    /// Cancels it, and all child tokens; when it returns, or anybody hears of it, all of
+    /// them are cancelled. Nothing happens if it was before.
     pub fn cancel(&self) {
         let mut nodes = vec![self.node.clone()];
-        while let Some(node) = nodes.pop() {
-            let children = node.cancel().into_iter().flatten();
+        let family = self.node.family();
+        let mut next = 0;
+        while let Some(node) = nodes.get(next).cloned() {
+            let children = node.children().take().into_iter().flatten();
             nodes.extend(children.filter_map(|(_, child)| child.upgrade()));
+            next += 1;
+        }
+        // Children before their parents.
+        for node in nodes.iter().rev() {
+            node.is_cancelled.store(true, Ordering::Release);
+        }
+        drop(family);
+        for node in nodes.iter().rev() {
+            node.cancelled.notify_waiters();
         }
     }
 

@@ -30,8 +30,8 @@ use crate::task::cooperative;
 use error::{SendError, TryRecvError, TrySendError};
 use std::fmt;
 
-/// The most that a [`channel`] can hold: there is room for all of it from the beginning.
-/// For more, there is the [`unbounded_channel`].
+/// The largest `buffer` of a [`channel`], whose memory is allocated at once. For more,
+/// there is the [`unbounded_channel`].
 pub const MAX_BUFFER: usize = 1 << 24;
 
 /// A channel in which at most `buffer` values wait. The memory for them is allocated at
@@ -57,9 +57,9 @@ pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
 #[track_caller]
 fn may_block(what: &str) {
     assert!(
-        arc::task::try_id().is_none(),
-        "{what} was called inside a task, where it would block a worker: await instead, or \
-         move the call into `arc::task::spawn_blocking`"
+        arc::runtime::may_block(),
+        "{what} was called inside a task or `block_on`, where it would block a worker: await \
+         instead, or move the call into `arc::task::spawn_blocking`"
     );
 }
 
@@ -98,7 +98,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     ///
-    /// Inside a task. (In a future in `block_on` it cannot be told: there it blocks a worker.)
+    /// Inside a task or `block_on`, where it would block a worker.
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
@@ -206,8 +206,7 @@ macro_rules! receiver {
             ///
             /// # Panics
             ///
-            /// Inside a task. (In a future in `block_on` it cannot be told: there it blocks
-            /// a worker.)
+            /// Inside a task or `block_on`, where it would block a worker.
             #[track_caller]
             pub fn blocking_recv(&mut self) -> Option<T> {
                 may_block("blocking_recv");

@@ -41,7 +41,8 @@ struct State {
     rounds: u64,
     /// The number of the next to wait: in their order they came.
     next: u64,
-    waiting: BTreeMap<u64, Waker>,
+    /// Those of `enable` have no waker yet.
+    waiting: BTreeMap<u64, Option<Waker>>,
     /// Woken by `notify_one`, and not yet polled.
     notified: BTreeSet<u64>,
 }
@@ -65,7 +66,7 @@ impl Notify {
     /// place in the line is lost.
     pub fn notified(&self) -> Notified<'_> {
         let round = self.lock().rounds;
-        Notified { notify: self, round, number: None }
+        Notified { notify: self, round, place: Place::New }
     }
 
     /// Wakes the one that has waited longest, or lets the next one through.
@@ -77,7 +78,7 @@ impl Notify {
         };
         state.notified.insert(number);
         drop(state);
-        wake_all([waker]);
+        wake_all(waker);
     }
 
     /// Wakes all that wait now, and no others.
@@ -86,7 +87,7 @@ impl Notify {
         state.rounds += 1;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        wake_all(waiting.into_values());
+        wake_all(waiting.into_values().flatten());
     }
 }
 
@@ -102,15 +103,47 @@ pub struct Notified<'a> {
     notify: &'a Notify,
     /// The round that it began in: in a later one it has been notified.
     round: u64,
-    /// None: not in the line, or no more.
-    number: Option<u64>,
+    place: Place,
+}
+
+/// Where in the line it is.
+#[derive(Clone, Copy)]
+enum Place {
+    New,
+    Waiting(u64),
+    /// It has been notified: whoever polls it again is told the same.
+    Done,
 }
 
 impl Notified<'_> {
-    /// Gets in line without waiting; true if there is a notification for it already.
-    pub fn enable(self: Pin<&mut Self>) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        self.poll(&mut context).is_ready()
+    /// Gets in line without waiting; true if there is a notification for it already, of
+    /// which the next poll tells as well. Who waits in line goes on to wait.
+    pub fn enable(mut self: Pin<&mut Self>) -> bool {
+        self.is_notified(None)
+    }
+
+    /// Whether there is a notification for it; otherwise it is in line, and a waker that
+    /// is given takes the place of the one before.
+    fn is_notified(&mut self, waker: Option<Waker>) -> bool {
+        let mut state = self.notify.lock();
+        let is_round_over = self.round != state.rounds;
+        let is_notified = match self.place {
+            Place::New => is_round_over || std::mem::take(&mut state.permit),
+            Place::Waiting(number) => state.notified.remove(&number) || is_round_over,
+            Place::Done => true,
+        };
+        if is_notified {
+            self.place = Place::Done;
+            return true;
+        }
+        let number = if let Place::Waiting(number) = self.place { number } else { state.next };
+        self.place = Place::Waiting(number);
+        state.next = state.next.max(number + 1);
+        let kept = state.waiting.entry(number).or_default();
+        let before = waker.and_then(|waker| kept.replace(waker));
+        drop(state);
+        drop(before);
+        false
     }
 }
 
@@ -118,42 +151,26 @@ impl Future for Notified<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let waker = context.waker().clone();
-        let mut state = self.notify.lock();
-        let is_notified = self.number.is_some_and(|it| state.notified.remove(&it));
-        let is_in_line = self.number.is_some();
-        if is_notified || self.round != state.rounds {
-            self.number = None;
-            return Poll::Ready(());
+        match self.is_notified(Some(context.waker().clone())) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         }
-        if !is_in_line && std::mem::take(&mut state.permit) {
-            // Whoever polls it again is told the same.
-            self.round = state.rounds.wrapping_sub(1);
-            return Poll::Ready(());
-        }
-        let number = self.number.unwrap_or(state.next);
-        state.next = state.next.max(number + 1);
-        let before = state.waiting.insert(number, waker);
-        drop(state);
-        drop(before);
-        self.number = Some(number);
-        Poll::Pending
     }
 }
 
 impl Drop for Notified<'_> {
     fn drop(&mut self) {
-        let Some(number) = self.number else {
+        let Place::Waiting(number) = self.place else {
             return;
         };
         let mut state = self.notify.lock();
         let waker = state.waiting.remove(&number);
         let is_notified = state.notified.remove(&number);
         drop(state);
-        drop(waker);
         if is_notified {
             self.notify.notify_one();
         }
+        drop(waker);
     }
 }
 

@@ -110,8 +110,8 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// When they become more than [`MAX_PERMITS`](Self::MAX_PERMITS), those not counted
-    /// that somebody has. (When those come back, what is too much is forgotten.)
+    /// When the available permits would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// Permits that are given back beyond that are forgotten.
     #[track_caller]
     pub fn add_permits(&self, count: usize) {
         let mut state = self.lock();
@@ -217,7 +217,8 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit { semaphore: self, count: 1 })
     }
 
-    /// Gives out no more permits: those who wait get an error.
+    /// Gives out no more permits: those who wait get an error, also those who were served
+    /// and have not been polled since.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -252,15 +253,17 @@ impl Future for Acquire<'_> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let waker = context.waker().clone();
         let mut state = self.semaphore.lock();
-        let taken = match self.number {
-            Some(number) if state.served.remove(&number) => Ok(()),
-            Some(_) if !state.is_closed => Err(TryAcquireError::NoPermits),
-            _ => state.try_take(self.count),
+        if state.is_closed {
+            // If it had been served, the drop gives it back.
+            return Poll::Ready(Err(AcquireError(())));
+        }
+        let is_served = match self.number {
+            Some(number) => state.served.remove(&number),
+            None => state.try_take(self.count).is_ok(),
         };
-        if !matches!(taken, Err(TryAcquireError::NoPermits)) {
-            drop(state);
+        if is_served {
             self.number = None;
-            return Poll::Ready(taken.map_err(|_| AcquireError(())));
+            return Poll::Ready(Ok(()));
         }
         let number = self.number.unwrap_or(state.next);
         state.next = state.next.max(number + 1);
@@ -285,8 +288,8 @@ impl Drop for Acquire<'_> {
         // Whoever comes next may want less than this one did.
         let woken = state.serve();
         drop(state);
-        drop(waiting);
         wake_all(woken);
+        drop(waiting);
     }
 }
 

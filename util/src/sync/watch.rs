@@ -1,6 +1,7 @@
 //! One value that is changed by some and watched by others, who see the last of it.
 //!
-//! Names and meaning are tokio's.
+//! Names and meaning are tokio's. Waiting takes part in arc's budget: whoever finds changes
+//! for ever still lets others run.
 //!
 //! # Examples
 //!
@@ -69,6 +70,7 @@ impl<T> Shared<T> {
 
     /// See [`Receiver::changed`].
     async fn changed(&self, seen: &mut u64) -> Result<(), RecvError> {
+        arc::task::consume_budget().await;
         loop {
             let changed = self.changed.notified();
             let is_closed = self.is_closed();
@@ -86,7 +88,8 @@ impl<T> Shared<T> {
 }
 
 /// A look at the value. As long as it lasts nobody can change the value: keep it short,
-/// and not over an await.
+/// and not over an await. Another look meanwhile, on the same thread, may wait for ever: for
+/// somebody who waits to change the value.
 pub struct Ref<'a, T>(RwLockReadGuard<'a, Value<T>>);
 
 impl<T> Deref for Ref<'_, T> {
@@ -282,7 +285,7 @@ impl<T> Receiver<T> {
     /// # Panics
     ///
     /// When the function does. It looks at the value as [`borrow`](Self::borrow) does: it
-    /// must not send into this channel, or it waits for itself for ever.
+    /// must not use this channel, or it may wait for itself for ever.
     ///
     /// # Cancellation
     ///
@@ -292,6 +295,7 @@ impl<T> Receiver<T> {
         mut is_wanted: impl FnMut(&T) -> bool,
     ) -> Result<Ref<'_, T>, RecvError> {
         let Self { shared, seen } = self;
+        arc::task::consume_budget().await;
         loop {
             {
                 let value = shared.read();

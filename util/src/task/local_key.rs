@@ -67,7 +67,7 @@ impl<T: 'static> LocalKey<T> {
     /// # Panics
     ///
     /// The future panics when it is polled inside [`with`](Self::with) of the same key. When
-    /// it is dropped there, it has no value.
+    /// it is dropped there, its drop sees the value that `with` looks at.
     ///
     /// # Cancellation
     ///
