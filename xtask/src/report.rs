@@ -97,7 +97,7 @@ fn introduction(root: &Path, loc: &Loc) -> Result<String, Failure> {
         versions.map(|it| it.version.as_str()).max().unwrap_or("?")
     };
     Ok(format!(
-        "Written by `cargo xtask report`, which repeats it; the test command fails when \
+        "Written by `cargo xtask report`, which repeats it; `cargo xtask ci` fails when \
          it is stale.\nCounted with tokei {} and syn {}, beside tokio {}. The versions of \
          all crates are those of\n`Cargo.lock` and `{}`.\n",
         version("tokei"),

@@ -23,7 +23,9 @@ pub fn trials() -> Vec<Trial> {
             name: "faults",
             what: "system calls that fail or are slow, limits that are reached",
             on_demand: false,
-            missing: || missing(&["strace", "prlimit", "unshare", "setpriv"]),
+            missing: || {
+                missing(&["strace", "prlimit", "unshare", "setpriv"]).or_else(network::not_root)
+            },
             run,
         },
         network::trial(),

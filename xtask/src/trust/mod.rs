@@ -25,12 +25,14 @@ mod soak;
 mod tool;
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::{Failure, workspace_root};
 
 const HELP: &str = "\
-Model checks, sanitizers, other platforms, faults and a soak, in one table.
+Model checks, properties, senseless input, a soak, faults, networks that fail, sanitizers
+and other platforms, in one table.
 
 usage: cargo xtask trust [--record] [TRIAL...]
 
@@ -63,7 +65,7 @@ struct Outcome {
     found: String,
 }
 
-/// All trials, the quick ones first.
+/// All trials, in the order of the page.
 fn trials() -> Vec<Trial> {
     [
         models::trials(),
@@ -122,8 +124,9 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         names => names.contains(&trial.name),
     });
     let mut rows: Vec<Row<'_>> = Vec::new();
+    let commit = commit();
     for trial in &trials {
-        rows.push(try_one(trial));
+        rows.push(try_one(trial, &commit));
         if record {
             // At once: whoever interrupts a run keeps what it has found.
             write_down(&rows)?;
@@ -147,12 +150,22 @@ struct Row<'a> {
     tried: String,
     found: String,
     took: Duration,
+    /// Of the sources.
+    commit: &'a str,
     failed: bool,
     /// It was not run.
     is_lacking: bool,
 }
 
-fn try_one(trial: &Trial) -> Row<'_> {
+/// The commit that is checked out, shortened.
+fn commit() -> String {
+    let mut git = Command::new("git");
+    git.args(["rev-parse", "--short", "HEAD"]).current_dir(workspace_root());
+    let output = git.output().ok().filter(|output| output.status.success());
+    output.map_or("unknown".to_owned(), |it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
+}
+
+fn try_one<'a>(trial: &'a Trial, commit: &'a str) -> Row<'a> {
     println!("\n== {}: {}", trial.name, trial.what);
     let start = Instant::now();
     let missing = (trial.missing)();
@@ -172,10 +185,10 @@ fn try_one(trial: &Trial) -> Row<'_> {
     };
     let found = if found.is_empty() { "nothing".to_owned() } else { found };
     println!("{tried}: {found}");
-    Row { trial, tried, found, took: start.elapsed(), failed, is_lacking }
+    Row { trial, tried, found, took: start.elapsed(), commit, failed, is_lacking }
 }
 
-const HEAD: &str = "| trial | what | tried | found | s |\n|---|---|---|---|--:|\n";
+const HEAD: &str = "| trial | what | tried | found | s | commit |\n|---|---|---|---|--:|---|\n";
 
 fn table(rows: &[Row<'_>]) -> String {
     rows.iter().map(line).fold(HEAD.to_owned(), |table, line| table + &line)
@@ -184,7 +197,7 @@ fn table(rows: &[Row<'_>]) -> String {
 fn line(row: &Row<'_>) -> String {
     let cells = [row.trial.name, row.trial.what, &row.tried, &row.found];
     let cells = cells.map(|cell| cell.replace(['|', '\n'], " "));
-    format!("| {} | {} |\n", cells.join(" | "), row.took.as_secs())
+    format!("| {} | {} | {} |\n", cells.join(" | "), row.took.as_secs(), row.commit)
 }
 
 /// Replaces in the page the lines of the trials that were run.

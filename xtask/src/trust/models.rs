@@ -25,7 +25,11 @@ use crate::workspace_root;
 pub fn trials() -> Vec<Trial> {
     let trial = |name, what, run| Trial { name, what, on_demand: false, missing: || None, run };
     vec![
-        trial("loom", "the protocols between threads, in every order of their steps", loom),
+        trial(
+            "loom",
+            "the protocols between threads, in all orders of up to four preemptions",
+            loom,
+        ),
         trial("shuttle", "the whole runtime over a kernel that is told, in random orders", shuttle),
         trial("mutations", "the models fail when what they guard is broken", mutations),
     ]

@@ -30,7 +30,7 @@ pub fn trial() -> Trial {
 }
 
 /// Only root may make namespaces.
-fn not_root() -> Option<String> {
+pub fn not_root() -> Option<String> {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|output| output.stdout == b"0\n");
     (!is_root).then(|| "root".to_owned())
