@@ -47,7 +47,7 @@ impl Drop for Job {
 /// Runs `function` on a thread of its own; its panic comes out of the future.
 /// The job waits in a slot of the future's: when that is dropped the job is given up,
 /// unless it has been begun. What the function is and gives is dropped as contained as a
-/// task's future and output are.
+/// task's future and output are, by the job itself when nobody waits for it any more.
 pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: Arc<Shared>,
     origin: Origin,
@@ -61,8 +61,8 @@ pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         let (job, task, function) = lock(&*waiting.upgrade()?).take()?;
         lock(&job.0.jobs.unfinished)[job.1] = task;
         let _context = context::enter_as(Role::RunsJob(job.0.number), job.0.clone(), None);
-        Some(Unread(Some(contain(function))))
+        Some(Unread(Some(contain(function)))).filter(|_| waiting.strong_count() > 0)
     };
-    let done = unblock(work).await.and_then(|mut done| done.0.take());
-    done.expect("the slot was there").unwrap_or_else(|payload| resume_unwind(payload))
+    let mut done = unblock(work).await.expect("the slot was there");
+    done.0.take().expect("nobody else takes it").unwrap_or_else(|payload| resume_unwind(payload))
 }

@@ -17,11 +17,37 @@ const UNLIMITED: u64 = u64::MAX;
 
 thread_local!(static LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(UNLIMITED) });
 
-/// Runs one poll with a fresh budget.
-pub(crate) fn budget<R>(poll: impl FnOnce() -> R) -> R {
-    LEFT.set(BUDGET);
+/// Runs one poll with a fresh budget: for whoever polls several futures in one task, so that
+/// none of them has to live on what another one leaves.
+///
+/// # Panics
+///
+/// When the poll does.
+///
+/// # Examples
+///
+/// ```
+/// use arc::task::{consume_budget, with_budget};
+/// use std::{future::poll_fn, pin::pin};
+/// # #[arc::main]
+/// # async fn main() {
+/// let mut busy = pin!(async {
+///     loop {
+///         consume_budget().await;
+///     }
+/// });
+/// poll_fn(|context| {
+///     assert!(with_budget(|| busy.as_mut().poll(context)).is_pending());
+///     // It has used up its own budget, and not this task's.
+///     pin!(consume_budget()).poll(context)
+/// })
+/// .await;
+/// # }
+/// ```
+pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
+    let before = LEFT.replace(BUDGET);
     let result = crate::sync::contain(poll);
-    LEFT.set(UNLIMITED);
+    LEFT.set(before);
     result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 

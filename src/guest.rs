@@ -9,7 +9,7 @@
 use crate::context::{self, Role};
 use crate::scheduler::{Shared, TICK, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, lock, thread};
-use crate::{builder::UnhandledPanic, coop};
+use crate::{builder::UnhandledPanic, coop::with_budget};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -68,7 +68,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             guest = borrow_worker(&main);
         }
         let is_due = is_woken() && main.woken.swap(false, Ordering::SeqCst);
-        if is_due && let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context)) {
+        if is_due && let Poll::Ready(output) = with_budget(|| future.as_mut().poll(&mut context)) {
             return output;
         }
         match &guest {

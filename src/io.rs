@@ -8,7 +8,7 @@ use crate::{context, coop, scheduler::Shared};
 use socket2::SockRef;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::task::{Context, Poll, ready};
-use std::{future::poll_fn, pin::Pin, sync::Arc};
+use std::{future::poll_fn, net::Shutdown, pin::Pin, sync::Arc};
 
 pub use crate::reactor::Direction;
 pub use futures_util::io::{
@@ -321,18 +321,19 @@ macro_rules! implement_write {
             transfer!(poll_write, Write::write(buffer: &[u8]), buffer.len());
             transfer!(poll_write_vectored, Write::write_vectored(buffers: &[IoSlice<'_>]), total(buffers));
 
+            /// Waits only if the kernel says so: a socket has nothing to flush.
             fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-                self.poll_with(Direction::Write, context, |mut io| io.flush())
+                match (&mut self.get_ref()).flush() {
+                    Ok(()) => Poll::Ready(Ok(())),
+                    Err(_) => self.poll_with(Direction::Write, context, |mut io| io.flush()),
+                }
             }
 
-            /// Shuts the sending direction down, where there is one: it fails when
-            /// the peer has gone, or this is a pipe.
-            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-                self.poll_with(Direction::Write, context, |mut io| {
-                    io.flush()?;
-                    let _ = SockRef::from(io).shutdown(std::net::Shutdown::Write);
-                    Ok(())
-                })
+            /// Shuts the sending direction down, where there is one, whether there is room
+            /// to write or not: it fails when the peer has gone, or this is a pipe.
+            fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+                let flushed = self.as_mut().poll_flush(context);
+                flushed.map_ok(|()| drop(SockRef::from(self.get_ref()).shutdown(Shutdown::Write)))
             }
         }
     };

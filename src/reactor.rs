@@ -49,10 +49,10 @@ pub(crate) struct Source {
     waiting: Mutex<[Vec<Waker>; 2]>,
 }
 
-/// The low half of a source's key is its place in the slab, the rest a number
-/// that tells it from the last tenant of the place, whose events may be on
-/// their way still.
-const INDEX_BITS: u32 = usize::BITS / 2;
+/// The low bits of a source's key are its place in the slab (a million places, if an
+/// address has 32 bits), the rest a number that tells it from the last tenant of the
+/// place, whose events may be on their way still.
+const INDEX_BITS: u32 = usize::BITS / 2 + 4;
 const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 
 impl Reactor {
@@ -68,7 +68,7 @@ impl Reactor {
         if sources.closed {
             return Err(gone());
         }
-        sources.registered = sources.registered.wrapping_add(1) & (INDEX_MASK >> 1);
+        sources.registered = sources.registered.wrapping_add(1) & (usize::MAX >> INDEX_BITS >> 1);
         let tenant = sources.registered << INDEX_BITS;
         let entry = sources.slab.vacant_entry();
         let source = Arc::new(Source {

@@ -29,7 +29,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::context::try_id;
-pub use crate::coop::consume_budget;
+pub use crate::coop::{consume_budget, with_budget};
 pub use crate::inspect::{Id, TaskInfo, TaskState};
 
 /// A task was woken. When its runtime has ended it is dropped, but not here: whoever
@@ -163,7 +163,8 @@ impl<T> JoinHandle<T> {
     /// Does nothing to a task that has finished. The handle can still be
     /// awaited: it tells when the task has ended, and whether it was cancelled
     /// or had finished before. A job of [`spawn_blocking`] that has begun runs
-    /// to its end.
+    /// to its end, but the handle says at once that it was cancelled, and its output
+    /// is dropped.
     ///
     /// # Examples
     ///
@@ -356,8 +357,10 @@ pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
 /// thread of its own, away from the workers.
 ///
 /// At most 500 run at once in the process (`BLOCKING_MAX_THREADS` in the
-/// environment says otherwise); more wait in line. A job that has begun cannot be stopped:
-/// [`abort`](JoinHandle::abort) only takes out those that have not.
+/// environment says otherwise); more wait in line. A worker hands the job on: while all of
+/// them are stuck in polls, none begins. A job that has begun cannot be stopped:
+/// [`abort`](JoinHandle::abort) only takes out those that have not, and gives up the output
+/// of those that have.
 ///
 /// # Panics
 ///

@@ -182,7 +182,7 @@ impl Future for Sleep {
 ///
 /// # Panics
 ///
-/// When it has to wait outside a runtime.
+/// When it has to wait outside a runtime, or its runtime ends first.
 ///
 /// # Cancellation
 ///
@@ -211,7 +211,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// # Panics
 ///
-/// When it has to wait outside a runtime.
+/// When it has to wait outside a runtime, or its runtime ends first.
 ///
 /// # Cancellation
 ///

@@ -45,7 +45,7 @@ impl Worker {
             key.step();
             // Release, pairs with the monitor: it sees `stepped`, too.
             remote.polled.store(key.id.0, Ordering::Release);
-            coop::budget(|| runnable.run());
+            coop::with_budget(|| runnable.run());
             remote.polled.store(0, Ordering::Relaxed);
         } else {
             self.sleep(stop);

@@ -218,6 +218,37 @@ fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
 }
 
 /// All threads are busy with the jobs of another runtime.
+/// Such as the buffer of a file, which is written when it is dropped.
+#[test]
+fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
+    struct Slow(Arc<Mutex<bool>>);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            assert!(Handle::try_current().is_ok(), "it is still a job");
+            thread::sleep(Duration::from_millis(5));
+            *self.0.lock().unwrap() = true;
+        }
+    }
+    for workers in SIZES {
+        within_deadline(move || {
+            let runtime = runtime(workers);
+            let (dropped, gate, begun) = (Arc::default(), Gate::new(), Gate::new());
+            let (output, wait, tell) = (Slow(Arc::clone(&dropped)), gate.clone(), begun.clone());
+            drop(runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+                output
+            }));
+            begun.wait();
+            let ending = thread::spawn(|| drop(runtime));
+            thread::sleep(Duration::from_millis(20));
+            gate.open();
+            ending.join().unwrap();
+            assert!(*dropped.lock().unwrap());
+        });
+    }
+}
+
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     let name = "jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";

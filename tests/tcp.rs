@@ -4,7 +4,7 @@
 
 mod net_common;
 
-use arc::io::{AsyncReadExt, AsyncWriteExt, Direction};
+use arc::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream};
 use net_common::*;
 use socket2::SockRef;
@@ -13,7 +13,9 @@ use std::io::Write as _;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 /// From one byte to 64 KiB, each order of magnitude as often.
 fn random_size(random: &mut fastrand::Rng) -> usize {
@@ -310,6 +312,34 @@ fn closing_twice_or_after_the_peer_is_no_error() {
         assert_eq!(right.read(&mut [0]).await.unwrap(), 0);
         right.close().await.unwrap();
     });
+}
+
+/// Nobody reads, and what could not be written has been given up.
+#[test]
+fn flushing_and_closing_wait_for_no_room() {
+    run_each(|| async {
+        let (mut left, mut right) = pair().await;
+        let block = vec![7; 1 << 20];
+        let mut sent = 0;
+        while let Poll::Ready(written) =
+            poll_once(Pin::new(&mut left), |it, context| it.poll_write(context, &block))
+        {
+            sent += written.unwrap();
+        }
+        for _ in 0..2 {
+            let flushed = poll_once(Pin::new(&mut left), |it, context| it.poll_flush(context));
+            assert!(matches!(flushed, Poll::Ready(Ok(()))), "{flushed:?}");
+            let closed = poll_once(Pin::new(&mut left), |it, context| it.poll_close(context));
+            assert!(matches!(closed, Poll::Ready(Ok(()))), "{closed:?}");
+        }
+        let mut received = Vec::new();
+        right.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received.len(), sent);
+    });
+}
+
+fn poll_once<T, R>(it: T, poll: impl FnOnce(T, &mut Context<'_>) -> R) -> R {
+    poll(it, &mut Context::from_waker(Waker::noop()))
 }
 
 #[test]

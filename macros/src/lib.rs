@@ -55,7 +55,7 @@ mod expand;
 /// # Errors
 ///
 /// It is a compile-time error to put this on anything but an `async fn` without
-/// arguments and generics, or to give an option, or a flavor, that is not in the list.
+/// arguments, generics and `Self`, or to give an option, or a flavor, that is not in the list.
 ///
 /// # Examples
 ///

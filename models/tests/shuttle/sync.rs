@@ -193,6 +193,10 @@ impl<T: Copy> LocalKey<Cell<T>> {
     pub(crate) fn get(&'static self) -> T {
         self.0.with(Cell::get)
     }
+
+    pub(crate) fn replace(&'static self, value: T) -> T {
+        self.0.with(|cell| cell.replace(value))
+    }
 }
 
 impl<T> LocalKey<RefCell<T>> {
