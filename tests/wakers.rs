@@ -147,8 +147,8 @@ fn a_task_that_is_queued_is_polled_once_however_often_it_is_woken() {
         let polls = Counter::new();
         let (leave, count) = (slot.clone(), polls.clone());
         drop(runtime.spawn(poll_fn(move |context| {
-            count.add();
             *leave.lock().unwrap() = Some(context.waker().clone());
+            count.add();
             Poll::<()>::Pending
         })));
         polls.wait_for(1);
