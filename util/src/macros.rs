@@ -69,8 +69,8 @@ macro_rules! select {
 
 /// Polls all futures until all have ended: a tuple of their outputs.
 ///
-/// They are polled in their order, within one task. With `biased;` before them, which
-/// tokio knows, nothing is different.
+/// They are polled within one task, another one first each time, so that none that is always
+/// ready starves the others; with `biased;` before them always in their order.
 ///
 /// At most 26 futures.
 ///
@@ -90,10 +90,10 @@ macro_rules! select {
 #[macro_export]
 macro_rules! join {
     (biased; $($future:expr),* $(,)?) => {
-        $crate::__labels!([$crate::__join] [join] $(($future))*)
+        $crate::__labels!([$crate::__join] [join 0] $(($future))*)
     };
     ($($future:expr),* $(,)?) => {
-        $crate::__labels!([$crate::__join] [join] $(($future))*)
+        $crate::__labels!([$crate::__join] [join 1] $(($future))*)
     };
 }
 
@@ -122,10 +122,10 @@ macro_rules! join {
 #[macro_export]
 macro_rules! try_join {
     (biased; $($future:expr),* $(,)?) => {
-        $crate::__labels!([$crate::__join] [try_join] $(($future))*)
+        $crate::__labels!([$crate::__join] [try_join 0] $(($future))*)
     };
     ($($future:expr),* $(,)?) => {
-        $crate::__labels!([$crate::__join] [try_join] $(($future))*)
+        $crate::__labels!([$crate::__join] [try_join 1] $(($future))*)
     };
 }
 
@@ -371,17 +371,28 @@ macro_rules! __join {
         ($future:expr) $($rest:tt)*
     ) => {
         $crate::__join! {
-            @pattern $kind [$($done)* { $name $future }] [$($names)*] [] $($rest)*
+            @pattern $kind [$($done)* { $name $number $future }] [$($names)*] [] $($rest)*
         }
     };
-    (@pattern [join] [$({ $name:ident $future:expr })*] $names:tt []) => {{
+    (@pattern [join $step:tt] [$({ $name:ident $number:tt $future:expr })*] $names:tt []) => {{
         $(let mut $name = $crate::__private::pin!($crate::__private::maybe_done(
             ::std::future::IntoFuture::into_future($future)
         ));)*
+        let futures = <[usize]>::len(&[$($number),*]);
+        let mut start = 0;
         ::std::future::poll_fn(|_context| {
-            let mut _is_pending = false;
-            $(_is_pending |= ::std::future::Future::poll($name.as_mut(), _context).is_pending();)*
-            match _is_pending {
+            let mut is_pending = false;
+            for turn in 0..futures {
+                let polled: bool = match (start + turn) % futures {
+                    $($number => {
+                        ::std::future::Future::poll($name.as_mut(), _context).is_pending()
+                    })*
+                    _ => $crate::__private::beyond(),
+                };
+                is_pending |= polled;
+            }
+            start = (start + $step) % futures.max(1);
+            match is_pending {
                 true => ::std::task::Poll::Pending,
                 false => ::std::task::Poll::Ready(($($crate::__private::taken(
                     $name.as_mut().take_output()
@@ -390,20 +401,32 @@ macro_rules! __join {
         })
         .await
     }};
-    (@pattern [try_join] [$({ $name:ident $future:expr })*] $names:tt []) => {{
+    (
+        @pattern [try_join $step:tt] [$({ $name:ident $number:tt $future:expr })*] $names:tt []
+    ) => {{
         $(let mut $name = $crate::__private::pin!($crate::__private::try_maybe_done(
             ::std::future::IntoFuture::into_future($future)
         ));)*
+        let futures = <[usize]>::len(&[$($number),*]);
+        let mut start = 0;
         ::std::future::poll_fn(|_context| {
-            let mut _is_pending = false;
-            $(match ::std::future::Future::poll($name.as_mut(), _context) {
-                ::std::task::Poll::Pending => _is_pending = true,
-                ::std::task::Poll::Ready(::std::result::Result::Ok(())) => {}
-                ::std::task::Poll::Ready(::std::result::Result::Err(error)) => {
-                    return ::std::task::Poll::Ready(::std::result::Result::Err(error));
+            let mut is_pending = false;
+            for turn in 0..futures {
+                let number = (start + turn) % futures;
+                let polled: ::std::task::Poll<::std::result::Result<(), _>> = match number {
+                    $($number => ::std::future::Future::poll($name.as_mut(), _context),)*
+                    _ => $crate::__private::beyond(),
+                };
+                match polled {
+                    ::std::task::Poll::Pending => is_pending = true,
+                    ::std::task::Poll::Ready(::std::result::Result::Ok(())) => {}
+                    ::std::task::Poll::Ready(::std::result::Result::Err(error)) => {
+                        return ::std::task::Poll::Ready(::std::result::Result::Err(error));
+                    }
                 }
-            })*
-            match _is_pending {
+            }
+            start = (start + $step) % futures.max(1);
+            match is_pending {
                 true => ::std::task::Poll::Pending,
                 false => ::std::task::Poll::Ready(::std::result::Result::Ok((
                     $($crate::__private::taken($name.as_mut().take_output()),)*
@@ -423,6 +446,12 @@ pub mod private {
     /// The number of one of the branches.
     pub fn random(branches: usize) -> usize {
         fastrand::usize(..branches)
+    }
+
+    /// There are no more futures than those that have a number.
+    #[track_caller]
+    pub fn beyond<T>() -> T {
+        unreachable!("a number modulo their number")
     }
 
     /// All have ended, and nobody has taken an output yet.

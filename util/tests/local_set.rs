@@ -112,3 +112,94 @@ fn spawn_local_needs_a_set() {
     LocalSet::new().block_on(runtime.handle(), async {});
     assert!(catch_unwind(|| drop(spawn_local(async {}))).is_err());
 }
+
+/// One task, or the future of `run_until`, is always ready.
+#[arc::test]
+async fn a_busy_task_does_not_starve_the_others() {
+    let set = LocalSet::new();
+    let stop = Rc::new(Cell::new(false));
+    let busy = |stop: Rc<Cell<bool>>| async move {
+        let mut rounds = 0;
+        while !stop.get() {
+            arc::task::consume_budget().await;
+            rounds += 1;
+            assert!(rounds < 50_000_000, "the others are never let run");
+        }
+    };
+    let other = |stop: Rc<Cell<bool>>| async move {
+        for _ in 0..200 {
+            arc::task::consume_budget().await;
+        }
+        stop.set(true);
+    };
+    let tasks = [set.spawn_local(busy(stop.clone()))];
+    let ended = set.run_until(set.spawn_local(other(stop.clone())));
+    soon(ended).await.unwrap();
+    stop.set(false);
+    let other = set.spawn_local(other(stop.clone()));
+    soon(set.run_until(busy(stop))).await;
+    soon(set.run_until(other)).await.unwrap();
+    for task in tasks {
+        soon(set.run_until(task)).await.unwrap();
+    }
+}
+
+/// Panics when it is dropped.
+struct Breaks;
+
+impl Drop for Breaks {
+    fn drop(&mut self) {
+        panic!("a drop panics on purpose");
+    }
+}
+
+#[arc::test]
+async fn a_panic_of_a_drop_stays_with_its_task() {
+    let set = LocalSet::new();
+    let (sender, receiver) = oneshot::channel();
+    let other = set.spawn_local(receiver);
+    // What nobody waits for is dropped by the set.
+    drop(set.spawn_local(async { Breaks }));
+    drop(set.spawn_local(async { std::panic::panic_any(Breaks) }));
+    set.run_until(arc::task::yield_now()).await;
+    sender.send(7).unwrap();
+    assert_eq!(soon(set.run_until(other)).await.unwrap(), Ok(7));
+}
+
+#[test]
+fn all_tasks_are_dropped_inside_their_set_whatever_one_does() {
+    let dropped = Rc::new(Cell::new(0));
+    struct Counts(Rc<Cell<i32>>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    struct Spawns(Counts);
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            let counts = Counts(self.0.0.clone());
+            drop(spawn_local(async move { drop(counts) }));
+        }
+    }
+    let set = LocalSet::new();
+    let mut handles = Vec::new();
+    for round in 0..10 {
+        let (counts, breaks) = (Counts(dropped.clone()), Breaks);
+        handles.push(set.spawn_local(async move {
+            let _kept = (counts, breaks);
+            pending::<()>().await;
+        }));
+        let spawns = Spawns(Counts(dropped.clone()));
+        drop(set.spawn_local(async move {
+            let _kept = spawns;
+            pending::<()>().await;
+        }));
+        if round == 4 {
+            Runtime::new().unwrap().block_on(set.run_until(arc::task::yield_now()));
+        }
+    }
+    drop(set);
+    assert_eq!(dropped.get(), 30);
+    assert!(handles.iter().all(|handle| handle.is_finished()));
+}

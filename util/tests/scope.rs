@@ -12,8 +12,10 @@ use common::CountDrop;
 use net_common::{runtime, within_limit};
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_micros(100);
@@ -118,6 +120,39 @@ fn a_panic_of_a_task_comes_out_when_all_have_ended() {
         assert_eq!(text, "the third");
         assert_eq!((dropped.load(Ordering::SeqCst), ended.into_inner()), (10, 9));
     });
+}
+
+/// The future's own drop panics, after its end.
+#[test]
+fn a_panic_of_a_drop_comes_out_when_all_have_ended() {
+    struct Breaks;
+    impl Future for Breaks {
+        type Output = ();
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Ready(())
+        }
+    }
+    impl Drop for Breaks {
+        fn drop(&mut self) {
+            panic!("a drop panics on purpose");
+        }
+    }
+    for workers in [1, 2] {
+        let runtime = runtime(workers);
+        let _guard = runtime.enter();
+        let ended = AtomicUsize::new(0);
+        let text = panic_of(|| {
+            scope(|scope| {
+                scope.spawn(Breaks);
+                scope.spawn(async {
+                    arc::task::yield_now().await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+        });
+        assert!(text.contains("a drop panics on purpose"), "{text}");
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+    }
 }
 
 #[test]

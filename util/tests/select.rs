@@ -187,6 +187,45 @@ async fn join_waits_for_all_and_try_join_for_the_first_error() {
     assert_eq!(ended, Ok((1, "two")));
 }
 
+/// The first is always ready, and would use up the task's budget for ever.
+#[arc::test]
+async fn a_busy_future_does_not_starve_those_that_are_joined_with_it() {
+    let stop = std::cell::Cell::new(false);
+    let busy = async || {
+        let mut rounds = 0;
+        while !stop.get() {
+            arc::task::consume_budget().await;
+            rounds += 1;
+            assert!(rounds < 50_000_000, "the other one is never let run");
+        }
+        Ok::<_, ()>(())
+    };
+    let other = async || {
+        arc::time::sleep(std::time::Duration::from_micros(100)).await;
+        arc::task::consume_budget().await;
+        stop.set(true);
+        Ok(())
+    };
+    assert_eq!(soon(async { join!(busy(), other()) }).await, (Ok(()), Ok(())));
+    stop.set(false);
+    assert_eq!(soon(async { try_join!(busy(), other()) }).await, Ok(((), ())));
+}
+
+/// Unless it says `biased`, another one is first each time.
+#[arc::test]
+async fn join_takes_turns_and_biased_keeps_the_order() {
+    let order = std::cell::RefCell::new(String::new());
+    let twice = async |name| {
+        order.borrow_mut().push(name);
+        arc::task::yield_now().await;
+        order.borrow_mut().push(name);
+    };
+    join!(twice('a'), twice('b'), twice('c'));
+    assert_eq!(order.take(), "abcbca");
+    join!(biased; twice('a'), twice('b'), twice('c'));
+    assert_eq!(order.take(), "abcabc");
+}
+
 /// The compiler's limit of macros that call themselves is not in the way.
 #[arc::test]
 async fn as_many_branches_as_there_are_letters() {

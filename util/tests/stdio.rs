@@ -55,3 +55,28 @@ fn a_read_that_waits_does_not_hold_up_the_end() {
     ended(child);
     drop(input);
 }
+
+/// Standard error is a pipe that nobody reads any more.
+#[cfg(unix)]
+#[test]
+fn writing_to_who_has_left_is_a_broken_pipe() {
+    let lines = "folder=$(mktemp -d); mkfifo \"$folder/pipe\"
+        (exec 4<\"$folder/pipe\") &
+        exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
+    let Some(child) = child("writing_to_who_has_left_is_a_broken_pipe", lines) else {
+        let runtime = arc::runtime::Runtime::new().unwrap();
+        return runtime.block_on(async {
+            let mut err = stderr();
+            for _ in 0..2 {
+                let written = async {
+                    // The thread that writes lags behind.
+                    while err.write(b"nobody reads this\n").await? > 0 {}
+                    Ok::<_, std::io::Error>(())
+                };
+                let error = written.await.unwrap_err();
+                assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            }
+        });
+    };
+    ended(child);
+}

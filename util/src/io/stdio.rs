@@ -5,7 +5,7 @@ use blocking::Unblock;
 use std::fmt;
 use std::io::{self, Result};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// How far a thread reads ahead, or lags behind with writing, in bytes.
 const BUFFER: usize = 64 << 10;
@@ -102,7 +102,14 @@ macro_rules! write_to {
                 context: &mut Context<'_>,
                 bytes: &[u8],
             ) -> Poll<Result<usize>> {
-                Pin::new(&mut self.0).poll_write(context, bytes)
+                loop {
+                    let written = ready!(Pin::new(&mut self.0).poll_write(context, bytes))?;
+                    if written > 0 || bytes.is_empty() {
+                        return Poll::Ready(Ok(written));
+                    }
+                    // An earlier write failed: flushing tells how.
+                    ready!(Pin::new(&mut self.0).poll_flush(context))?;
+                }
             }
 
             fn poll_flush(

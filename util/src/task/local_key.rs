@@ -49,7 +49,8 @@ macro_rules! task_local {
 
 /// A value that a task sees while it runs in a [`scope`](Self::scope), on whatever
 /// thread; made by [`task_local!`](crate::task_local). Tasks that it spawns do not
-/// see it.
+/// see it. (But do not call `block_on` in a [`sync_scope`](Self::sync_scope): the thread runs
+/// other tasks meanwhile, and they see the value.)
 pub struct LocalKey<T: 'static> {
     value: thread::LocalKey<RefCell<Option<T>>>,
 }

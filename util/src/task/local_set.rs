@@ -1,6 +1,8 @@
 //! Tasks that are not `Send`, on the thread that is in `block_on`.
 
+use crate::wake::{contain, discard, wake_all};
 use arc::runtime::Handle;
+use arc::task::with_budget;
 use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::any::Any;
@@ -16,7 +18,30 @@ use std::task::{Context, Poll, Waker};
 /// How many tasks may end before the others on the thread have their turn.
 const ENDED_MAX: usize = 128;
 
-type Task = Pin<Box<dyn Future<Output = ()>>>;
+/// A task whose future leaves its outcome elsewhere. Its panics stay with it, also those of
+/// what it drops; and it has a budget of its own.
+struct Task(Option<Pin<Box<dyn Future<Output = ()>>>>);
+
+impl Future for Task {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(future) = &mut self.0 else {
+            return Poll::Ready(());
+        };
+        let polled = contain(|| with_budget(|| future.as_mut().poll(context)));
+        polled.unwrap_or_else(|payload| {
+            discard(payload);
+            Poll::Ready(())
+        })
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        discard(self.0.take());
+    }
+}
 
 thread_local! {
     /// The set whose tasks are being polled.
@@ -27,8 +52,9 @@ thread_local! {
 ///
 /// They run while a future of [`run_until`](Self::run_until), or the set itself, is
 /// awaited, and at no other time. As the set is not `Send`, that has to be in
-/// `block_on`, not in a task. Tasks that are left when the set is dropped are dropped
-/// with it. (Names and meaning are tokio's; but the handles have an error of their own.)
+/// `block_on`, not in a task. Each poll of a task has a budget of its own. Tasks that are
+/// left when the set is dropped are dropped with it. (Names and meaning are tokio's; but
+/// the handles have an error of their own.)
 ///
 /// # Examples
 ///
@@ -111,6 +137,15 @@ impl LocalSet {
     }
 }
 
+/// The tasks are dropped inside the set: what they spawn in their drop is dropped as well.
+impl Drop for LocalSet {
+    fn drop(&mut self) {
+        let _entered = Entered::new(&self.tasks);
+        drop(self.tasks.running.take());
+        drop(self.tasks.spawned.take());
+    }
+}
+
 /// Waits until all tasks of the set have ended.
 impl Future for LocalSet {
     type Output = ();
@@ -146,9 +181,9 @@ impl Tasks {
                 Err(payload) => Err(LocalJoinError(Some(Mutex::new(payload)))),
             });
         };
-        self.spawned.borrow_mut().push(Box::pin(task));
+        self.spawned.borrow_mut().push(Task(Some(Box::pin(task))));
         let waker = self.waker.borrow().clone();
-        waker.into_iter().for_each(Waker::wake);
+        wake_all(waker);
         LocalJoinHandle { slot, abort }
     }
 
@@ -247,7 +282,7 @@ impl<T> Slot<T> {
         let waker = waker.take();
         *outcome = Outcome::Ended(result);
         drop(outcome);
-        waker.into_iter().for_each(Waker::wake);
+        wake_all(waker);
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::TaskTracker;
 use arc::runtime::Handle;
+use arc::task::with_budget;
 use async_executor::Executor;
 use futures_util::FutureExt;
 use std::any::Any;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -88,7 +89,12 @@ impl<'env> Scope<'env> {
     /// Spawns a task, which begins at once. What it borrows must live longer than the scope.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'env) {
         let panic = self.panic.clone();
-        let contained = AssertUnwindSafe(future).catch_unwind().map(move |result| {
+        // Inside another one, so that a panic of its drop is caught as well.
+        let mut future = Box::pin(async move {
+            future.await;
+        });
+        let budgeted = poll_fn(move |context| with_budget(|| future.as_mut().poll(context)));
+        let contained = AssertUnwindSafe(budgeted).catch_unwind().map(move |result| {
             if let Err(payload) = result {
                 let mut first = panic.lock().unwrap_or_else(PoisonError::into_inner);
                 first.get_or_insert(payload);

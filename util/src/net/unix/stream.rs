@@ -4,6 +4,7 @@ use super::{SocketAddr, address_of, explain, to_socket2};
 use crate::net::options::{options, wraps};
 use crate::net::split::sealed;
 use arc::io::{Async, AsyncRead, AsyncWrite};
+use arc::task::consume_budget;
 use arc::time::sleep;
 use socket2::{Domain, Socket, Type};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -90,7 +91,11 @@ impl UnixStream {
         let mut wait = WAITS.0;
         loop {
             match socket.connect(&address) {
-                Ok(()) => return Self::from_std(socket.into()),
+                Ok(()) => {
+                    let stream = Self::from_std(socket.into());
+                    consume_budget().await;
+                    return stream;
+                }
                 // The queue is full, and no event tells when it is not any more.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => sleep(wait).await,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
