@@ -112,7 +112,8 @@ impl<T> HyperIo<T> {
     /// # Examples
     ///
     /// What the peer sent after the upgrade may have been read by hyper already:
-    /// it is in `read_buf`.
+    /// it is in `read_buf`. (Behind hyper-util's `auto::Builder`, as in `server::serve`, it is
+    /// `hyper_util::server::conn::auto::upgrade::downcast` that gives it back.)
     ///
     /// ```
     /// use arc::net::TcpStream;

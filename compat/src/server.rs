@@ -55,7 +55,8 @@ pub struct ConnectInfo(pub SocketAddr);
 ///
 /// # Cancellation
 ///
-/// When it is dropped the listener is closed; the connections go on.
+/// When it is dropped the listener is closed; each connection goes on until the requests
+/// that have begun are finished.
 ///
 /// # Examples
 ///
@@ -82,7 +83,8 @@ pub fn serve<S>(listener: TcpListener, service: S) -> Serve<S> {
 }
 
 /// What [`serve`] begins with: arc's tasks, and arc's timers, so that a client which takes
-/// longer than 30 s for a request's head is dropped; everything else is as hyper has it.
+/// longer than 30 s for a request's head is dropped; everything else is as hyper has it. So
+/// a client that has sent nothing yet, not as much as shows its version of HTTP, may stay.
 pub fn builder() -> Builder {
     let mut builder = Builder::new(ArcExecutor);
     builder.http1().timer(ArcTimer);
@@ -108,7 +110,9 @@ impl<S, F> fmt::Debug for Serve<S, F> {
 impl<S, F> Serve<S, F> {
     /// Ends when the future is ready: no connection is accepted any more, those without a
     /// request are closed, and the requests that have begun are finished first, however
-    /// long they take. A connection that has been upgraded is not waited for.
+    /// long they take. A connection that has been upgraded is not waited for. HTTP/2 asks
+    /// its client whether it is still there: one that is gone without a word is waited for,
+    /// unless the [builder](Self::with_builder) sets `keep_alive_interval`.
     pub fn with_graceful_shutdown<G: Future<Output = ()>>(self, signal: G) -> Serve<S, G> {
         Serve { listener: self.listener, service: self.service, builder: self.builder, signal }
     }

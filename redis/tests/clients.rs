@@ -32,6 +32,22 @@ fn who_has_waited_longest_gets_the_first_element(program: &str) {
     // None of them is in any line any more.
     other.check(&[("RPUSH a 5", ":1"), ("LLEN a", ":1")]);
     first.check(&[("PING", "+PONG")]);
+    // Of two lists in one transaction, the one that was added to first counts.
+    let mut both = blocked(&server, "BLPOP c d 0", 1);
+    other.check(&[("MULTI", "+OK"), ("RPUSH d 6", "+QUEUED"), ("RPUSH c 7", "+QUEUED")]);
+    other.call("EXEC");
+    assert_eq!(both.text(), "[d 6]");
+}
+
+/// Whoever sends megabytes ahead while it waits is still seen to leave.
+fn who_sends_ahead_and_leaves_is_in_no_line(program: &str) {
+    let server = Server::start(program);
+    let mut ahead = blocked(&server, "BLPOP a 0", 1);
+    ahead.send(&encoded(&["ECHO", &"x".repeat(3 << 20)]));
+    drop(ahead);
+    let mut other = server.connect();
+    other.wait_for_info("blocked_clients:0");
+    other.check(&[("RPUSH a 1", ":1"), ("LLEN a", ":1")]);
 }
 
 fn waiting_ends_by_itself(program: &str) {
@@ -182,6 +198,26 @@ fn subscribers_hear_what_is_published(program: &str) {
     speaker.wait_for_info("pubsub_channels:0");
 }
 
+/// More than the sockets take: some wait in the server when the subscriber has had enough.
+fn what_was_published_before_unsubscribing_comes_before_its_answer(program: &str) {
+    const MESSAGES: usize = 200;
+    let server = Server::start(program);
+    let (mut hears, mut speaker) = (server.connect(), server.connect());
+    hears.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    let message = "x".repeat(100_000);
+    for _ in 0..MESSAGES {
+        speaker.check(&[(&format!("PUBLISH a {message}"), ":1")]);
+    }
+    hears.send(&[encoded(&["UNSUBSCRIBE", "a"]), encoded(&["GET", "b"])].concat());
+    for _ in 0..MESSAGES {
+        assert_eq!(hears.text(), format!("[message a {message}]"));
+    }
+    assert_eq!((hears.text(), hears.text()), ("[unsubscribe a :0]".to_owned(), "nil".to_owned()));
+    hears.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    speaker.check(&[("PUBLISH a again", ":1")]);
+    assert_eq!(hears.text(), "[message a again]");
+}
+
 fn a_subscriber_that_does_not_read_has_to_leave(program: &str) {
     let server = Server::start(program);
     let (mut slow, mut fast, mut speaker) = (server.connect(), server.connect(), server.connect());
@@ -253,10 +289,12 @@ fn mistakes_on_the_command_line_are_one_line(program: &str) {
 on_both! {
     who_has_waited_longest_gets_the_first_element
     waiting_ends_by_itself
+    who_sends_ahead_and_leaves_is_in_no_line
     who_leaves_takes_nothing_with_it
     transactions
     nobody_comes_between
     subscribers_hear_what_is_published
+    what_was_published_before_unsubscribing_comes_before_its_answer
     a_subscriber_that_does_not_read_has_to_leave
     clients_beyond_the_limit_are_told_so
     the_server_ends_when_it_is_told_to

@@ -28,8 +28,8 @@ pub struct Waiting {
     lines: HashMap<Vec<u8>, VecDeque<Arc<Waiter>>>,
     /// What they were given and have not taken yet.
     given: HashMap<u64, Element>,
-    /// The keys of lists that were added to, if somebody waits for them.
-    touched: Vec<Vec<u8>>,
+    /// The keys of lists that were added to, in this order, if somebody waits for them.
+    touched: VecDeque<Vec<u8>>,
 }
 
 impl Waiting {
@@ -58,12 +58,12 @@ impl Waiting {
     /// The list is going to be added to.
     pub fn touch(&mut self, key: &[u8]) {
         if !self.lines.is_empty() && self.lines.contains_key(key) {
-            self.touched.push(key.to_owned());
+            self.touched.push_back(key.to_owned());
         }
     }
 
     pub fn next_touched(&mut self) -> Option<Vec<u8>> {
-        self.touched.pop()
+        self.touched.pop_front()
     }
 
     /// The first in the line of this key.

@@ -151,15 +151,14 @@ impl Connection {
         mut stopped: Pin<&mut impl Future<Output = ()>>,
     ) -> io::Result<Flow> {
         loop {
-            // Somebody may send ahead without end.
-            let may_read = self.input.filled().len() < KEPT_BYTES;
+            // Who sends ahead without end goes: unless this reads, it does not see who left.
             let room = self.input.room()?;
             select! {
                 biased;
                 () = blocked.served() => break,
                 () = until(blocked.deadline) => break,
                 () = stopped.as_mut() => return Ok(Flow::Gone),
-                count = self.stream.read(room), if may_read => {
+                count = self.stream.read(room) => {
                     if self.input.add(count?) == Flow::Gone {
                         return Ok(Flow::Gone);
                     }

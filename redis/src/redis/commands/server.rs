@@ -237,6 +237,15 @@ pub fn unsubscribe(call: &mut Call<'_>) -> Done {
         {
             client.shared.hub.unsubscribe(channel, client.number);
         }
+        // What was published before comes first: nobody expects it afterwards.
+        while let Some(feed) = &mut client.feed
+            && let Ok(message) = feed.messages.try_recv()
+        {
+            call.reply.bytes.extend_from_slice(&message);
+        }
+        if client.channels.is_empty() {
+            client.feed = None;
+        }
         call.reply.array(3);
         call.reply.bulk(b"unsubscribe");
         call.reply.bulk_or_null(channel.as_deref());
