@@ -217,7 +217,6 @@ fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
     }
 }
 
-/// All threads are busy with the jobs of another runtime.
 /// Such as the buffer of a file, which is written when it is dropped.
 #[test]
 fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
@@ -231,7 +230,9 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
     }
     for workers in SIZES {
         within_deadline(move || {
-            let runtime = runtime(workers);
+            let stopped = Counter::new();
+            let stop = stopped.clone();
+            let runtime = builder(workers).on_thread_stop(move || _ = stop.add()).build().unwrap();
             let (dropped, gate, begun) = (Arc::default(), Gate::new(), Gate::new());
             let (output, wait, tell) = (Slow(Arc::clone(&dropped)), gate.clone(), begun.clone());
             drop(runtime.spawn_blocking(move || {
@@ -241,7 +242,8 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
             }));
             begun.wait();
             let ending = thread::spawn(|| drop(runtime));
-            thread::sleep(Duration::from_millis(20));
+            // The workers and the monitor: the task is gone.
+            stopped.wait_for(workers + 1);
             gate.open();
             ending.join().unwrap();
             assert!(*dropped.lock().unwrap());
@@ -249,6 +251,7 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
     }
 }
 
+/// All threads are busy with the jobs of another runtime.
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     let name = "jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";

@@ -69,7 +69,10 @@ pub fn with_limited_threads(name: &str, test: impl FnOnce()) {
     // Where everybody may run it, unlike the place where it was built.
     let file = format!("arc-{}-{}", std::process::id(), name.replace(':', "-"));
     let binary = std::env::temp_dir().join(file);
-    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    // By a process: what another thread starts meanwhile would have our copy open for
+    // writing until it is another program, and no such file can be run.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&binary).status();
+    assert!(copied.expect("cp").success());
     let mut command = Command::new(&binary);
     as_somebody_else(&mut command)
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
