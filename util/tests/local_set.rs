@@ -203,3 +203,16 @@ fn all_tasks_are_dropped_inside_their_set_whatever_one_does() {
     assert_eq!(dropped.get(), 30);
     assert!(handles.iter().all(|handle| handle.is_finished()));
 }
+
+#[test]
+fn a_set_in_a_thread_local_ends_with_its_thread() {
+    thread_local!(static SET: LocalSet = LocalSet::new());
+    let thread = thread::spawn(|| {
+        SET.with(|set| {
+            drop(set.spawn_local(pending::<()>()));
+            let runtime = Runtime::new().unwrap();
+            set.block_on(runtime.handle(), async { spawn_local(async { 3 }).await.unwrap() })
+        })
+    });
+    assert_eq!(thread.join().unwrap(), 3);
+}

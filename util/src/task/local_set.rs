@@ -137,12 +137,15 @@ impl LocalSet {
     }
 }
 
-/// The tasks are dropped inside the set: what they spawn in their drop is dropped as well.
+/// The tasks are dropped inside the set: what they spawn in their drop is dropped as well,
+/// unless that spawns without end.
 impl Drop for LocalSet {
     fn drop(&mut self) {
         let _entered = Entered::new(&self.tasks);
-        drop(self.tasks.running.take());
-        drop(self.tasks.spawned.take());
+        for _ in 0..ENDED_MAX {
+            drop(self.tasks.running.take());
+            drop(self.tasks.spawned.take());
+        }
     }
 }
 
@@ -223,15 +226,16 @@ struct Entered {
 
 impl Entered {
     fn new(tasks: &Rc<Tasks>) -> Self {
-        let before = CURRENT.with(|current| current.replace(Some(tasks.clone())));
-        Self { before }
+        // A set in a thread-local may be dropped when there is no current one any more.
+        let before = CURRENT.try_with(|current| current.replace(Some(tasks.clone())));
+        Self { before: before.ok().flatten() }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         let before = self.before.take();
-        drop(CURRENT.with(|current| current.replace(before)));
+        drop(CURRENT.try_with(|current| current.replace(before)));
     }
 }
 
@@ -246,7 +250,7 @@ impl Drop for Entered {
 /// See [`LocalSet`].
 #[track_caller]
 pub fn spawn_local<F: Future + 'static>(future: F) -> LocalJoinHandle<F::Output> {
-    let current = CURRENT.with(|current| current.borrow().clone());
+    let current = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
     let Some(tasks) = current else {
         panic!("spawn_local was called outside a LocalSet: call it in `LocalSet::run_until`");
     };

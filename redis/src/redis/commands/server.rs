@@ -243,7 +243,9 @@ pub fn unsubscribe(call: &mut Call<'_>) -> Done {
         {
             call.reply.bytes.extend_from_slice(&message);
         }
-        if client.channels.is_empty() {
+        // Who has to leave has to leave all the same.
+        let is_expelled = client.feed.as_ref().is_some_and(|it| it.expelled().is_cancelled());
+        if client.channels.is_empty() && !is_expelled {
             client.feed = None;
         }
         call.reply.array(3);
