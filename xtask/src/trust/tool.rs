@@ -46,13 +46,13 @@ impl Tool {
     }
 
     /// Debian's cargo with Debian's compiler, which can build the standard library for any
-    /// target and with any flag. Line numbers are all that is wanted of debug information.
+    /// target and with any flag.
     pub fn debian_cargo(line: &str) -> Self {
         let (variables, removed) = cross::environment();
         let mut tool = Tool::new("/usr/bin/cargo").without(&removed);
         tool.words.extend(line.split_whitespace().map(str::to_owned));
         tool.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
-        tool.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+        tool.env("CARGO_INCREMENTAL", "0")
     }
 
     pub fn arg(mut self, word: impl AsRef<Path>) -> Self {
