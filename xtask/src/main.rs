@@ -35,7 +35,7 @@ mod trust;
 mod versus;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::{env, fmt};
 
 const HELP: &str = "\
@@ -106,6 +106,13 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         }
         unknown => Err(Failure::Usage(format!("unknown command `{unknown}`\n\n{HELP}"))),
     }
+}
+
+/// What a program prints; nothing if it cannot.
+fn say(program: &str, arguments: &[&str], folder: &Path) -> String {
+    let output = Command::new(program).args(arguments).current_dir(folder).output();
+    let output = output.map_or(Vec::new(), |output| output.stdout);
+    String::from_utf8_lossy(&output).trim().to_owned()
 }
 
 /// The workspace's root folder. cargo says at run time where xtask's manifest is;

@@ -25,10 +25,9 @@ mod soak;
 mod tool;
 
 use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::{Failure, workspace_root};
+use crate::{Failure, say, workspace_root};
 
 const HELP: &str = "\
 Model checks, properties, senseless input, a soak, faults, networks that fail, sanitizers
@@ -157,12 +156,13 @@ struct Row<'a> {
     is_lacking: bool,
 }
 
-/// The commit that is checked out, shortened.
+/// The commit that is checked out, shortened; with a `+` when other files than the page
+/// have been changed since.
 fn commit() -> String {
-    let mut git = Command::new("git");
-    git.args(["rev-parse", "--short", "HEAD"]).current_dir(workspace_root());
-    let output = git.output().ok().filter(|output| output.status.success());
-    output.map_or("unknown".to_owned(), |it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
+    let git = |arguments: &[&str]| say("git", arguments, &workspace_root());
+    let but_the_page = format!(":!{PAGE}");
+    let is_changed = !git(&["status", "--porcelain", "--", ".", &but_the_page]).is_empty();
+    git(&["rev-parse", "--short", "HEAD"]) + if is_changed { "+" } else { "" }
 }
 
 fn try_one<'a>(trial: &'a Trial, commit: &'a str) -> Row<'a> {

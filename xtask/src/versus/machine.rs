@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread::available_parallelism;
 
 use super::load::Tool;
 use super::proc;
 use super::record::{FORMAT, Machine, Record};
+use crate::say;
 
 /// The crates whose versions decide.
 const CRATES: [&str; 12] = [
@@ -62,13 +62,6 @@ fn machine() -> Machine {
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         memory_mib: proc::field(&read("/proc/meminfo"), "MemTotal").unwrap_or(0) / 1024,
     }
-}
-
-/// What a program prints; nothing if it cannot.
-fn say(program: &str, arguments: &[&str], folder: &Path) -> String {
-    let output = Command::new(program).args(arguments).current_dir(folder).output();
-    let output = output.map_or(Vec::new(), |output| output.stdout);
-    String::from_utf8_lossy(&output).trim().to_owned()
 }
 
 /// The versions of [`CRATES`]; the newest where there are several.
