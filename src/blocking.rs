@@ -47,7 +47,7 @@ impl Drop for Job {
 /// Runs `function` on a thread of its own; its panic comes out of the future.
 /// The job waits in a slot of the future's: when that is dropped the job is given up,
 /// unless it has been begun. What the function is and gives is dropped as contained as a
-/// task's future and output are, by the job itself when nobody waits for it any more.
+/// task's future and output are, by the job itself when its task is there no more.
 pub(crate) async fn run<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: Arc<Shared>,
     origin: Origin,

@@ -126,7 +126,8 @@ options! {
         Box::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
         |hook: impl Fn(&TaskInfo) + Send + Sync + 'static| Box::new(hook);
     /// Says what becomes of the runtime when one of its tasks, or a job of
-    /// `spawn_blocking`, panics, whether or not somebody joins it. By default it goes on.
+    /// `spawn_blocking`, panics, whether or not somebody joins it; not so a job that was
+    /// aborted after it had begun. By default it goes on.
     ///
     /// # Examples
     ///

@@ -83,7 +83,7 @@ pub(crate) fn role() -> Role {
 }
 
 /// Whether this thread may block: false inside a task or `block_on`, where it would block
-/// a worker. For libraries, to refuse what would.
+/// a worker, and in what is dropped when a runtime ends. For libraries, to refuse what would.
 ///
 /// # Examples
 ///
@@ -99,10 +99,10 @@ pub fn may_block() -> bool {
     !matches!(role(), Role::Polls | Role::Drains(_))
 }
 
-/// The current runtime; `what` is what was called. `act` must not run foreign code.
+/// The current runtime; `what` is what was called. `act` must not run foreign code; what it
+/// holds is dropped outside the borrow.
 #[track_caller]
 pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
-    // What it holds is dropped outside the borrow.
     let mut act = Some(act);
     match with_runtime(|runtime| runtime.and_then(|it| act.take().map(|act| act(it)))) {
         Some(result) => result,

@@ -26,7 +26,7 @@ pub use polling::AsSource;
 /// It reads and writes, by value and by shared reference, as far as `&T` does,
 /// and any other operation of `T` can be awaited by
 /// [`read_with`](Self::read_with) and [`write_with`](Self::write_with). When
-/// the runtime ends, operations fail with an error.
+/// the runtime ends, operations fail with an error, except that it can be flushed and closed.
 ///
 /// # Examples
 ///
@@ -323,14 +323,16 @@ macro_rules! implement_write {
 
             /// Waits only if the kernel says so: a socket has nothing to flush.
             fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-                match (&mut self.get_ref()).flush() {
-                    Ok(()) => Poll::Ready(Ok(())),
-                    Err(_) => self.poll_with(Direction::Write, context, |mut io| io.flush()),
+                match (&mut self.get_ref()).flush().map_err(|error| (error.kind(), error)) {
+                    Err((ErrorKind::WouldBlock | ErrorKind::Interrupted, _)) => {
+                        self.poll_with(Direction::Write, context, |mut io| io.flush())
+                    }
+                    flushed => Poll::Ready(flushed.map_err(|(_, error)| error)),
                 }
             }
 
             /// Shuts the sending direction down, where there is one, whether there is room
-            /// to write or not: it fails when the peer has gone, or this is a pipe.
+            /// to write or not. That this fails, as when the peer has gone, is not told.
             fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
                 let flushed = self.as_mut().poll_flush(context);
                 flushed.map_ok(|()| drop(SockRef::from(self.get_ref()).shutdown(Shutdown::Write)))

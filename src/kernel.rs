@@ -45,7 +45,7 @@ mod system {
 
     /// How many events one wait fetches at the most.
     const EVENTS_MAX: usize = 1024;
-    /// No source has this key: theirs have a slab index for the low half.
+    /// No source has this key: theirs have a slab index for the low bits.
     const NOTIFICATION: u64 = u64::MAX;
 
     pub(crate) struct Kernel {

@@ -53,12 +53,12 @@ pub(crate) fn main(shared: Arc<Shared>) {
 }
 
 /// Counts another tick in the same step; when that makes the limit, the task is reported.
+/// Acquire pairs with the Release in `Worker::step`, where `stepped` was set before.
 fn report_if_stuck(shared: &Shared, remote: &Remote) {
     let ticks = remote.stuck.fetch_add(1, Ordering::Relaxed) + 1;
     if ticks as u128 != shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos()) {
         return;
     }
-    // Acquire pairs with the Release in `Worker::step`, where `stepped` was set before.
     let polled = remote.polled.load(Ordering::Acquire);
     let tasks = shared.tasks(|id| id.0 == polled);
     let same_step = !remote.stepped.load(Ordering::Relaxed);

@@ -129,7 +129,8 @@ impl Reactor {
     ///
     /// When the list of wakers is full, all are woken, whether or not the kernel
     /// can be asked again: those that still wait come back, and the wakers of
-    /// tasks that went away do not pile up. Wakers are cloned before the lock,
+    /// tasks that went away do not pile up. If it cannot, this one does not stay: it would
+    /// pass for an interest that stands. Wakers are cloned before the lock,
     /// and dropped or woken after it: all of it may run foreign code.
     pub(crate) fn poll_ready(
         &self,
@@ -155,6 +156,7 @@ impl Reactor {
         mine.push(waker);
         let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
         let asked = self.kernel.ask_again(io, Event::new(source.key, read, write));
+        surplus.extend(asked.is_err().then(|| waiting[direction as usize].pop()).flatten());
         drop(waiting);
         surplus.into_iter().for_each(wake);
         asked.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)

@@ -38,15 +38,17 @@ impl Builder {
 /// Most programs have one and never see it: [`#[arc::main]`](crate::main)
 /// builds it. Dropping it ends it, as [`shutdown`](Self::shutdown)
 /// without a limit: every task's future is dropped at its next await point, all
-/// threads end, and jobs of `spawn_blocking` that have begun are waited for. (A task that
-/// another thread wakes at that very moment may be dropped a little later, by a thread for
-/// blocking jobs.)
+/// threads end, and jobs of `spawn_blocking` that have begun are waited for. (A worker that
+/// is just about to take a task may still poll it once. A task that another thread wakes at
+/// that very moment may be dropped a little later, by a thread for blocking jobs.)
 ///
 /// # Panics
 ///
 /// Dropping a runtime inside a task or `block_on` panics, because waiting for
 /// its threads would block a worker. The runtime ends all the same, in the
-/// background. Use [`shutdown_background`](Self::shutdown_background) there.
+/// background. Use [`shutdown_background`](Self::shutdown_background) there. One that a
+/// task holds until its own runtime ends is dropped then: that neither panics nor waits for
+/// jobs.
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
@@ -165,7 +167,7 @@ impl Runtime {
         }
         let is_own = threads.iter().any(|own| own.thread().id() == thread::current().id());
         let is_own = is_own || role == Role::RunsJob(shared.number);
-        let limit = if role == Role::Drains(shared.number) { Duration::ZERO } else { limit };
+        let limit = if matches!(role, Role::Drains(_)) { Duration::ZERO } else { limit };
         let jobs = shared.jobs.join(limit, usize::from(is_own));
         let live = shared.tasks(|_| true);
         let mut left = std::mem::take(&mut *lock(&shared.left));
@@ -259,8 +261,8 @@ impl Handle {
     ///
     /// # Panics
     ///
-    /// Inside a task or another `block_on`; with the future's own panic; and when the
-    /// runtime ends and its policy is `ShutdownRuntime`.
+    /// Inside a task or another `block_on`, and in what is dropped when a runtime ends; with
+    /// the future's own panic; and when the runtime ends and its policy is `ShutdownRuntime`.
     ///
     /// # Examples
     ///

@@ -31,7 +31,8 @@ const STANDING_MAX: Duration = Duration::from_millis(10);
 const CHOICE_INTERVAL: u32 = 16;
 
 impl Worker {
-    /// Polls one task, or sleeps until there is one or `stop` says so.
+    /// Polls one task, or sleeps until there is one or `stop` says so. Release pairs with
+    /// the Acquire of the monitor: it sees `stepped`, too.
     pub(crate) fn step(&self, stop: &impl Fn() -> bool) {
         let remote = self.remote();
         remote.stepped.store(true, Ordering::Relaxed);
@@ -43,7 +44,6 @@ impl Worker {
             self.share_load();
             let key = runnable.metadata();
             key.step();
-            // Release, pairs with the monitor: it sees `stepped`, too.
             remote.polled.store(key.id.0, Ordering::Release);
             coop::with_budget(|| runnable.run());
             remote.polled.store(0, Ordering::Relaxed);

@@ -10,11 +10,11 @@ use arc::time::{sleep, timeout};
 use net_common::*;
 use socket2::{Domain, MsgHdr, Socket, Type};
 use std::fs::File;
-use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 fn unix_pair() -> (Async<UnixStream>, Async<UnixStream>) {
     let (left, right) = UnixStream::pair().unwrap();
@@ -297,5 +297,42 @@ fn empty_buffers_are_read_and_written_at_once() {
         assert_eq!(right.read(&mut []).await.unwrap(), 0);
         assert_eq!(left.write(&[]).await.unwrap(), 0);
         right.read_exact(&mut [0]).await.unwrap();
+    });
+}
+
+/// Forwards to a socket, with an outcome of its own for the next flush.
+struct Buffered(UnixStream, Mutex<Option<Error>>);
+
+impl AsFd for Buffered {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Write for &Buffered {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        (&self.0).write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.1.lock().unwrap().take().map_or(Ok(()), Err)
+    }
+}
+
+#[test]
+fn flushing_waits_where_it_would_block_and_tells_what_went_wrong() {
+    run_each(|| async {
+        let (_peer, socket) = UnixStream::pair().unwrap();
+        let mut writer = Async::new(Buffered(socket, Mutex::default())).unwrap();
+        for again in [ErrorKind::WouldBlock, ErrorKind::Interrupted] {
+            *writer.get_ref().1.lock().unwrap() = Some(again.into());
+            timeout(LIMIT, writer.flush()).await.unwrap().unwrap();
+        }
+        let lost = Error::other("the disk is full");
+        *writer.get_ref().1.lock().unwrap() = Some(lost);
+        assert_eq!(writer.flush().await.unwrap_err().to_string(), "the disk is full");
+        let lost = Error::other("the disk is full");
+        *writer.get_ref().1.lock().unwrap() = Some(lost);
+        assert_eq!(writer.close().await.unwrap_err().to_string(), "the disk is full");
     });
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use arc::runtime::{Builder, Handle, Runtime};
+use arc::runtime::{Builder, Handle, Runtime, may_block};
 use arc::task::spawn_blocking;
 use arc::time::sleep;
 use common::*;
@@ -57,6 +57,34 @@ fn what_is_refused_outside_may_use_a_runtime_in_its_drop() {
         assert!(text.contains("arc::spawn was called outside"), "{text}");
         assert_eq!(current(), None);
     });
+}
+
+/// Not in a task or `block_on`, and not where the end drops what they left.
+#[test]
+fn who_may_block() {
+    struct Notes(Arc<Mutex<Option<bool>>>);
+    impl Drop for Notes {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() = Some(may_block());
+        }
+    }
+    for workers in SIZES {
+        within_deadline(move || {
+            assert!(may_block());
+            let runtime = runtime(workers);
+            let noted = Arc::new(Mutex::new(None));
+            let notes = Notes(noted.clone());
+            drop(runtime.spawn(async move {
+                let _notes = notes;
+                std::future::pending::<()>().await;
+            }));
+            assert!(!runtime.block_on(async { may_block() }));
+            assert!(!runtime.block_on(runtime.spawn(async { may_block() })).unwrap());
+            assert!(runtime.block_on(runtime.spawn_blocking(may_block)).unwrap());
+            drop(runtime);
+            assert_eq!(*noted.lock().unwrap(), Some(false));
+        });
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::task::{consume_budget, spawn_blocking, yield_now};
+use arc::task::{consume_budget, spawn_blocking, with_budget, yield_now};
 use arc::time::{sleep, timeout};
 use common::*;
 use std::future::{Future, pending, poll_fn};
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -222,6 +222,30 @@ fn a_task_that_is_polled_later_has_a_budget_of_its_own() {
         });
         assert_eq!(runtime.block_on(sibling).unwrap(), 1);
         runtime.block_on(spender).unwrap();
+    });
+}
+
+/// Whatever the inner poll does: it panics as well, here.
+#[test]
+fn a_poll_with_a_budget_of_its_own_leaves_the_tasks_as_it_was() {
+    with_each_size(|runtime| {
+        let left = || {
+            let mut context = Context::from_waker(Waker::noop());
+            (0..1_000).take_while(|_| pin!(consume_budget()).poll(&mut context).is_ready()).count()
+        };
+        let task = async move {
+            let all = poll_fn(|_| Poll::Ready(left())).await;
+            // The next poll begins with a fresh one.
+            yield_now().await;
+            for _ in 0..10 {
+                consume_budget().await;
+            }
+            let inner = with_budget(left);
+            assert!(std::panic::catch_unwind(|| with_budget(|| panic!("{ON_PURPOSE}"))).is_err());
+            (all, inner, left())
+        };
+        let (all, inner, rest) = runtime.block_on(runtime.spawn(task)).unwrap();
+        assert_eq!((inner, rest), (all, all - 10));
     });
 }
 

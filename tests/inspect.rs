@@ -530,6 +530,36 @@ fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
     }
 }
 
+/// Nor for those of another runtime that the task has.
+#[test]
+fn a_runtime_that_a_task_of_another_drops_at_the_end_does_not_wait_for_jobs() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (outer, inner) = (runtime(workers), runtime(workers));
+            let (began, begun) = mpsc::channel();
+            let [(early, first), (late, second)] = [began.clone(), began].map(|began| {
+                let (held, dropped) = mpsc::channel::<()>();
+                let job = inner.spawn_blocking(move || {
+                    began.send(()).unwrap();
+                    dropped.recv().unwrap_err();
+                });
+                begun.recv().unwrap();
+                (held, job)
+            });
+            // Whichever of the futures is dropped first.
+            drop(outer.spawn(holds(early)));
+            drop(outer.spawn(holds(inner)));
+            drop(outer.spawn(holds(late)));
+            drop(outer);
+            wait_until("both have ended", || first.is_finished() && second.is_finished());
+        });
+    }
+}
+
+async fn holds<T>(_held: T) {
+    pending::<()>().await;
+}
+
 #[test]
 fn a_hook_may_end_its_runtime() {
     for workers in SIZES {

@@ -142,17 +142,18 @@ pub fn panic_of<R>(function: impl FnOnce() -> R) -> String {
 /// the midst of a poll: from then on no timer can be armed.
 #[track_caller]
 pub fn wait_for_shutdown(handle: &Handle) {
-    let armed = || {
+    let has_ended = || {
         let _guard = handle.enter();
         let mut timer = Box::pin(arc::time::sleep(DEADLINE));
         EXPECTED.set(true);
-        let poll =
-            panic::AssertUnwindSafe(|| poll_with(timer.as_mut(), Waker::noop()).is_pending());
-        let armed = panic::catch_unwind(poll);
+        let poll = panic::AssertUnwindSafe(|| poll_with(timer.as_mut(), Waker::noop()));
+        let outcome = panic::catch_unwind(poll);
         EXPECTED.set(false);
-        armed.is_ok()
+        let said = outcome.map_err(message);
+        assert!(said.as_ref().err().is_none_or(|it| it.contains("runtime has ended")), "{said:?}");
+        said.is_err()
     };
-    wait_until("the end of the runtime", || !armed());
+    wait_until("the end of the runtime", has_ended);
 }
 
 /// Blocks threads until it is opened, also inside of polls.

@@ -193,6 +193,20 @@ fn event_of_the_last_tenant_is_not_the_next_ones() {
     reactor.deregister(&new, &second).unwrap();
 }
 
+/// Where interests are asked for again: who comes back would else wait for nothing.
+#[test]
+fn a_refused_interest_is_refused_each_time() {
+    let reactor = Reactor::new().unwrap();
+    let (_left, right) = pair();
+    let source = register(&reactor, &right);
+    reactor.kernel.delete(&right).unwrap();
+    let (_counting, waker) = counting();
+    let polls = [(); 3].map(|()| is_ready(&reactor, (&source, &right), Direction::Read, &waker));
+    let asks = cfg!(any(not(target_os = "linux"), arc_oneshot, arc_portable));
+    assert_eq!(polls, [asks; 3]);
+    assert!(reactor.deregister(&source, &right).is_err(), "nobody knows it");
+}
+
 #[test]
 fn keys_are_different_for_a_long_time() {
     let reactor = Reactor::new().unwrap();
