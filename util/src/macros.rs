@@ -271,8 +271,9 @@ macro_rules! __select {
             $(let mut $name =
                 $crate::__private::pin!(::std::future::IntoFuture::into_future($f));)+
             let branches = out.len();
-            let start = $crate::__start!(branches, $($start)*);
             ::std::future::poll_fn(|context| {
+                // Drawn anew: a branch that uses up the task's budget is not always the first.
+                let start = $crate::__start!(branches, $($start)*);
                 for turn in 0..branches {
                     match (start + turn) % branches {
                         $($number => {

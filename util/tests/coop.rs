@@ -2,10 +2,12 @@
 
 mod common;
 
-use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use arc::task::yield_now;
+use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use arc_util::sync::watch;
 use arc_util::task::cooperative;
 use common::soon;
+use futures_util::future::select_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,4 +65,26 @@ async fn a_channel_that_is_always_full_lets_others_run() {
     let other = arc::spawn(async move { stop.store(true, Ordering::SeqCst) });
     soon(other).await.unwrap();
     soon(busy).await.unwrap();
+}
+
+/// More of them than a budget has units.
+#[arc::test(workers = 1)]
+async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
+    let (near, mut far): (Vec<_>, Vec<_>) = (0..200).map(|_| duplex(1)).unzip();
+    let (read, mut ends): (Vec<_>, Vec<_>) = near.into_iter().map(split).unzip();
+    let first = arc::spawn(select_all(read.into_iter().enumerate().map(|(index, mut end)| {
+        Box::pin(async move { end.read_exact(&mut [0]).await.map(|()| index) })
+    })));
+    for end in &mut ends {
+        end.write_all(b"f").await.unwrap();
+    }
+    let written = arc::spawn(select_all(ends.into_iter().enumerate().map(|(index, mut end)| {
+        Box::pin(async move { end.write_all(b"ull").await.map(|()| index) })
+    })));
+    // Both have been polled, and wait.
+    yield_now().await;
+    far[150].write_all(b"x").await.unwrap();
+    assert_eq!(soon(first).await.unwrap().0.unwrap(), 150);
+    far[160].read_exact(&mut [0; 4]).await.unwrap();
+    assert_eq!(soon(written).await.unwrap().0.unwrap(), 160);
 }

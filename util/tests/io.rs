@@ -2,12 +2,16 @@
 
 mod common;
 
+use arc::task::consume_budget;
 use arc_util::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex, split};
-use common::{Woken, poll_once, soon, tcp_pair};
+use common::{Woken, poll_once, soon, tcp_pair, until};
+use std::future::Future;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker, ready};
 
 fn random(bytes: usize, seed: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -234,4 +238,47 @@ fn an_error_ends_the_copying() {
     };
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     assert_eq!(right.taken, b"forth");
+}
+
+/// Gives and takes bytes without end, for units of the task's budget; tells what it took.
+struct Endless(Arc<AtomicUsize>);
+
+impl AsyncRead for Endless {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        pin!(consume_budget()).poll(context).map(|()| Ok(buffer.len()))
+    }
+}
+
+impl AsyncWrite for Endless {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        ready!(pin!(consume_budget()).poll(context));
+        self.0.fetch_add(bytes.len(), Ordering::SeqCst);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[arc::test(workers = 2)]
+async fn a_way_that_never_waits_does_not_starve_the_other() {
+    let taken = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
+    let [mut first, mut second] = taken.clone().map(Endless);
+    let proxy = arc::spawn(async move { copy_bidirectional(&mut first, &mut second).await });
+    until(|| taken.iter().all(|it| it.load(Ordering::SeqCst) > 0)).await;
+    proxy.abort();
+    assert!(soon(proxy).await.unwrap_err().is_cancelled());
 }

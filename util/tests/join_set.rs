@@ -9,10 +9,11 @@ use arc_util::sync::oneshot;
 use arc_util::task::JoinSet;
 use common::{CountDrop, Woken, poll_once, soon, until};
 use std::collections::HashSet;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Context;
 
 #[arc::test]
 async fn outputs_come_in_the_order_in_which_tasks_end() {
@@ -181,4 +182,33 @@ async fn who_waits_is_woken() {
     drop(sender);
     until(|| woken.count() > 0).await;
     assert!(soon(joined).await.unwrap().unwrap_err().is_panic());
+}
+
+/// Several tasks share a set: one waits, another spawns.
+#[arc::test(workers = 2)]
+async fn whoever_polled_it_gets_to_know_of_tasks_that_are_spawned_later() {
+    let set = Arc::new(Mutex::new(JoinSet::new()));
+    set.lock().unwrap().spawn(pending());
+    let (shared, polls) = (set.clone(), Arc::new(AtomicUsize::new(0)));
+    let polled = polls.clone();
+    let joined = arc::spawn(poll_fn(move |context| {
+        let joined = shared.lock().unwrap().poll_join_next(context);
+        polled.fetch_add(1, Ordering::SeqCst);
+        joined
+    }));
+    until(|| polls.load(Ordering::SeqCst) > 0).await;
+    set.lock().unwrap().spawn(async { 7 });
+    assert_eq!(soon(joined).await.unwrap().unwrap().unwrap(), 7);
+}
+
+#[arc::test]
+async fn a_look_leaves_the_waker_of_whoever_polled_it() {
+    let mut set = JoinSet::new();
+    let (sender, receiver) = oneshot::channel::<()>();
+    set.spawn(async { receiver.await.unwrap() });
+    let (woken, waker) = Woken::new();
+    assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+    assert!(set.try_join_next().is_none());
+    sender.send(()).unwrap();
+    until(|| woken.count() > 0).await;
 }

@@ -118,3 +118,55 @@ fn threads_may_block() {
 fn a_channel_without_room_is_a_mistake() {
     mpsc::channel::<()>(0);
 }
+
+#[test]
+fn room_goes_to_who_has_waited_longest() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    sender.try_send(0).unwrap();
+    let (woken, waker) = Woken::new();
+    let mut first = Box::pin(sender.send(1));
+    let mut second = Box::pin(sender.send(2));
+    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    assert!(poll_once(second.as_mut(), &waker).is_pending());
+    assert_eq!(receiver.try_recv(), Ok(0));
+    assert_eq!((woken.count(), sender.capacity()), (1, 0));
+    assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)), "the room is the first's");
+    assert!(poll_once(second.as_mut(), &waker).is_pending());
+    assert_eq!(poll_once(first.as_mut(), &waker), Poll::Ready(Ok(())));
+    assert_eq!(receiver.try_recv(), Ok(1));
+    // Who gives up lets the next have it.
+    drop(second);
+    assert_eq!(sender.try_send(3), Ok(()));
+    assert_eq!(receiver.try_recv(), Ok(3));
+}
+
+#[test]
+fn who_waits_for_room_gets_the_value_back_when_nobody_receives() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    sender.try_send(0).unwrap();
+    let (woken, waker) = Woken::new();
+    let mut sending = Box::pin(sender.send(1));
+    assert!(poll_once(sending.as_mut(), &waker).is_pending());
+    receiver.close();
+    assert_eq!(woken.count(), 1);
+    assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
+    assert_eq!(receiver.try_recv(), Ok(0));
+}
+
+/// A request that holds the sender of its answer must not keep who asks waiting.
+#[test]
+fn values_behind_one_whose_drop_panics_are_dropped_as_well() {
+    struct Breaks;
+    impl Drop for Breaks {
+        fn drop(&mut self) {
+            panic!("a drop panics on purpose");
+        }
+    }
+    let (value, (sender, receiver)) = (Arc::new(()), mpsc::channel(2));
+    sender
+        .try_send((Some(Breaks), value.clone()))
+        .unwrap_or_else(|_| unreachable!("there is room"));
+    sender.try_send((None, value.clone())).unwrap_or_else(|_| unreachable!("there is room"));
+    drop(receiver);
+    assert_eq!(Arc::strong_count(&value), 1);
+}

@@ -246,3 +246,25 @@ fn outside_a_runtime_it_says_so() {
 fn what_would_be_unsound_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/scope_*.rs");
 }
+
+/// What one panic carries panics when it is dropped, as the other comes out.
+#[test]
+fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
+    struct Breaks;
+    impl Drop for Breaks {
+        fn drop(&mut self) {
+            panic!("a payload panics on purpose");
+        }
+    }
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let text = panic_of(|| {
+            scope(|scope| {
+                scope.spawn(async { std::panic::panic_any(Breaks) });
+                panic!("half-way");
+            })
+        });
+        assert_eq!(text, "half-way");
+    });
+}

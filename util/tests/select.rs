@@ -4,6 +4,8 @@
 
 mod common;
 
+use arc::task::consume_budget;
+use arc::time::sleep;
 use arc_util::sync::{mpmc, oneshot};
 use arc_util::{join, race, select, try_join};
 use common::{CountDrop, soon};
@@ -12,6 +14,7 @@ use std::future::{pending, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 #[arc::test]
 async fn the_first_that_ends_wins_and_the_others_are_dropped_before_its_handler() {
@@ -283,4 +286,22 @@ async fn race_gives_the_first_output_and_drops_the_others() {
     }
     assert_eq!(dropped.load(Ordering::SeqCst), 100);
     assert_eq!(race!(biased; async { 1 }, async { 2 }), 1);
+}
+
+#[arc::test(workers = 1)]
+async fn a_busy_branch_does_not_starve_the_others() {
+    async fn busy() {
+        loop {
+            consume_budget().await;
+        }
+    }
+    for _ in 0..20 {
+        soon(async {
+            select! {
+                () = busy() => unreachable!("it has no end"),
+                () = sleep(Duration::from_millis(1)) => {}
+            }
+        })
+        .await;
+    }
 }

@@ -76,10 +76,19 @@ where
     B: AsyncRead + AsyncWrite + Unpin + ?Sized,
 {
     let (mut forth, mut back) = (Way::new(forth_size), Way::new(back_size));
+    let mut forth_is_first = false;
     poll_fn(|context| {
-        let forth = forth.poll(context, Pin::new(&mut *first), Pin::new(&mut *second))?;
-        let back = back.poll(context, Pin::new(&mut *second), Pin::new(&mut *first))?;
-        Poll::Ready(Ok((ready!(forth), ready!(back))))
+        // They take turns: a way that never waits uses up the task's budget.
+        forth_is_first = !forth_is_first;
+        let (mut there, mut here) = (Poll::Pending, Poll::Pending);
+        for is_forth in [forth_is_first, !forth_is_first] {
+            let (first, second) = (Pin::new(&mut *first), Pin::new(&mut *second));
+            match is_forth {
+                true => there = forth.poll(context, first, second)?,
+                false => here = back.poll(context, second, first)?,
+            }
+        }
+        Poll::Ready(Ok((ready!(there), ready!(here))))
     })
     .await
 }

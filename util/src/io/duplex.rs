@@ -87,16 +87,24 @@ impl Pipe {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn poll_read(&self, context: &Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize>> {
+    /// Ready when `buffer` can be read into; only the reader can change that.
+    fn poll_readable(&self, context: &Context<'_>, buffer: &[u8]) -> Poll<()> {
         // A waker is code of somebody else's: it is cloned, woken and dropped unlocked.
         let waker = context.waker().clone();
         let mut state = self.lock();
-        if state.bytes.is_empty() && !state.has_ended && !buffer.is_empty() {
-            let before = state.reader.replace(waker);
-            drop(state);
-            drop(before);
-            return Poll::Pending;
+        if !state.bytes.is_empty() || state.has_ended || buffer.is_empty() {
+            return Poll::Ready(());
         }
+        let before = state.reader.replace(waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+
+    fn poll_read(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize>> {
+        ready!(self.poll_readable(context, buffer));
+        ready!(pin!(consume_budget()).poll(context));
+        let mut state = self.lock();
         let (front, _) = state.bytes.as_slices();
         let at_once = buffer.len().min(front.len());
         let (first, rest) = buffer.split_at_mut(at_once);
@@ -107,19 +115,29 @@ impl Pipe {
         Poll::Ready(Ok(read))
     }
 
-    fn poll_write(&self, context: &Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+    /// Ready when some of `bytes` can be written, or nothing ever; only the writer can
+    /// change that.
+    fn poll_writable(&self, context: &Context<'_>, bytes: &[u8]) -> Poll<()> {
         let waker = context.waker().clone();
+        let mut state = self.lock();
+        let has_room = state.bytes.len() < self.capacity || bytes.is_empty();
+        if has_room || state.is_broken || state.has_ended {
+            return Poll::Ready(());
+        }
+        let before = state.writer.replace(waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+
+    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        ready!(self.poll_writable(context, bytes));
+        ready!(pin!(consume_budget()).poll(context));
         let mut state = self.lock();
         if state.is_broken || state.has_ended {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         }
         let written = bytes.len().min(self.capacity - state.bytes.len());
-        if written == 0 && !bytes.is_empty() {
-            let before = state.writer.replace(waker);
-            drop(state);
-            drop(before);
-            return Poll::Pending;
-        }
         state.bytes.extend(&bytes[..written]);
         let reader = state.reader.take_if(|_| written > 0);
         drop(state);
@@ -155,7 +173,6 @@ impl AsyncRead for DuplexStream {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<Result<usize>> {
-        ready!(pin!(consume_budget()).poll(context));
         self.read.poll_read(context, buffer)
     }
 }
@@ -166,7 +183,6 @@ impl AsyncWrite for DuplexStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
-        ready!(pin!(consume_budget()).poll(context));
         self.write.poll_write(context, bytes)
     }
 

@@ -1,7 +1,8 @@
 //! Channels with several senders and one receiver.
 //!
-//! Names and meaning are tokio's; below them is async-channel. Sending and receiving take
-//! part in arc's budget: whoever finds values for ever still lets others run.
+//! Names and meaning are tokio's; below them are async-channel and, for who may send next,
+//! a [`Semaphore`]. Sending and receiving take part in arc's budget: whoever finds values for
+//! ever still lets others run.
 //!
 //! # Examples
 //!
@@ -26,26 +27,34 @@
 
 pub mod error;
 
+use super::{Semaphore, TryAcquireError};
 use crate::task::cooperative;
+use crate::wake::discard;
 use error::{SendError, TryRecvError, TrySendError};
+use futures_lite::future::block_on;
 use std::fmt;
+use std::sync::Arc;
 
-/// The largest `buffer` of a [`channel`], whose memory is allocated at once. For more,
-/// there is the [`unbounded_channel`].
-pub const MAX_BUFFER: usize = 1 << 24;
-
-/// A channel in which at most `buffer` values wait. The memory for them is allocated at
-/// once; as with a `Vec`, the process aborts if there is not as much.
+/// A channel in which at most `buffer` values wait.
 ///
 /// # Panics
 ///
-/// When `buffer` is 0, or more than [`MAX_BUFFER`].
+/// When `buffer` is 0, or more than [`Semaphore::MAX_PERMITS`].
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
+    const MAX: usize = Semaphore::MAX_PERMITS;
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
-    assert!(buffer <= MAX_BUFFER, "a channel holds at most {MAX_BUFFER} values, not {buffer}");
-    let (sender, receiver) = async_channel::bounded(buffer);
-    (Sender(sender), Receiver(receiver))
+    assert!(buffer <= MAX, "a channel holds at most {MAX} values, not {buffer}");
+    let (sender, receiver) = async_channel::unbounded();
+    let room = Arc::new(Room { free: Semaphore::new(buffer), all: buffer });
+    (Sender(sender, room.clone()), Receiver(receiver, room))
+}
+
+/// For how many values there is room: a sender takes a permit for each, which the receiver
+/// gives back.
+struct Room {
+    free: Semaphore,
+    all: usize,
 }
 
 /// A channel in which any number of values wait.
@@ -64,10 +73,10 @@ fn may_block(what: &str) {
 }
 
 /// Sends into a [`channel`]; clone it for more senders.
-pub struct Sender<T>(async_channel::Sender<T>);
+pub struct Sender<T>(async_channel::Sender<T>, Arc<Room>);
 
 impl<T> Sender<T> {
-    /// Waits for room, in the order of the calls, and sends.
+    /// Waits for room and sends: who has waited longest is the next to have some.
     ///
     /// # Errors
     ///
@@ -77,16 +86,25 @@ impl<T> Sender<T> {
     ///
     /// The value was either sent or is dropped, and the place in the line is lost.
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        cooperative(self.0.send(value)).await.map_err(|error| SendError(error.0))
+        let Ok(permit) = self.1.free.acquire().await else {
+            return Err(SendError(value));
+        };
+        permit.forget();
+        self.0.try_send(value).map_err(|error| SendError(error.into_inner()))
     }
 
-    /// Sends if there is room.
+    /// Sends if there is room that nobody waits for.
     ///
     /// # Errors
     ///
     /// When there is none, or the receiver is closed or gone; the error has the value.
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        self.0.try_send(value).map_err(TrySendError::from)
+        match self.1.free.try_acquire() {
+            Ok(permit) => permit.forget(),
+            Err(TryAcquireError::NoPermits) => return Err(TrySendError::Full(value)),
+            Err(TryAcquireError::Closed) => return Err(TrySendError::Closed(value)),
+        }
+        self.0.try_send(value).map_err(|error| TrySendError::Closed(error.into_inner()))
     }
 
     /// As [`send`](Self::send), on a thread that may block, such as one of
@@ -102,18 +120,17 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
-        self.0.send_blocking(value).map_err(|error| SendError(error.0))
+        block_on(self.send(value))
     }
 
-    /// For how many values there is room now.
+    /// For how many values there is room now that nobody waits for.
     pub fn capacity(&self) -> usize {
-        self.max_capacity() - self.0.len()
+        self.1.free.available_permits()
     }
 
     /// For how many values there is room when none waits.
     pub fn max_capacity(&self) -> usize {
-        // It was given one.
-        self.0.capacity().unwrap_or(usize::MAX)
+        self.1.all
     }
 }
 
@@ -133,14 +150,38 @@ impl<T> UnboundedSender<T> {
 
 /// Receives from a [`channel`]. Dropping it closes the channel, and drops what waits in
 /// it.
-pub struct Receiver<T>(async_channel::Receiver<T>);
+pub struct Receiver<T>(async_channel::Receiver<T>, Arc<Room>);
+
+impl<T> Receiver<T> {
+    fn received(&self, value: T) -> T {
+        self.1.free.add_permits(1);
+        value
+    }
+
+    /// Lets nobody send any more; what was sent can still be received.
+    pub fn close(&mut self) {
+        self.0.close();
+        self.1.free.close();
+    }
+}
 
 /// Receives from an [`unbounded_channel`]; otherwise as [`Receiver`].
 pub struct UnboundedReceiver<T>(async_channel::Receiver<T>);
 
+impl<T> UnboundedReceiver<T> {
+    fn received(&self, value: T) -> T {
+        value
+    }
+
+    /// Lets nobody send any more; what was sent can still be received.
+    pub fn close(&mut self) {
+        self.0.close();
+    }
+}
+
 /// What both kinds of senders have.
 macro_rules! sender {
-    ($name:ident) => {
+    ($name:ident, [$($part:tt)+]) => {
         /// What does not depend on how much room there is.
         impl<T> $name<T> {
             /// Waits until the receiver is closed or gone.
@@ -165,7 +206,7 @@ macro_rules! sender {
 
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
-                Self(self.0.clone())
+                Self($(self.$part.clone()),+)
             }
         }
 
@@ -189,7 +230,8 @@ macro_rules! receiver {
             ///
             /// Cancel safe: no value is lost.
             pub async fn recv(&mut self) -> Option<T> {
-                cooperative(self.0.recv()).await.ok()
+                let received = cooperative(self.0.recv()).await;
+                received.ok().map(|value| self.received(value))
             }
 
             /// The next value, if there is one already.
@@ -198,7 +240,7 @@ macro_rules! receiver {
             ///
             /// When there is none now, or there never will be.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-                self.0.try_recv().map_err(TryRecvError::from)
+                Ok(self.received(self.0.try_recv()?))
             }
 
             /// As [`recv`](Self::recv), on a thread that may block, such as one of
@@ -210,12 +252,7 @@ macro_rules! receiver {
             #[track_caller]
             pub fn blocking_recv(&mut self) -> Option<T> {
                 may_block("blocking_recv");
-                self.0.recv_blocking().ok()
-            }
-
-            /// Lets nobody send any more; what was sent can still be received.
-            pub fn close(&mut self) {
-                self.0.close();
+                self.0.recv_blocking().ok().map(|value| self.received(value))
             }
 
             /// Whether nobody can send any more.
@@ -236,9 +273,12 @@ macro_rules! receiver {
 
         impl<T> Drop for $name<T> {
             fn drop(&mut self) {
-                self.0.close();
-                // Senders may live on: what nobody will receive shall not.
-                while self.0.try_recv().is_ok() {}
+                self.close();
+                // Senders may live on: what nobody will receive shall not, whatever the drop
+                // of one of them does.
+                while let Ok(value) = self.0.try_recv() {
+                    discard(value);
+                }
             }
         }
 
@@ -250,7 +290,7 @@ macro_rules! receiver {
     };
 }
 
-sender!(Sender);
-sender!(UnboundedSender);
+sender!(Sender, [0 1]);
+sender!(UnboundedSender, [0]);
 receiver!(Receiver);
 receiver!(UnboundedReceiver);

@@ -1,5 +1,6 @@
 //! Tasks that are awaited in the order in which they end.
 
+use crate::wake::wake_all;
 use arc::runtime::Handle;
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -34,12 +35,14 @@ use std::task::{Context, Poll, Waker};
 pub struct JoinSet<T: Send + 'static> {
     /// Those not yet joined, finished ones among them.
     tasks: FuturesUnordered<Joining<T>>,
+    /// Of whoever polled last without awaiting, and has to know of later tasks as well.
+    waker: Option<Waker>,
 }
 
 impl<T: Send + 'static> JoinSet<T> {
     /// A set without tasks. It needs no runtime.
     pub fn new() -> Self {
-        Self { tasks: FuturesUnordered::new() }
+        Self { tasks: FuturesUnordered::new(), waker: None }
     }
 
     /// How many tasks have not been joined yet, those that have ended included.
@@ -96,6 +99,7 @@ impl<T: Send + 'static> JoinSet<T> {
     fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.tasks.push(Joining(handle));
+        wake_all(self.waker.take());
         abort
     }
 
@@ -122,7 +126,7 @@ impl<T: Send + 'static> JoinSet<T> {
     ///
     /// Cancel safe.
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
-        poll_fn(|context| self.poll_join_next_with_id(context)).await
+        poll_fn(|context| self.poll_next(context)).await
     }
 
     /// Takes out a task that has ended, if there is one, without waiting.
@@ -143,8 +147,9 @@ impl<T: Send + 'static> JoinSet<T> {
     ///
     /// As `join_next`.
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
-        let mut context = Context::from_waker(Waker::noop());
-        match self.poll_join_next_with_id(&mut context) {
+        // Whoever has polled is still to be woken.
+        let waker = self.waker.clone().unwrap_or_else(|| Waker::noop().clone());
+        match self.poll_next(&mut Context::from_waker(&waker)) {
             Poll::Ready(joined) => joined,
             Poll::Pending => None,
         }
@@ -173,6 +178,12 @@ impl<T: Send + 'static> JoinSet<T> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<(Id, T), JoinError>>> {
+        let joined = self.poll_next(context);
+        self.waker = joined.is_pending().then(|| context.waker().clone());
+        joined
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<(Id, T), JoinError>>> {
         let joined = self.tasks.poll_next_unpin(context);
         joined.map(|joined| joined.map(|(id, result)| result.map(|output| (id, output))))
     }

@@ -142,7 +142,8 @@ impl LocalSet {
 impl Drop for LocalSet {
     fn drop(&mut self) {
         let _entered = Entered::new(&self.tasks);
-        for _ in 0..ENDED_MAX {
+        let mut rounds = 0..ENDED_MAX;
+        while !self.tasks.is_empty() && rounds.next().is_some() {
             drop(self.tasks.running.take());
             drop(self.tasks.spawned.take());
         }

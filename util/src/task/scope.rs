@@ -1,6 +1,7 @@
 //! Tasks that borrow from the function that waits for them.
 
 use super::TaskTracker;
+use crate::wake::discard;
 use arc::runtime::Handle;
 use arc::task::with_budget;
 use async_executor::Executor;
@@ -73,7 +74,14 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     let panic = scope.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (result, panic) {
         (Ok(result), None) => result,
-        (Err(payload), _) | (_, Some(payload)) => resume_unwind(payload),
+        (Err(payload), others) => {
+            discard(others);
+            resume_unwind(payload)
+        }
+        (Ok(result), Some(payload)) => {
+            discard(result);
+            resume_unwind(payload)
+        }
     }
 }
 

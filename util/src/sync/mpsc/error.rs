@@ -25,15 +25,6 @@ impl<T> TrySendError<T> {
     }
 }
 
-impl<T> From<async_channel::TrySendError<T>> for TrySendError<T> {
-    fn from(error: async_channel::TrySendError<T>) -> Self {
-        match error {
-            async_channel::TrySendError::Full(value) => Self::Full(value),
-            async_channel::TrySendError::Closed(value) => Self::Closed(value),
-        }
-    }
-}
-
 /// Why no value was received at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
