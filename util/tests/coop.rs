@@ -83,8 +83,8 @@ async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     })));
     // Both have been polled, and wait.
     yield_now().await;
-    far[150].write_all(b"x").await.unwrap();
+    soon(far[150].write_all(b"x")).await.unwrap();
     assert_eq!(soon(first).await.unwrap().0.unwrap(), 150);
-    far[160].read_exact(&mut [0; 4]).await.unwrap();
+    soon(far[160].read_exact(&mut [0; 4])).await.unwrap();
     assert_eq!(soon(written).await.unwrap().0.unwrap(), 160);
 }

@@ -175,11 +175,13 @@ fn all_tasks_are_dropped_inside_their_set_whatever_one_does() {
             self.0.set(self.0.get() + 1);
         }
     }
-    struct Spawns(Counts);
+    /// Its drop spawns another one, as often as that.
+    struct Spawns(Counts, usize);
     impl Drop for Spawns {
         fn drop(&mut self) {
-            let counts = Counts(self.0.0.clone());
-            drop(spawn_local(async move { drop(counts) }));
+            let rest = self.1.checked_sub(1);
+            let next = rest.map(|rest| Spawns(Counts(self.0.0.clone()), rest));
+            next.into_iter().for_each(|next| drop(spawn_local(async move { drop(next) })));
         }
     }
     let set = LocalSet::new();
@@ -190,7 +192,7 @@ fn all_tasks_are_dropped_inside_their_set_whatever_one_does() {
             let _kept = (counts, breaks);
             pending::<()>().await;
         }));
-        let spawns = Spawns(Counts(dropped.clone()));
+        let spawns = Spawns(Counts(dropped.clone()), 4);
         drop(set.spawn_local(async move {
             let _kept = spawns;
             pending::<()>().await;
@@ -200,7 +202,7 @@ fn all_tasks_are_dropped_inside_their_set_whatever_one_does() {
         }
     }
     drop(set);
-    assert_eq!(dropped.get(), 30);
+    assert_eq!(dropped.get(), 10 + 10 * 5);
     assert!(handles.iter().all(|handle| handle.is_finished()));
 }
 
