@@ -36,7 +36,8 @@
 pub use crate::server::{ConnectInfo, Serve};
 pub use axum::response::Response;
 
-use crate::{FuturesIo, server};
+use crate::FuturesIo;
+use crate::server::{self, Answer};
 use arc::net::TcpListener;
 use async_tungstenite::WebSocketStream;
 use async_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -100,11 +101,19 @@ pub struct WebSocketUpgrade {
     selected: Option<HeaderValue>,
     config: WebSocketConfig,
     on_upgrade: OnUpgrade,
+    answer: Option<Answer>,
 }
 
 impl WebSocketUpgrade {
     /// Limits and buffers other than tungstenite's.
+    ///
+    /// # Panics
+    ///
+    /// When `max_write_buffer_size` is not more than `write_buffer_size`.
+    #[track_caller]
     pub fn config(self, config: WebSocketConfig) -> Self {
+        let (least, most) = (config.write_buffer_size, config.max_write_buffer_size);
+        assert!(most > least, "max_write_buffer_size must be more than {least}, not {most}");
         Self { config, ..self }
     }
 
@@ -123,7 +132,9 @@ impl WebSocketUpgrade {
     }
 
     /// Answers the request, and runs `callback` with the WebSocket in a task of its own. It
-    /// is not run if the connection breaks before.
+    /// is not run if the connection breaks before, nor, by [`serve`], if something else is
+    /// answered in the end: by a layer that refuses, or a timeout. (A server of your own is
+    /// not asked: hyper hands over the connection once it has come to its end.)
     ///
     /// # Panics
     ///
@@ -133,9 +144,13 @@ impl WebSocketUpgrade {
         C: FnOnce(WebSocket) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        let Self { key, selected, config, on_upgrade, .. } = self;
+        let Self { key, selected, config, on_upgrade, answer, .. } = self;
         drop(arc::spawn(async move {
-            if let Ok(upgraded) = on_upgrade.await {
+            let upgraded = on_upgrade.await;
+            let is_refused = answer.is_some_and(|answer| !answer.is_upgrade());
+            if let Ok(upgraded) = upgraded
+                && !is_refused
+            {
                 let stream = FuturesIo::new(upgraded);
                 let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
                 callback(socket.await).await;
@@ -172,7 +187,8 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
         let requested = requested.filter(|it| !it.is_empty());
         let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok()).collect();
         let on_upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(refused)?;
-        Ok(Self { key, requested, selected: None, config: Default::default(), on_upgrade })
+        let (answer, config) = (parts.extensions.remove::<Answer>(), Default::default());
+        Ok(Self { key, requested, selected: None, config, on_upgrade, answer })
     }
 }
 

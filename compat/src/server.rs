@@ -4,16 +4,19 @@ use crate::{ArcExecutor, ArcTimer, HyperIo};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use hyper::body::{Body, Incoming};
 use hyper::service::{Service as _, service_fn};
-use hyper::{Request, Response};
+use hyper::upgrade::OnUpgrade;
+use hyper::{Request, Response, StatusCode};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, IntoFuture, Pending, pending, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
+use tokio::sync::watch;
 use tower_service::Service;
 
 /// How connections are served: both versions of HTTP, by what the client begins with.
@@ -34,6 +37,17 @@ pub type Builder = auto::Builder<ArcExecutor>;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectInfo(pub SocketAddr);
+
+/// Whether a request that asked for an upgrade was granted it; false until it is answered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answer(Arc<AtomicBool>);
+
+#[cfg(feature = "axum")]
+impl Answer {
+    pub(crate) fn is_upgrade(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
 
 /// Serves HTTP/1 and HTTP/2 (with prior knowledge), upgrades included, by a tower service:
 /// a service of tonic, or a stack of tower's layers. For axum's Router there is
@@ -173,24 +187,55 @@ where
         let Self { listener, service, builder, signal } = self;
         let service = TowerToHyperService::new(service);
         Box::pin(async move {
-            let connections = GracefulShutdown::new();
+            let (end, ending) = watch::channel(());
             let mut signal = pin!(signal);
             while let Some((stream, peer)) = accept(&listener, signal.as_mut()).await? {
                 let (builder, service) = (builder.clone(), service.clone());
                 let service = service_fn(move |mut request: Request<Incoming>| {
-                    request.extensions_mut().insert(ConnectInfo(peer));
-                    service.call(request)
+                    let extensions = request.extensions_mut();
+                    extensions.insert(ConnectInfo(peer));
+                    let answer = extensions.get::<OnUpgrade>().map(|_| Answer::default());
+                    if let Some(answer) = &answer {
+                        extensions.insert(answer.clone());
+                    }
+                    let response = service.call(request);
+                    async move {
+                        let response = response.await?;
+                        if let Some(Answer(is_upgrade)) = answer {
+                            let status = response.status();
+                            is_upgrade.store(
+                                status == StatusCode::SWITCHING_PROTOCOLS,
+                                Ordering::Release,
+                            );
+                        }
+                        Ok::<_, S::Error>(response)
+                    }
                 });
-                let watcher = connections.watcher();
+                let mut ending = ending.clone();
                 drop(arc::spawn(async move {
                     let stream = HyperIo::new(stream);
                     let connection = builder.serve_connection_with_upgrades(stream, service);
+                    let mut connection = pin!(connection);
+                    let mut ended = pin!(ending.changed());
+                    let mut is_asked = false;
+                    let served = poll_fn(|context| {
+                        // It comes first: a request that is there already has begun.
+                        let served = connection.as_mut().poll(context);
+                        let goes_on = served.is_pending() && !is_asked;
+                        if !goes_on || ended.as_mut().poll(context).is_pending() {
+                            return served;
+                        }
+                        is_asked = true;
+                        connection.as_mut().graceful_shutdown();
+                        connection.as_mut().poll(context)
+                    });
                     // The client knows better what has become of it.
-                    let _ = watcher.watch(connection).await;
+                    let _ = served.await;
                 }));
             }
-            drop(listener);
-            connections.shutdown().await;
+            drop((listener, ending));
+            let _ = end.send(());
+            end.closed().await;
             Ok(())
         })
     }

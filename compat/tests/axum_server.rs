@@ -18,6 +18,8 @@ use futures_util::{StreamExt, future::Either};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::{Request, StatusCode, Version};
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 /// Serves for as long as the runtime lives.
@@ -216,5 +218,50 @@ async fn what_is_no_websocket_is_turned_down() -> Result {
         soon(stream.read_exact(&mut answer)).await?;
         assert_eq!(String::from_utf8(answer)?, status);
     }
+    Ok(())
+}
+
+/// What the handler has prepared is not done if something else is answered.
+#[arc::test(workers = 2)]
+async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
+    let (begun, beginnings) = async_channel::unbounded::<()>();
+    let refuses = async move |upgrade: WebSocketUpgrade| {
+        drop(upgrade.on_upgrade(async move |_socket: WebSocket| {
+            let _ = begun.send(()).await;
+            std::future::pending().await
+        }));
+        StatusCode::FORBIDDEN
+    };
+    let address = start(Router::new().route("/ws", get(refuses.clone()))).await?;
+    drop(refuses);
+    let mut stream = TcpStream::connect(address).await?;
+    let head = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
+                upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                sec-websocket-version: 13\r\n\r\n";
+    stream.write_all(head.as_bytes()).await?;
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await?;
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    assert!(beginnings.is_empty(), "it has begun");
+    Ok(())
+}
+
+/// It came before the end, and nobody has had the time to look at it.
+#[arc::test(workers = 1)]
+async fn a_request_that_has_come_is_answered_though_the_end_has_begun() -> Result {
+    let (listener, address) = listen().await?;
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET /hello/late HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    let mut polls = 0;
+    let signal = poll_fn(move |context| {
+        polls += 1;
+        context.waker().wake_by_ref();
+        // First comes the connection.
+        if polls == 1 { Poll::Pending } else { Poll::Ready(()) }
+    });
+    soon(serve(listener, router()).with_graceful_shutdown(signal).into_future()).await?;
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await?;
+    assert!(answer.ends_with("Hello, late!"), "{answer}");
     Ok(())
 }

@@ -15,6 +15,7 @@ use arc_compat::axum::{Response, WebSocketUpgrade, serve};
 use arc_compat::tokio::Compat;
 use arc_compat::tower::TimeoutLayer;
 use arc_compat::{ArcExecutor, ArcTimer, FuturesIo, server};
+use async_tungstenite::tungstenite::protocol::WebSocketConfig;
 use axum::{Router, routing::get};
 use bad_input_common::{fails, goes, panicked, panics};
 use common::{Result, listen, soon};
@@ -141,6 +142,28 @@ async fn protocols_of_websockets_are_any_text() -> Result {
         assert_eq!(answered, selected, "{input}");
         goes("WebSocketUpgrade::protocols", input, format!("selects {selected:?}"));
     }
+    Ok(())
+}
+
+async fn narrow(upgrade: WebSocketUpgrade) {
+    let config = WebSocketConfig::default().write_buffer_size(9).max_write_buffer_size(9);
+    let text = "max_write_buffer_size must be more than 9, not 9";
+    panics("WebSocketUpgrade::config", "a largest buffer that is not larger", text, || {
+        upgrade.config(config)
+    });
+}
+
+/// Before the client is told that there is a WebSocket.
+#[arc::test(workers = 1)]
+async fn buffers_of_websockets_that_cannot_be_are_refused() -> Result {
+    let (listener, address) = listen().await?;
+    let router = Router::new().route("/", get(narrow));
+    drop(arc::spawn(serve(listener, router).into_future()));
+    let head = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
+                upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                sec-websocket-version: 13\r\n\r\n";
+    let answer = ask(address, head.as_bytes()).await?;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     Ok(())
 }
 

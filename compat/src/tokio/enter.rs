@@ -30,6 +30,9 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 ///
 /// To enter a runtime of your own, there is tokio-util's `TokioContext`.
 ///
+/// tokio's IO takes no part in the budget of arc's tasks, nor in one of its own here: a loop
+/// over what is always ready has to await `arc::task::consume_budget` now and then.
+///
 /// # Panics
 ///
 /// The future panics when the runtime cannot be started: there are no descriptors or no
