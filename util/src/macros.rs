@@ -69,8 +69,9 @@ macro_rules! select {
 
 /// Polls all futures until all have ended: a tuple of their outputs.
 ///
-/// They are polled within one task, another one first each time, so that none that is always
-/// ready starves the others; with `biased;` before them always in their order.
+/// They are polled within one task, first in their order and then with a random one first,
+/// so that none that is always ready starves the others; with `biased;` before them always in
+/// their order.
 ///
 /// At most 26 futures.
 ///
@@ -93,7 +94,7 @@ macro_rules! join {
         $crate::__labels!([$crate::__join] [join 0] $(($future))*)
     };
     ($($future:expr),* $(,)?) => {
-        $crate::__labels!([$crate::__join] [join 1] $(($future))*)
+        $crate::__labels!([$crate::__join] [join $crate::__private::random] $(($future))*)
     };
 }
 
@@ -125,7 +126,7 @@ macro_rules! try_join {
         $crate::__labels!([$crate::__join] [try_join 0] $(($future))*)
     };
     ($($future:expr),* $(,)?) => {
-        $crate::__labels!([$crate::__join] [try_join 1] $(($future))*)
+        $crate::__labels!([$crate::__join] [try_join $crate::__private::random] $(($future))*)
     };
 }
 
@@ -133,7 +134,7 @@ macro_rules! try_join {
 /// others are dropped. Their outputs are of one type.
 ///
 /// Which is polled first is left to chance, unless the first word is `biased;`: then they
-/// are polled in the order in which they stand.
+/// are polled in the order in which they stand. At most 26 futures.
 ///
 /// # Cancellation
 ///
@@ -223,7 +224,7 @@ macro_rules! __select {
     };
 
     (@branch $o:tt $d:tt [] $p:tt $($rest:tt)*) => {
-        ::std::compile_error!("select! takes at most 26 branches")
+        ::std::compile_error!("select! and race! take at most 26 branches")
     };
     (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block, $($rest:tt)*) => {
         $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
@@ -312,7 +313,7 @@ macro_rules! __select {
     }};
 }
 
-/// The branch that is polled first.
+/// The one of the branches that is polled first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __start {
@@ -375,7 +376,7 @@ macro_rules! __join {
             @pattern $kind [$($done)* { $name $number $future }] [$($names)*] [] $($rest)*
         }
     };
-    (@pattern [join $step:tt] [$({ $name:ident $number:tt $future:expr })*] $names:tt []) => {{
+    (@pattern [join $($start:tt)+] [$({ $name:ident $number:tt $future:expr })*] $names:tt []) => {{
         $(let mut $name = $crate::__private::pin!($crate::__private::maybe_done(
             ::std::future::IntoFuture::into_future($future)
         ));)*
@@ -392,9 +393,11 @@ macro_rules! __join {
                 };
                 is_pending |= polled;
             }
-            start = (start + $step) % futures.max(1);
             match is_pending {
-                true => ::std::task::Poll::Pending,
+                true => {
+                    start = $crate::__start!(futures, $($start)+);
+                    ::std::task::Poll::Pending
+                }
                 false => ::std::task::Poll::Ready(($($crate::__private::taken(
                     $name.as_mut().take_output()
                 ),)*)),
@@ -403,7 +406,7 @@ macro_rules! __join {
         .await
     }};
     (
-        @pattern [try_join $step:tt] [$({ $name:ident $number:tt $future:expr })*] $names:tt []
+        @pattern [try_join $($start:tt)+] [$({ $name:ident $number:tt $future:expr })*] $names:tt []
     ) => {{
         $(let mut $name = $crate::__private::pin!($crate::__private::try_maybe_done(
             ::std::future::IntoFuture::into_future($future)
@@ -426,9 +429,11 @@ macro_rules! __join {
                     }
                 }
             }
-            start = (start + $step) % futures.max(1);
             match is_pending {
-                true => ::std::task::Poll::Pending,
+                true => {
+                    start = $crate::__start!(futures, $($start)+);
+                    ::std::task::Poll::Pending
+                }
                 false => ::std::task::Poll::Ready(::std::result::Result::Ok((
                     $($crate::__private::taken($name.as_mut().take_output()),)*
                 ))),

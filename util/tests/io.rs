@@ -6,7 +6,7 @@ use arc::task::consume_budget;
 use arc_util::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex, split};
 use common::{Woken, poll_once, soon, tcp_pair, until};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -281,4 +281,25 @@ async fn a_way_that_never_waits_does_not_starve_the_other() {
     until(|| taken.iter().all(|it| it.load(Ordering::SeqCst) > 0)).await;
     proxy.abort();
     assert!(soon(proxy).await.unwrap_err().is_cancelled());
+}
+
+/// Each is polled with a budget every other time.
+#[arc::test(workers = 2)]
+async fn copies_in_one_task_do_not_starve_each_other() {
+    let taken = [(); 4].map(|()| Arc::new(AtomicUsize::new(0)));
+    let [mut first, mut second, mut third, mut fourth] = taken.clone().map(Endless);
+    let proxies = arc::spawn(async move {
+        let one = pin!(copy_bidirectional(&mut first, &mut second));
+        let other = pin!(copy_bidirectional(&mut third, &mut fourth));
+        let mut copies = [one, other];
+        poll_fn(|context| {
+            copies.reverse();
+            let [one, other] = copies.each_mut().map(|copy| copy.as_mut().poll(context));
+            if one.is_ready() && other.is_ready() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await
+    });
+    until(|| taken.iter().all(|it| it.load(Ordering::SeqCst) > 0)).await;
+    proxies.abort();
+    assert!(soon(proxies).await.unwrap_err().is_cancelled());
 }

@@ -6,10 +6,10 @@ mod common;
 
 use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
-use common::{DEADLINE, Woken, poll_once, soon};
-use std::sync::Arc;
+use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Wake};
 use std::time::Instant;
 
 #[arc::test(workers = 2)]
@@ -111,6 +111,78 @@ fn threads_may_block() {
     }
     assert_eq!(receiver.blocking_recv(), None);
     thread.join().expect("it sends");
+}
+
+/// Nobody renews the budget of a thread that blocks.
+#[test]
+fn threads_may_send_more_than_a_budget_has() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let thread = std::thread::spawn(move || {
+        arc::task::with_budget(|| {
+            (0..1000).for_each(|number| sender.blocking_send(number).expect("it is received"));
+        });
+    });
+    for number in 0..1000 {
+        assert_eq!(receiver.blocking_recv(), Some(number));
+    }
+    thread.join().expect("it sends");
+}
+
+/// As a buffer does that is kept in a thread-local.
+#[test]
+fn threads_may_send_in_their_last_moment() {
+    struct Sends(Option<mpsc::Sender<u8>>);
+    impl Sends {
+        fn send(&self) {
+            let sent = self.0.iter().try_for_each(|sender| sender.blocking_send(1));
+            sent.expect("it is received");
+        }
+    }
+    impl Drop for Sends {
+        fn drop(&mut self) {
+            self.send();
+        }
+    }
+    thread_local!(static SENDS: std::cell::RefCell<Sends> =
+        const { std::cell::RefCell::new(Sends(None)) });
+    let (sender, mut receiver) = mpsc::channel(1);
+    let thread = std::thread::spawn(move || {
+        SENDS.with_borrow_mut(|sends| sends.0 = Some(sender));
+        // The second waits for room, and so does the one in the end.
+        (0..2).for_each(|_| SENDS.with_borrow(Sends::send));
+    });
+    for _ in 0..3 {
+        assert_eq!(receiver.blocking_recv(), Some(1));
+    }
+    assert_eq!(receiver.blocking_recv(), None);
+    thread.join().expect("it ends");
+}
+
+/// Closing wakes those who wait for it in the midst of it; one of them may panic.
+#[test]
+fn closing_is_seen_as_a_whole_and_whole_whatever_a_waker_does() {
+    struct Tries(mpsc::Sender<u8>, Mutex<Option<Result<(), TrySendError<u8>>>>);
+    impl Wake for Tries {
+        fn wake(self: Arc<Self>) {
+            *self.1.lock().unwrap() = Some(self.0.try_send(2));
+        }
+    }
+    let (sender, mut receiver) = mpsc::channel(1);
+    sender.try_send(0).unwrap();
+    let tries = Arc::new(Tries(sender.clone(), Mutex::new(None)));
+    let mut told = Box::pin(sender.closed());
+    assert!(poll_once(told.as_mut(), &tries.clone().into()).is_pending());
+    let mut breaks = Box::pin(sender.closed());
+    assert!(poll_once(breaks.as_mut(), &panicking_waker()).is_pending());
+    let (woken, waker) = Woken::new();
+    let mut sending = Box::pin(sender.send(1));
+    assert!(poll_once(sending.as_mut(), &waker).is_pending());
+    receiver.close();
+    assert_eq!(*tries.1.lock().unwrap(), Some(Err(TrySendError::Closed(2))));
+    assert_eq!(woken.count(), 1);
+    assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
+    // The panic has left event-listener's list as it was in the midst of it.
+    std::mem::forget(breaks);
 }
 
 #[test]

@@ -268,3 +268,33 @@ fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
         assert_eq!(text, "half-way");
     });
 }
+
+/// Each carries what panics in its drop.
+#[test]
+fn of_two_panics_of_tasks_the_first_comes_out_when_all_have_ended() {
+    struct Breaks;
+    impl Drop for Breaks {
+        fn drop(&mut self) {
+            panic!("a payload panics on purpose");
+        }
+    }
+    within_limit(|| {
+        let runtime = runtime(1);
+        let _guard = runtime.enter();
+        let ended = AtomicUsize::new(0);
+        let thrown = catch_unwind(AssertUnwindSafe(|| {
+            scope(|scope| {
+                scope.spawn(async { std::panic::panic_any(Breaks) });
+                scope.spawn(async { std::panic::panic_any(Breaks) });
+                scope.spawn(async {
+                    arc::task::yield_now().await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+            })
+        }));
+        let payload = thrown.expect_err("a task has panicked");
+        assert!(payload.is::<Breaks>());
+        std::mem::forget(payload);
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+    });
+}

@@ -4,12 +4,13 @@
 
 mod common;
 
-use arc::task::consume_budget;
+use arc::task::{consume_budget, yield_now};
 use arc::time::sleep;
 use arc_util::sync::{mpmc, oneshot};
 use arc_util::{join, race, select, try_join};
 use common::{CountDrop, soon};
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::future::{pending, ready};
 use std::pin::pin;
 use std::sync::Arc;
@@ -223,10 +224,32 @@ async fn join_takes_turns_and_biased_keeps_the_order() {
         arc::task::yield_now().await;
         order.borrow_mut().push(name);
     };
-    join!(twice('a'), twice('b'), twice('c'));
-    assert_eq!(order.take(), "abcbca");
-    join!(biased; twice('a'), twice('b'), twice('c'));
-    assert_eq!(order.take(), "abcabc");
+    let mut orders = HashSet::new();
+    for _ in 0..100 {
+        join!(twice('a'), twice('b'), twice('c'));
+        orders.insert(order.take());
+        join!(biased; twice('a'), twice('b'), twice('c'));
+        assert_eq!(order.take(), "abcabc");
+    }
+    assert_eq!(orders, ["abcabc", "abcbca", "abccab"].map(String::from).into());
+}
+
+/// Whoever is first each other time only, meets each time a budget that is used up.
+#[arc::test(workers = 1)]
+async fn joins_in_a_join_do_not_starve_each_other() {
+    let stop = Cell::new(false);
+    let busy = async || {
+        while !stop.get() {
+            consume_budget().await;
+        }
+    };
+    let ends = async {
+        consume_budget().await;
+        yield_now().await;
+        consume_budget().await;
+        stop.set(true);
+    };
+    soon(async { join!(busy(), async { join!(ends, busy()) }) }).await;
 }
 
 /// The compiler's limit of macros that call themselves is not in the way.

@@ -29,11 +29,15 @@ pub mod error;
 
 use super::{Semaphore, TryAcquireError};
 use crate::task::cooperative;
-use crate::wake::discard;
+use crate::wake::{contain, discard};
+use arc::task::with_budget;
 use error::{SendError, TryRecvError, TrySendError};
-use futures_lite::future::block_on;
 use std::fmt;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 /// A channel in which at most `buffer` values wait.
 ///
@@ -72,6 +76,25 @@ fn may_block(what: &str) {
     );
 }
 
+/// Polls a future on this thread, which may block, until it is ready. Nobody but the future
+/// polls here, so it has a budget of its own.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unparks(Thread);
+    impl Wake for Unparks {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unparks(thread::current())));
+    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+    loop {
+        match with_budget(|| future.as_mut().poll(&mut context)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
 /// Sends into a [`channel`]; clone it for more senders.
 pub struct Sender<T>(async_channel::Sender<T>, Arc<Room>);
 
@@ -101,8 +124,11 @@ impl<T> Sender<T> {
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         match self.1.free.try_acquire() {
             Ok(permit) => permit.forget(),
-            Err(TryAcquireError::NoPermits) => return Err(TrySendError::Full(value)),
-            Err(TryAcquireError::Closed) => return Err(TrySendError::Closed(value)),
+            // While it is being closed it may not look so yet.
+            Err(TryAcquireError::NoPermits) if !self.is_closed() => {
+                return Err(TrySendError::Full(value));
+            }
+            Err(_) => return Err(TrySendError::Closed(value)),
         }
         self.0.try_send(value).map_err(|error| TrySendError::Closed(error.into_inner()))
     }
@@ -120,7 +146,10 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
-        block_on(self.send(value))
+        match self.try_send(value) {
+            Err(TrySendError::Full(value)) => block_on(self.send(value)),
+            sent => sent.map_err(|error| SendError(error.into_inner())),
+        }
     }
 
     /// For how many values there is room now that nobody waits for.
@@ -160,7 +189,7 @@ impl<T> Receiver<T> {
 
     /// Lets nobody send any more; what was sent can still be received.
     pub fn close(&mut self) {
-        self.0.close();
+        close(|| self.0.close());
         self.1.free.close();
     }
 }
@@ -175,8 +204,13 @@ impl<T> UnboundedReceiver<T> {
 
     /// Lets nobody send any more; what was sent can still be received.
     pub fn close(&mut self) {
-        self.0.close();
+        close(|| self.0.close());
     }
+}
+
+/// Closes a channel, whatever those do who are woken by it.
+fn close(channel: impl FnOnce() -> bool) {
+    contain(channel).map_or_else(discard, drop);
 }
 
 /// What both kinds of senders have.
