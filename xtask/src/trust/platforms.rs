@@ -30,7 +30,7 @@ const NOT_UNDER_QEMU: [Exception; 4] = [
 /// Where what Debian's compiler builds is kept, for all targets.
 pub const FOLDER: &str = "target/trust/std";
 
-/// On demand, all of them: the rest fills 40 minutes.
+/// On demand, all of them: the rest fills half an hour.
 pub fn trials() -> Vec<Trial> {
     vec![
         Trial {
