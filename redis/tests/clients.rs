@@ -6,6 +6,7 @@
 mod common;
 
 use common::{Client, Server, encoded, wait_until};
+use std::iter::repeat_n;
 use std::thread;
 
 /// A client that waits in BLPOP; `waiting` is how many do then.
@@ -48,6 +49,24 @@ fn who_sends_ahead_and_leaves_is_in_no_line(program: &str) {
     let mut other = server.connect();
     other.wait_for_info("blocked_clients:0");
     other.check(&[("RPUSH a 1", ":1"), ("LLEN a", ":1")]);
+}
+
+/// Its place in one line would be looked for as often as it names the key.
+fn who_names_a_key_often_waits_for_it_once(program: &str) {
+    let server = Server::start(program);
+    let keys = repeat_n("k", 100_000);
+    let often: Vec<_> = ["BLPOP"].into_iter().chain(keys).chain(["0"]).collect();
+    let mut clients = [server.connect(), server.connect()];
+    let mut other = server.connect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(&encoded(&often));
+        other.wait_for_info(&format!("blocked_clients:{}", number + 1));
+    }
+    let [first, mut second] = clients;
+    drop(first);
+    other.wait_for_info("blocked_clients:1");
+    other.check(&[("RPUSH k 1 2", ":2"), ("LLEN k", ":1")]);
+    assert_eq!(second.text(), "[k 1]");
 }
 
 fn waiting_ends_by_itself(program: &str) {
@@ -218,6 +237,26 @@ fn what_was_published_before_unsubscribing_comes_before_its_answer(program: &str
     assert_eq!(hears.text(), "[message a again]");
 }
 
+/// As before UNSUBSCRIBE; and then it hears no more.
+fn what_was_published_before_quitting_comes_before_its_answer(program: &str) {
+    const MESSAGES: usize = 200;
+    let server = Server::start(program);
+    let (mut hears, mut speaker) = (server.connect(), server.connect());
+    hears.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
+    let message = "x".repeat(100_000);
+    for _ in 0..MESSAGES {
+        speaker.check(&[(&format!("PUBLISH a {message}"), ":1")]);
+    }
+    hears.request("QUIT");
+    for _ in 0..MESSAGES {
+        assert_eq!(hears.text(), format!("[message a {message}]"));
+    }
+    assert_eq!(hears.text(), "+OK");
+    assert!(hears.is_closed());
+    // Its end is still open, and the server waits for a moment.
+    speaker.check(&[("PUBLISH a late", ":0")]);
+}
+
 fn a_subscriber_that_does_not_read_has_to_leave(program: &str) {
     let server = Server::start(program);
     let (mut slow, mut fast, mut speaker) = (server.connect(), server.connect(), server.connect());
@@ -290,11 +329,13 @@ on_both! {
     who_has_waited_longest_gets_the_first_element
     waiting_ends_by_itself
     who_sends_ahead_and_leaves_is_in_no_line
+    who_names_a_key_often_waits_for_it_once
     who_leaves_takes_nothing_with_it
     transactions
     nobody_comes_between
     subscribers_hear_what_is_published
     what_was_published_before_unsubscribing_comes_before_its_answer
+    what_was_published_before_quitting_comes_before_its_answer
     a_subscriber_that_does_not_read_has_to_leave
     clients_beyond_the_limit_are_told_so
     the_server_ends_when_it_is_told_to

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Server, wait_until};
+use common::{Server, encoded, wait_until};
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 const NOT_INTEGER: &str = "-ERR value is not an integer or out of range";
@@ -284,6 +284,7 @@ fn expiry(program: &str) {
         ("EXISTS a", ":0"),
         ("SET a x", "+OK"),
         ("EXPIRE a 9223372036854775807", "-ERR invalid expire time in 'expire' command"),
+        ("EXPIRE a -9223372036854775808", "-ERR invalid expire time in 'expire' command"),
         ("EXPIRE a x", NOT_INTEGER),
         ("FLUSHALL", "+OK"),
     ]);
@@ -293,6 +294,14 @@ fn expiry(program: &str) {
     client.check(&[("RPUSH list x", ":1"), ("PEXPIRE list 20", ":1")]);
     wait_until("the timer", || client.call("DBSIZE") == ":1");
     client.check(&[("KEYS *", "[long]"), ("GET short", "nil"), ("LLEN list", ":0")]);
+    // While others keep everybody out, no time passes.
+    let counts = (0..20_000).map(|_| encoded(&["INCR", "n"])).flatten().collect();
+    let (set, get) = (encoded(&["SET", "a", "x", "PX", "1"]), encoded(&["GET", "a"]));
+    client.send(&[encoded(&["MULTI"]), set, counts, get, encoded(&["EXEC"])].concat());
+    assert_eq!(client.text(), "+OK");
+    (0..20_002).for_each(|_| assert_eq!(client.text(), "+QUEUED"));
+    let replies = client.text();
+    assert!(replies.starts_with("[+OK :1 ") && replies.ends_with(" :20000 x]"), "{replies}");
     // One that was given a later end lives.
     client.check(&[("SET a x PX 1", "+OK"), ("SET b x PX 30", "+OK"), ("EXPIRE b 100", ":1")]);
     wait_until("the timer", || client.call("EXISTS a") == ":0");
@@ -324,6 +333,8 @@ fn the_server(program: &str) {
         ("CLIENT ID", ":1"),
         ("HELLO 3", "-NOPROTO unsupported protocol version"),
         ("INFO nothing", ""),
+        ("SHUTDOWN never", "-ERR syntax error"),
+        ("SHUTDOWN ABORT", "-ERR No shutdown in progress."),
     ]);
     assert!(client.call("HELLO 2").starts_with("[server redis version "));
     assert!(client.call("COMMAND").contains("[get :2 []]"));

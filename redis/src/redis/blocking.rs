@@ -7,7 +7,7 @@
 use super::shared::Shared;
 use crate::rt::sync::Notify;
 use crate::rt::time::Instant;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -33,8 +33,10 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Gets in the line of each key.
-    pub fn enter(&mut self, keys: Vec<Vec<u8>>) -> Arc<Waiter> {
+    /// Gets in the line of each key, once.
+    pub fn enter(&mut self, mut keys: Vec<Vec<u8>>) -> Arc<Waiter> {
+        let mut entered = HashSet::new();
+        keys.retain(|key| entered.insert(key.clone()));
         self.next += 1;
         let waiter = Arc::new(Waiter { number: self.next, keys, is_served: Notify::new() });
         for key in &waiter.keys {
@@ -79,7 +81,7 @@ impl Waiting {
 
     pub fn clients(&self) -> usize {
         let waiters = self.lines.values().flatten();
-        waiters.map(|waiter| waiter.number).collect::<std::collections::HashSet<_>>().len()
+        waiters.map(|waiter| waiter.number).collect::<HashSet<_>>().len()
     }
 }
 

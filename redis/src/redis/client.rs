@@ -69,7 +69,7 @@ impl Client {
         };
         match &mut self.transaction {
             Some(transaction) if command.place != Place::AtOnce => {
-                transaction.bytes += request.from(0).map(<[u8]>::len).sum::<usize>();
+                transaction.bytes += request.memory();
                 if transaction.bytes > REQUEST_BYTES_MAX {
                     return Next::Close;
                 }
@@ -78,12 +78,23 @@ impl Client {
             }
             _ => {
                 shared.with(|db| {
+                    self.hear(reply);
                     let mut call = Call { db, client: self, request, reply, is_queued: false };
                     call.run(command);
                 });
             }
         }
         std::mem::take(&mut self.next)
+    }
+
+    /// What was published before comes before the answer, for nobody expects it afterwards,
+    /// and whether more requests come or not.
+    pub fn hear(&mut self, reply: &mut Reply) {
+        while let Some(feed) = &mut self.feed
+            && let Ok(message) = feed.messages.try_recv()
+        {
+            reply.bytes.extend_from_slice(&message);
+        }
     }
 
     /// The command, if there is one, it has as many arguments as it needs, and this is

@@ -199,9 +199,12 @@ impl Connection {
 
     /// Ends the sending direction, and lets the client see what was sent.
     async fn close(self) -> io::Result<()> {
-        let (mut read, write) = self.stream.into_split();
+        let Self { stream, input, client, .. } = self;
+        // It hears no more of what is published.
+        drop(client);
+        let (mut read, write) = stream.into_split();
         drop(write);
-        let mut rest = self.input.bytes;
+        let mut rest = input.bytes;
         let drain = async {
             while read.read(&mut rest).await? > 0 {}
             Ok(())

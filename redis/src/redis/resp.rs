@@ -245,9 +245,19 @@ impl<'a> Request<'a> {
         ranges.iter().map(move |range| &self.bytes[range.clone()])
     }
 
+    fn bytes(self) -> usize {
+        self.from(0).map(<[u8]>::len).sum()
+    }
+
+    /// What a copy takes of memory.
+    pub fn memory(self) -> usize {
+        size_of::<OwnedRequest>() + size_of_val(self.ranges) + self.bytes()
+    }
+
     /// A copy that outlives the input.
     pub fn to_owned(self) -> OwnedRequest {
-        let mut owned = OwnedRequest { bytes: Vec::new(), ranges: Vec::new() };
+        let bytes = Vec::with_capacity(self.bytes());
+        let mut owned = OwnedRequest { bytes, ranges: Vec::with_capacity(self.len()) };
         for argument in self.from(0) {
             let start = owned.bytes.len();
             owned.bytes.extend_from_slice(argument);

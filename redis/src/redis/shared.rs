@@ -56,6 +56,7 @@ impl Shared {
     pub fn with<R>(&self, work: impl FnOnce(&mut Db) -> R) -> R {
         // A command that panics may leave one value in the midst of a change, no more.
         let mut db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        db.begin();
         let result = work(&mut db);
         let afterwards = db.settle();
         drop(db);
@@ -70,7 +71,7 @@ impl Shared {
     pub async fn clock(&self) {
         loop {
             let next = self.with(|db| {
-                db.expire(Instant::now());
+                db.expire();
                 db.next_end()
             });
             select! {

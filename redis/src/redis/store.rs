@@ -6,6 +6,7 @@ use super::value::{Kind, List, Value};
 use crate::rt::time::Instant;
 use indexmap::IndexMap;
 use indexmap::map::Entry as Place;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct Db {
     pub waiting: Waiting,
     /// Some end is now earlier than all were before.
     is_earlier: bool,
+    /// What the clock said when it was first looked at: see `now`.
+    now: Cell<Option<Instant>>,
 }
 
 struct Entry {
@@ -36,6 +39,18 @@ pub struct Afterwards {
 }
 
 impl Db {
+    /// A command begins, or several that nobody comes in between.
+    pub fn begin(&mut self) {
+        self.now.take();
+    }
+
+    /// The time, which stands still meanwhile: no key expires in the midst of a command.
+    pub fn now(&self) -> Instant {
+        let now = self.now.get().unwrap_or_else(Instant::now);
+        self.now.set(Some(now));
+        now
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -54,7 +69,7 @@ impl Db {
     pub fn get(&mut self, key: &[u8]) -> Option<&mut Value> {
         let (place, _, entry) = self.entries.get_full(key)?;
         // The clock may be late.
-        if entry.end.is_some_and(|end| end <= Instant::now()) {
+        if entry.end.is_some_and(|end| end <= self.now()) {
             self.remove(key);
             return None;
         }
@@ -145,7 +160,8 @@ impl Db {
     }
 
     /// Removes some of what has expired.
-    pub fn expire(&mut self, now: Instant) {
+    pub fn expire(&mut self) {
+        let now = self.now();
         for _ in 0..EXPIRED_AT_ONCE {
             let Some((_, key)) = self.ends.pop_first_if(|(end, _)| *end <= now) else {
                 break;
@@ -162,7 +178,7 @@ impl Db {
     /// The keys of these places. A key may move, but only down: whoever goes from the end
     /// to the beginning passes over none that is there all the time.
     pub fn part(&self, start: usize, end: usize) -> impl Iterator<Item = (&[u8], &Value)> {
-        let now = Instant::now();
+        let now = self.now();
         let entries = self.entries.get_range(start..end).into_iter().flatten();
         let alive = entries.filter(move |(_, entry)| entry.end.is_none_or(|end| end > now));
         alive.map(|(key, entry)| (&**key, &entry.value))

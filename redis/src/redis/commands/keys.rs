@@ -3,7 +3,6 @@
 use super::strings::end;
 use super::{Call, Done, Error, glob, is};
 use crate::redis::resp::integer;
-use crate::rt::time::Instant;
 
 pub fn del(call: &mut Call<'_>) -> Done {
     let mut count = 0;
@@ -94,8 +93,8 @@ fn set_end(call: &mut Call<'_>, command: &str, milliseconds: i64) -> Done {
     let (key, count) = (call.argument(1), call.integer(2)?);
     // What ends in the past is over.
     let end = match count {
-        ..=0 => None,
-        count => Some(end(command, count, milliseconds)?),
+        ..=0 if count.checked_mul(milliseconds).is_some() => None,
+        count => Some(end(call.db, command, count, milliseconds)?),
     };
     let is_there = call.db.get(key).is_some();
     if is_there {
@@ -131,7 +130,7 @@ fn time_to_live(call: &mut Call<'_>, milliseconds: u128) -> Done {
         None => -2,
         Some(None) => -1,
         Some(Some(end)) => {
-            let left = end.saturating_duration_since(Instant::now()).as_millis();
+            let left = end.saturating_duration_since(call.db.now()).as_millis();
             ((left + milliseconds / 2) / milliseconds) as i64
         }
     };

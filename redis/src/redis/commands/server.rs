@@ -45,6 +45,14 @@ pub fn select(call: &mut Call<'_>) -> Done {
 
 /// Nothing is kept, so there is nothing to be saved; there is no reply.
 pub fn shutdown(call: &mut Call<'_>) -> Done {
+    for word in call.request.from(1) {
+        if is(word, "abort") && call.request.len() == 2 {
+            return Err(Error::from("ERR No shutdown in progress."));
+        }
+        if !["nosave", "save", "now", "force"].iter().any(|known| is(word, known)) {
+            return Err(Error::SYNTAX);
+        }
+    }
     call.client.shared.stop.cancel();
     call.client.next = Next::Close;
     Ok(())
@@ -237,12 +245,7 @@ pub fn unsubscribe(call: &mut Call<'_>) -> Done {
         {
             client.shared.hub.unsubscribe(channel, client.number);
         }
-        // What was published before comes first: nobody expects it afterwards.
-        while let Some(feed) = &mut client.feed
-            && let Ok(message) = feed.messages.try_recv()
-        {
-            call.reply.bytes.extend_from_slice(&message);
-        }
+        client.hear(call.reply);
         // Who has to leave has to leave all the same.
         let is_expelled = client.feed.as_ref().is_some_and(|it| it.expelled().is_cancelled());
         if client.channels.is_empty() && !is_expelled {

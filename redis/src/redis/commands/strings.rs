@@ -2,6 +2,7 @@
 
 use super::{Call, Done, Error, is};
 use crate::redis::resp::{BULK_BYTES_MAX, integer};
+use crate::redis::store::Db;
 use crate::redis::value::{Text, Value};
 use crate::rt::time::Instant;
 use std::time::Duration;
@@ -36,7 +37,7 @@ impl Options {
                     let count = words.next().ok_or(Error::SYNTAX)?;
                     let count = integer(count).ok_or(Error::NOT_INTEGER)?;
                     let milliseconds = if is(word, "ex") { 1000 } else { 1 };
-                    options.end = Some(end("set", count, milliseconds)?);
+                    options.end = Some(end(call.db, "set", count, milliseconds)?);
                 }
                 () => return Err(Error::SYNTAX),
             }
@@ -48,10 +49,10 @@ impl Options {
 }
 
 /// The end of a key that is to live for so many units of time.
-pub fn end(command: &str, count: i64, milliseconds: i64) -> Result<Instant, Error> {
+pub fn end(db: &Db, command: &str, count: i64, milliseconds: i64) -> Result<Instant, Error> {
     let milliseconds = count.checked_mul(milliseconds).filter(|it| *it > 0);
     let milliseconds = milliseconds.map(|it| Duration::from_millis(it.unsigned_abs()));
-    let end = milliseconds.and_then(|it| Instant::now().checked_add(it));
+    let end = milliseconds.and_then(|it| db.now().checked_add(it));
     end.ok_or_else(|| Error::expire_time(command))
 }
 
