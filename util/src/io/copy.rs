@@ -76,9 +76,8 @@ where
     B: AsyncRead + AsyncWrite + Unpin + ?Sized,
 {
     let (mut forth, mut back) = (Way::new(forth_size), Way::new(back_size));
+    let mut forth_is_first = true;
     poll_fn(|context| {
-        // Left to chance: a way that never waits uses up the task's budget.
-        let forth_is_first = fastrand::bool();
         let (mut there, mut here) = (Poll::Pending, Poll::Pending);
         for is_forth in [forth_is_first, !forth_is_first] {
             let (first, second) = (Pin::new(&mut *first), Pin::new(&mut *second));
@@ -87,6 +86,8 @@ where
                 false => here = back.poll(context, second, first)?,
             }
         }
+        // Left to chance: a way that never waits uses up the task's budget.
+        forth_is_first = fastrand::bool();
         Poll::Ready(Ok((ready!(there), ready!(here))))
     })
     .await
