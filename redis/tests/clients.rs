@@ -217,16 +217,24 @@ fn subscribers_hear_what_is_published(program: &str) {
     speaker.wait_for_info("pubsub_channels:0");
 }
 
-/// More than the sockets take: some wait in the server when the subscriber has had enough.
-fn what_was_published_before_unsubscribing_comes_before_its_answer(program: &str) {
-    const MESSAGES: usize = 200;
-    let server = Server::start(program);
+/// How many messages a subscriber is behind.
+const MESSAGES: usize = 200;
+
+/// A subscriber to which more was published than the sockets take, so that some of it waits
+/// in the server; who published it; and the message.
+fn behind(server: &Server) -> (Client, Client, String) {
     let (mut hears, mut speaker) = (server.connect(), server.connect());
     hears.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
     let message = "x".repeat(100_000);
     for _ in 0..MESSAGES {
         speaker.check(&[(&format!("PUBLISH a {message}"), ":1")]);
     }
+    (hears, speaker, message)
+}
+
+fn what_was_published_before_unsubscribing_comes_before_its_answer(program: &str) {
+    let server = Server::start(program);
+    let (mut hears, mut speaker, message) = behind(&server);
     hears.send(&[encoded(&["UNSUBSCRIBE", "a"]), encoded(&["GET", "b"])].concat());
     for _ in 0..MESSAGES {
         assert_eq!(hears.text(), format!("[message a {message}]"));
@@ -239,14 +247,8 @@ fn what_was_published_before_unsubscribing_comes_before_its_answer(program: &str
 
 /// As before UNSUBSCRIBE; and then it hears no more.
 fn what_was_published_before_quitting_comes_before_its_answer(program: &str) {
-    const MESSAGES: usize = 200;
     let server = Server::start(program);
-    let (mut hears, mut speaker) = (server.connect(), server.connect());
-    hears.check(&[("SUBSCRIBE a", "[subscribe a :1]")]);
-    let message = "x".repeat(100_000);
-    for _ in 0..MESSAGES {
-        speaker.check(&[(&format!("PUBLISH a {message}"), ":1")]);
-    }
+    let (mut hears, mut speaker, message) = behind(&server);
     hears.request("QUIT");
     for _ in 0..MESSAGES {
         assert_eq!(hears.text(), format!("[message a {message}]"));

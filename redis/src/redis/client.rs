@@ -77,6 +77,8 @@ impl Client {
                 reply.simple("QUEUED");
             }
             _ => {
+                // Nearly all of it before others are kept out.
+                self.hear(reply);
                 shared.with(|db| {
                     self.hear(reply);
                     let mut call = Call { db, client: self, request, reply, is_queued: false };
