@@ -247,15 +247,18 @@ fn what_would_be_unsound_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/scope_*.rs");
 }
 
-/// What one panic carries panics when it is dropped, as the other comes out.
+/// What a panic may carry: it panics when it is dropped.
+struct Breaks;
+
+impl Drop for Breaks {
+    fn drop(&mut self) {
+        panic!("a payload panics on purpose");
+    }
+}
+
+/// One is dropped as the other comes out.
 #[test]
 fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
-    struct Breaks;
-    impl Drop for Breaks {
-        fn drop(&mut self) {
-            panic!("a payload panics on purpose");
-        }
-    }
     within_limit(|| {
         let runtime = runtime(2);
         let _guard = runtime.enter();
@@ -269,15 +272,8 @@ fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
     });
 }
 
-/// Each carries what panics in its drop.
 #[test]
 fn of_two_panics_of_tasks_the_first_comes_out_when_all_have_ended() {
-    struct Breaks;
-    impl Drop for Breaks {
-        fn drop(&mut self) {
-            panic!("a payload panics on purpose");
-        }
-    }
     within_limit(|| {
         let runtime = runtime(1);
         let _guard = runtime.enter();
