@@ -882,7 +882,7 @@ mod leaves_nothing {
         });
     }
 
-    /// Idle, it does nothing at all.
+    /// Idle, it does nothing at all, nor does anything that it started.
     #[test]
     fn an_idle_runtime_uses_no_time() {
         in_own_process("leaves_nothing::an_idle_runtime_uses_no_time", || {
@@ -910,6 +910,7 @@ mod leaves_nothing {
                     }
                     assert!(start.elapsed() < DEADLINE / 4, "it never comes to rest");
                 }
+                wait_until("the end of the jobs' threads", || threads_named("blocking-") == 0);
             }
         });
     }
