@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            bit 0   READY    try it
-//!            bit 1   HANGUP   the last event told of a hang-up or an error
+//!            bit 1   HANGUP   an event told of a hang-up, an error or urgent data
 //!            bit 2   GONE     the runtime has ended
 //!   the other bits   how many events there were
 //! ```
@@ -33,7 +33,8 @@ impl Seen {
     }
 
     /// After a hang-up a short read does not mean that nothing is left: the
-    /// end of the stream is, and no event will tell of it.
+    /// end of the stream is, and no event will tell of it. Nor does it at the mark of urgent
+    /// data, which stays when they have been read, and events tell no more of them.
     pub(crate) fn is_hung_up(self) -> bool {
         self.0 & HANGUP != 0
     }
@@ -59,7 +60,7 @@ impl Readiness {
     pub(crate) fn set(&self, hangup: bool) {
         let word = &self.0;
         let flags = if hangup { READY | HANGUP } else { READY };
-        let next = |seen: usize| Some(((seen & !HANGUP) | flags).wrapping_add(EVENT));
+        let next = |seen: usize| Some((seen | flags).wrapping_add(EVENT));
         let _ = word.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 

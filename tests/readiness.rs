@@ -13,6 +13,7 @@ use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::io::Read as _;
 use std::io::Write as _;
+use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::task::Poll;
@@ -135,9 +136,10 @@ fn end_of_stream_right_after_the_data_is_seen() {
 
 #[test]
 fn bytes_behind_urgent_ones_are_read() {
-    // A read stops short at an urgent byte though there is more behind it.
+    // A read stops short at an urgent byte though there is more behind it, also when the byte
+    // has been read and is told of no more.
     run_each(|| async {
-        for _ in 0..10 {
+        for is_taken in [false, true].repeat(10) {
             let (left, right) = pair().await;
             assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
             let mut peer = left.into_inner().unwrap();
@@ -146,12 +148,18 @@ fn bytes_behind_urgent_ones_are_read() {
             std::io::Write::write_all(&mut peer, b"behind").unwrap();
             // All of it has come, and every event of it been told.
             sleep(millis(5)).await;
+            if is_taken {
+                let mut urgent = [MaybeUninit::uninit()];
+                SockRef::from(&right).recv_out_of_band(&mut urgent).unwrap();
+            }
+            std::io::Write::write_all(&mut peer, b"more").unwrap();
+            sleep(millis(5)).await;
             let (mut text, mut buffer) = (Vec::new(), [0; 64]);
-            while text.len() < 12 {
+            while text.len() < 16 {
                 let read = (&right).read(&mut buffer).await.unwrap();
                 text.extend_from_slice(&buffer[..read]);
             }
-            assert_eq!(text, b"beforebehind");
+            assert_eq!(text, b"beforebehindmore");
         }
     });
 }
@@ -547,9 +555,22 @@ fn socket_that_is_always_ready_starves_neither_timers_nor_tasks() {
     });
 }
 
+/// Lets this process open so many files, if it may.
+#[cfg(unix)]
+fn allow_descriptors(wanted: u64) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_some_and(|current| current < wanted) {
+        let limit = Rlimit { current: Some(wanted), maximum };
+        setrlimit(Resource::Nofile, limit).expect("4,096 files are allowed");
+    }
+}
+
 #[test]
 fn many_sockets_become_ready_at_once() {
-    // More than one wait can fetch.
+    // More than one wait can fetch. (Many a login may open 1,024 files, until it asks for more.)
+    #[cfg(unix)]
+    allow_descriptors(4_096);
     run_each(|| async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let ready = Counter::default();

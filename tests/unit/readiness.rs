@@ -59,7 +59,8 @@ proptest! {
             match step {
                 Step::Set { hangup } => {
                     readiness.set(hangup);
-                    model = Model { ready: true, hangup, events: model.events + 1, ..model };
+                    model.hangup |= hangup;
+                    model = Model { ready: true, events: model.events + 1, ..model };
                 }
                 Step::SetGone => {
                     readiness.set_gone();

@@ -12,8 +12,8 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 // - let _ = self.0.compare_exchange(seen.0, cleared, order, order);
 // + let _ = self.0.swap(cleared, order);
 // ~ src/readiness.rs
-// - ((seen & !HANGUP) | flags).wrapping_add(EVENT)
-// + (seen & !HANGUP) | flags
+// - (seen | flags).wrapping_add(EVENT)
+// + seen | flags
 // ~ src/readiness.rs
 // - self.0.load(Ordering::Acquire)
 // + self.0.load(Ordering::Relaxed)
