@@ -64,7 +64,8 @@ impl<T: AsSource> Async<T> {
     ///
     /// When the kernel cannot report its readiness (a regular file), or has no
     /// room for another descriptor, or the runtime has ended. It is dropped then, and
-    /// other descriptors of the same file stay non-blocking.
+    /// other descriptors of the same file stay non-blocking. Also, on other systems than
+    /// Linux, when a file of this number was closed behind a forgotten (`mem::forget`) `Async`.
     ///
     /// # Panics
     ///

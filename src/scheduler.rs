@@ -218,8 +218,8 @@ impl Shared {
             let polled = remote.polled.load(Ordering::Relaxed);
             let time = TICK * remote.stuck.load(Ordering::Relaxed) as u32;
             let mut tasks = tasks.iter_mut().take_while(|_| polled != 0);
-            let task = tasks.find(|task| task.id.0 == polled).into_iter();
-            task.for_each(|task| task.state = TaskState::Running { worker, time });
+            let task = tasks.find(|it| it.id.0 == polled && it.state != TaskState::Blocking);
+            task.into_iter().for_each(|it| it.state = TaskState::Running { worker, time });
         }
         tasks
     }

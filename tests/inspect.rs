@@ -105,12 +105,24 @@ fn a_job_is_blocking_from_its_line_to_its_end() {
         let line = line!() + 1;
         let job = runtime.spawn_blocking(work);
         inside.wait();
-        // The poll that began it may not have ended.
-        wait_for_state(&runtime, job.id(), TaskState::Blocking);
+        assert_eq!(told(&runtime, job.id()).state, TaskState::Blocking);
         assert_eq!(told(&runtime, job.id()).location.line(), line);
         gate.open();
         runtime.block_on(job).unwrap();
         wait_until("it is gone", || runtime.tasks().is_empty());
+    });
+}
+
+/// The poll that began it may not have ended yet.
+#[test]
+fn a_job_that_looks_at_itself_is_blocking() {
+    with_each_size(|runtime| {
+        for _ in 0..1_000 {
+            let handle = runtime.handle().clone();
+            let job = runtime.spawn_blocking(move || handle.tasks());
+            let jobs = runtime.block_on(job).unwrap();
+            assert!(jobs.iter().all(|job| job.state == TaskState::Blocking), "{jobs:?}");
+        }
     });
 }
 
