@@ -1,8 +1,9 @@
 //! Intervals; and what [`arc::time`] has, so that a program finds all of tokio's in one
 //! place.
 
+use arc::runtime::Handle;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 pub use arc::time::*;
 
@@ -40,7 +41,8 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval's period must not be zero");
-    Interval { sleep: sleep_until(start), period, behavior: MissedTickBehavior::Burst }
+    let (sleep, behavior) = (sleep_until(start), MissedTickBehavior::Burst);
+    Interval { sleep, period, behavior, waker: None }
 }
 
 /// The stream of ticks of [`interval`].
@@ -49,6 +51,8 @@ pub struct Interval {
     sleep: Sleep,
     period: Duration,
     behavior: MissedTickBehavior,
+    /// Of whoever waits for the tick.
+    waker: Option<Waker>,
 }
 
 impl Interval {
@@ -67,7 +71,9 @@ impl Interval {
 
     /// What [`tick`](Self::tick) does, for futures written by hand.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
+        self.waker = Some(context.waker().clone());
         ready!(Pin::new(&mut self.sleep).poll(context));
+        self.waker = None;
         let due = self.sleep.deadline();
         let late = due.elapsed();
         // Less than `late`, and 2^64 ns are 584 years.
@@ -83,9 +89,16 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// The next tick comes one period from now.
+    /// The next tick comes one period from now, also for whoever waits for it already.
     pub fn reset(&mut self) {
         self.sleep = sleep(self.period);
+        let Some(waker) = &self.waker else { return };
+        // Outside a runtime it cannot be armed: who is woken will do it.
+        let is_armed = Handle::try_current().is_ok()
+            && Pin::new(&mut self.sleep).poll(&mut Context::from_waker(waker)).is_pending();
+        if !is_armed {
+            waker.wake_by_ref();
+        }
     }
 
     /// What becomes of ticks that were missed.

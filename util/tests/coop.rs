@@ -7,6 +7,7 @@ use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use arc_util::sync::watch;
 use arc_util::task::cooperative;
 use common::soon;
+use futures_util::FutureExt;
 use futures_util::future::select_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,4 +88,14 @@ async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     assert_eq!(soon(first).await.unwrap().0.unwrap(), 150);
     soon(far[160].read_exact(&mut [0; 4])).await.unwrap();
     assert_eq!(soon(written).await.unwrap().0.unwrap(), 160);
+}
+
+/// Of many values the one that has changed is found, wherever it is.
+#[arc::test]
+async fn a_look_at_what_has_not_changed_costs_nothing() {
+    let mut channels: Vec<_> = (0..200).map(watch::channel).collect();
+    channels[150].0.send(7).unwrap();
+    arc::task::yield_now().await;
+    let found = channels.iter_mut().position(|it| it.1.changed().now_or_never().is_some());
+    assert_eq!(found, Some(150));
 }

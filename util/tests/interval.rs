@@ -172,6 +172,36 @@ fn reset_interval_ticks_one_period_later() {
     });
 }
 
+/// As a keep-alive is that starts anew with whatever is heard.
+#[test]
+fn who_waits_for_a_tick_is_woken_by_the_one_after_a_reset() {
+    run_each(|| async {
+        let mut interval = interval(millis(5));
+        interval.tick().await;
+        for _ in 0..3 {
+            let (wakes, waker) = Wakes::new();
+            let mut context = Context::from_waker(&waker);
+            assert!(interval.poll_tick(&mut context).is_pending());
+            interval.reset();
+            wakes.wait_for(1);
+            // Nobody waits any more.
+            interval.tick().await;
+            interval.reset();
+        }
+        // Outside its runtime it cannot be armed: who waits is to poll it again.
+        let (wakes, waker) = Wakes::new();
+        let mut context = Context::from_waker(&waker);
+        assert!(interval.poll_tick(&mut context).is_pending());
+        let reset = std::thread::spawn(move || {
+            interval.reset();
+            interval
+        });
+        let mut interval = reset.join().unwrap();
+        assert_eq!(wakes.count(), 1);
+        interval.tick().await;
+    });
+}
+
 #[test]
 fn tick_that_is_given_up_is_not_lost() {
     run_each(|| async {

@@ -7,11 +7,12 @@ mod common;
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
 use arc_util::task::{LocalSet, spawn_local};
-use common::soon;
+use common::{Woken, poll_once, soon};
 use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::panic::catch_unwind;
 use std::rc::Rc;
+use std::task::Poll;
 use std::thread;
 
 #[arc::test(workers = 2)]
@@ -217,4 +218,29 @@ fn a_set_in_a_thread_local_ends_with_its_thread() {
         })
     });
     assert_eq!(thread.join().unwrap(), 3);
+}
+
+/// Each may be the only one that goes on: as when they are futures of a `FuturesUnordered`.
+#[test]
+fn all_who_poll_a_set_are_woken_by_its_tasks() {
+    let set = LocalSet::new();
+    let (sender, receiver) = oneshot::channel();
+    let task = set.spawn_local(receiver);
+    let (woken, waker) = Woken::new();
+    let mut first = Box::pin(set.run_until(task));
+    // Once more: its tasks make room for others after the first time.
+    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    let (others, other) = Woken::new();
+    let mut second = Box::pin(set.run_until(pending::<()>()));
+    assert!(poll_once(second.as_mut(), &other).is_pending());
+    let before = woken.count();
+    drop(second);
+    sender.send(7).unwrap();
+    assert!(woken.count() > before);
+    let other_before = others.count();
+    // The future is looked at before the tasks, one of which it waits for.
+    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    let Poll::Ready(Ok(Ok(7))) = poll_once(first.as_mut(), &waker) else { panic!("not yet") };
+    assert_eq!(others.count(), other_before, "it is gone");
 }

@@ -1,15 +1,14 @@
 //! Channels under tokio's names.
 
-#![cfg(feature = "sync")]
-
 mod common;
 
 use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
 use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
+use futures_util::FutureExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Wake};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 #[arc::test(workers = 2)]
@@ -181,8 +180,61 @@ fn closing_is_seen_as_a_whole_and_whole_whatever_a_waker_does() {
     assert_eq!(*tries.1.lock().unwrap(), Some(Err(TrySendError::Closed(2))));
     assert_eq!(woken.count(), 1);
     assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
-    // The panic has left event-listener's list as it was in the midst of it.
-    std::mem::forget(breaks);
+}
+
+#[test]
+fn wakers_that_panic_keep_nobody_from_being_woken() {
+    let (sender, mut receiver) = mpsc::channel::<u8>(1);
+    let mut breaks = Box::pin(sender.closed());
+    assert!(poll_once(breaks.as_mut(), &panicking_waker()).is_pending());
+    let (woken, waker) = Woken::new();
+    let mut closed = Box::pin(sender.closed());
+    assert!(poll_once(closed.as_mut(), &waker).is_pending());
+    receiver.close();
+    assert_eq!(woken.count(), 1);
+    drop((breaks, closed));
+
+    // Neither who sends nor who is the last to go hears of it.
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let mut context = Context::from_waker(Waker::noop());
+    let panicking = panicking_waker();
+    let mut breaks = Context::from_waker(&panicking);
+    assert!(receiver.poll_recv(&mut breaks).is_pending());
+    sender.send(1).unwrap();
+    assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(Some(1)));
+    assert!(receiver.poll_recv(&mut breaks).is_pending());
+    drop(sender);
+    assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(None));
+}
+
+/// As an executor does whose queue is the channel that its own task receives from.
+#[test]
+fn a_waker_may_use_the_channel() {
+    struct Sends(mpsc::UnboundedSender<u8>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            self.0.send(2).expect("it is open");
+        }
+    }
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let waker = Arc::new(Sends(sender.clone())).into();
+        assert!(poll_once(Box::pin(receiver.recv()).as_mut(), &waker).is_pending());
+        sender.send(1).expect("it is open");
+        ended.send((receiver.try_recv(), receiver.try_recv())).expect("it is waited for");
+    });
+    assert_eq!(end.recv_timeout(DEADLINE), Ok((Ok(1), Ok(2))));
+}
+
+/// Of many channels the one with a value is found, wherever it is.
+#[arc::test]
+async fn a_look_in_vain_costs_nothing() {
+    let mut channels: Vec<_> = (0..200).map(|_| mpsc::unbounded_channel()).collect();
+    channels[150].0.send(7).unwrap();
+    arc::task::yield_now().await;
+    let found = channels.iter_mut().find_map(|(_, receiver)| receiver.recv().now_or_never());
+    assert_eq!(found, Some(Some(7)));
 }
 
 #[test]

@@ -53,6 +53,25 @@ fn what_tasks_write_into_what_they_borrow_is_there() {
 }
 
 #[test]
+fn a_closure_may_wait_for_a_task() {
+    within_limit(|| {
+        for workers in [1, 2, 4] {
+            let runtime = runtime(workers);
+            let _guard = runtime.enter();
+            let received = scope(|scope| {
+                let (sender, receiver) = std::sync::mpsc::channel();
+                scope.spawn(async move {
+                    arc::time::sleep(PAUSE).await;
+                    sender.send(7).unwrap();
+                });
+                receiver.recv().unwrap()
+            });
+            assert_eq!(received, 7);
+        }
+    });
+}
+
+#[test]
 fn sockets_and_tasks_of_the_runtime_work_in_them() {
     within_limit(|| {
         let runtime = runtime(2);

@@ -5,6 +5,7 @@ mod common;
 use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
 use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
+use futures_util::FutureExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
@@ -174,4 +175,13 @@ fn closing_comes_before_being_served() {
     let polled = poll_once(waits.as_mut(), &waker);
     assert!(matches!(polled, std::task::Poll::Ready(Err(_))), "{polled:?}");
     assert_eq!(semaphore.available_permits(), 1, "nothing is lost");
+}
+
+/// Of many semaphores the one with a permit is found, wherever it is.
+#[arc::test]
+async fn a_look_in_vain_costs_nothing() {
+    let semaphores: Vec<_> = (0..200).map(|number| Semaphore::new(number / 199)).collect();
+    arc::task::yield_now().await;
+    let found = semaphores.iter().find_map(|semaphore| semaphore.acquire().now_or_never());
+    assert_eq!(found.unwrap().unwrap().num_permits(), 1);
 }

@@ -1,17 +1,16 @@
 //! What tasks tell each other by.
 //!
-//! [`CancellationToken`], [`Notify`], [`Semaphore`], [`watch`] and, on async-channel,
-//! [`mpsc`] are built here. The rest
-//! is of crates that know no runtime, re-exported by the feature `sync`, which is on unless
-//! it is turned off:
+//! [`CancellationToken`], [`Notify`], [`Semaphore`], [`watch`] and [`mpsc`] are built here.
+//! The rest is of crates that know no runtime, re-exported by the feature `sync`, which is on
+//! unless it is turned off:
 //!
 //! | tokio has | here it is | from |
 //! |---|---|---|
 //! | `Mutex`, `RwLock`, `Barrier`, `OnceCell` | the same | async-lock |
-//! | `mpsc` | [`mpsc`], under tokio's names; [`mpmc`] has several receivers | async-channel |
+//! | none: several receivers | [`mpmc`] | async-channel |
 //! | `oneshot` | [`oneshot`] | futures-channel |
 //! | `broadcast` | [`broadcast`] | async-broadcast |
-//! | `watch`, `Notify`, `Semaphore` | [`watch`], [`Notify`], [`Semaphore`] | arc-util |
+//! | `mpsc`, `watch`, `Notify`, `Semaphore` | the same | arc-util |
 //!
 //! tokio's own `sync` needs no runtime of tokio's, and works on arc as it is.
 //!
@@ -44,7 +43,6 @@
 //! ```
 
 mod cancel;
-#[cfg(feature = "sync")]
 pub mod mpsc;
 mod notify;
 mod semaphore;

@@ -1,8 +1,7 @@
 //! Channels with several senders and one receiver.
 //!
-//! Names and meaning are tokio's; below them are async-channel and, for who may send next,
-//! a [`Semaphore`]. Sending and receiving take part in arc's budget: whoever finds values for
-//! ever still lets others run.
+//! Names and meaning are tokio's; who may send next is a [`Semaphore`]'s to say. Sending and
+//! receiving take part in arc's budget: whoever finds values for ever still lets others run.
 //!
 //! # Examples
 //!
@@ -27,17 +26,20 @@
 
 pub mod error;
 
-use super::{Semaphore, TryAcquireError};
-use crate::task::cooperative;
-use crate::wake::{contain, discard};
-use arc::task::with_budget;
+use super::{Notify, Semaphore, TryAcquireError};
+use crate::wake::{discard, wake_all};
+use arc::task::{consume_budget, with_budget};
 use error::{SendError, TryRecvError, TrySendError};
+use std::collections::VecDeque;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::thread::{self, Thread};
+
+/// For how many values an empty channel keeps memory.
+const KEPT: usize = 256;
 
 /// A channel in which at most `buffer` values wait.
 ///
@@ -49,9 +51,9 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     const MAX: usize = Semaphore::MAX_PERMITS;
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
     assert!(buffer <= MAX, "a channel holds at most {MAX} values, not {buffer}");
-    let (sender, receiver) = async_channel::unbounded();
     let room = Arc::new(Room { free: Semaphore::new(buffer), all: buffer });
-    (Sender(sender, room.clone()), Receiver(receiver, room))
+    let queue = Queue::new();
+    (Sender(queue.clone(), room.clone()), Receiver(queue, room))
 }
 
 /// For how many values there is room: a sender takes a permit for each, which the receiver
@@ -63,8 +65,112 @@ struct Room {
 
 /// A channel in which any number of values wait.
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
-    let (sender, receiver) = async_channel::unbounded();
-    (UnboundedSender(sender), UnboundedReceiver(receiver))
+    let queue = Queue::new();
+    (UnboundedSender(queue.clone()), UnboundedReceiver(queue))
+}
+
+/// The values that wait, and what the senders and the receiver know of each other. Wakers,
+/// and values, are code of somebody else's: they are cloned, woken and dropped unlocked.
+struct Queue<T> {
+    state: Mutex<State<T>>,
+    closed: Notify,
+}
+
+struct State<T> {
+    values: VecDeque<T>,
+    senders: usize,
+    is_closed: bool,
+    /// Of the receiver, when it waits for a value.
+    waker: Option<Waker>,
+}
+
+impl<T> State<T> {
+    /// Whether there are values, or there will be none any more.
+    fn is_ready(&self) -> bool {
+        !self.values.is_empty() || self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_closed || self.senders == 0
+    }
+}
+
+impl<T> Queue<T> {
+    /// With one sender.
+    fn new() -> Arc<Self> {
+        let state = State { values: VecDeque::new(), senders: 1, is_closed: false, waker: None };
+        Arc::new(Self { state: Mutex::new(state), closed: Notify::new() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, value: T) -> Result<(), T> {
+        let mut state = self.lock();
+        if state.is_closed {
+            return Err(value);
+        }
+        state.values.push_back(value);
+        let receiver = state.waker.take();
+        drop(state);
+        wake_all(receiver);
+        Ok(())
+    }
+
+    fn pop(&self) -> Result<T, TryRecvError> {
+        let mut state = self.lock();
+        match state.values.pop_front() {
+            Some(value) => {
+                if state.values.is_empty() {
+                    state.values.shrink_to(KEPT);
+                }
+                Ok(value)
+            }
+            None if state.is_over() => Err(TryRecvError::Disconnected),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// Only the receiver calls it, which alone takes values out.
+    fn poll_pop(&self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let waker = context.waker().clone();
+        let mut state = self.lock();
+        if !state.is_ready() {
+            let before = state.waker.replace(waker);
+            drop(state);
+            drop(before);
+            return Poll::Pending;
+        }
+        drop(state);
+        ready!(pin!(consume_budget()).poll(context));
+        Poll::Ready(self.pop().ok())
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.closed.notify_waiters();
+    }
+
+    async fn closed(&self) {
+        let closed = self.closed.notified();
+        if !self.lock().is_closed {
+            closed.await;
+        }
+    }
+
+    fn add_sender(self: &Arc<Self>) -> Arc<Self> {
+        self.lock().senders += 1;
+        self.clone()
+    }
+
+    fn remove_sender(&self) {
+        let mut state = self.lock();
+        state.senders -= 1;
+        let receiver = if state.senders == 0 { state.waker.take() } else { None };
+        drop(state);
+        wake_all(receiver);
+    }
 }
 
 #[track_caller]
@@ -96,7 +202,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Sends into a [`channel`]; clone it for more senders.
-pub struct Sender<T>(async_channel::Sender<T>, Arc<Room>);
+pub struct Sender<T>(Arc<Queue<T>>, Arc<Room>);
 
 impl<T> Sender<T> {
     /// Waits for room and sends: who has waited longest is the next to have some.
@@ -113,7 +219,7 @@ impl<T> Sender<T> {
             return Err(SendError(value));
         };
         permit.forget();
-        self.0.try_send(value).map_err(|error| SendError(error.into_inner()))
+        self.0.push(value).map_err(SendError)
     }
 
     /// Sends if there is room that nobody waits for.
@@ -130,7 +236,7 @@ impl<T> Sender<T> {
             }
             Err(_) => return Err(TrySendError::Closed(value)),
         }
-        self.0.try_send(value).map_err(|error| TrySendError::Closed(error.into_inner()))
+        self.0.push(value).map_err(TrySendError::Closed)
     }
 
     /// As [`send`](Self::send), on a thread that may block, such as one of
@@ -164,7 +270,7 @@ impl<T> Sender<T> {
 }
 
 /// Sends into an [`unbounded_channel`]; clone it for more senders.
-pub struct UnboundedSender<T>(async_channel::Sender<T>);
+pub struct UnboundedSender<T>(Arc<Queue<T>>);
 
 impl<T> UnboundedSender<T> {
     /// Sends, without waiting.
@@ -173,13 +279,13 @@ impl<T> UnboundedSender<T> {
     ///
     /// When the receiver is closed or gone; the error has the value.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
-        self.0.try_send(value).map_err(|error| SendError(error.into_inner()))
+        self.0.push(value).map_err(SendError)
     }
 }
 
 /// Receives from a [`channel`]. Dropping it closes the channel, and drops what waits in
 /// it.
-pub struct Receiver<T>(async_channel::Receiver<T>, Arc<Room>);
+pub struct Receiver<T>(Arc<Queue<T>>, Arc<Room>);
 
 impl<T> Receiver<T> {
     fn received(&self, value: T) -> T {
@@ -189,13 +295,13 @@ impl<T> Receiver<T> {
 
     /// Lets nobody send any more; what was sent can still be received.
     pub fn close(&mut self) {
-        close(|| self.0.close());
+        self.0.close();
         self.1.free.close();
     }
 }
 
 /// Receives from an [`unbounded_channel`]; otherwise as [`Receiver`].
-pub struct UnboundedReceiver<T>(async_channel::Receiver<T>);
+pub struct UnboundedReceiver<T>(Arc<Queue<T>>);
 
 impl<T> UnboundedReceiver<T> {
     fn received(&self, value: T) -> T {
@@ -204,18 +310,13 @@ impl<T> UnboundedReceiver<T> {
 
     /// Lets nobody send any more; what was sent can still be received.
     pub fn close(&mut self) {
-        close(|| self.0.close());
+        self.0.close();
     }
-}
-
-/// Closes a channel, whatever those do who are woken by it.
-fn close(channel: impl FnOnce() -> bool) {
-    contain(channel).map_or_else(discard, drop);
 }
 
 /// What both kinds of senders have.
 macro_rules! sender {
-    ($name:ident, [$($part:tt)+]) => {
+    ($name:ident $(, $room:tt)?) => {
         /// What does not depend on how much room there is.
         impl<T> $name<T> {
             /// Waits until the receiver is closed or gone.
@@ -229,18 +330,24 @@ macro_rules! sender {
 
             /// Whether the receiver is closed or gone.
             pub fn is_closed(&self) -> bool {
-                self.0.is_closed()
+                self.0.lock().is_closed
             }
 
             /// Whether both send into one channel.
             pub fn same_channel(&self, other: &Self) -> bool {
-                self.0.same_channel(&other.0)
+                Arc::ptr_eq(&self.0, &other.0)
             }
         }
 
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
-                Self($(self.$part.clone()),+)
+                Self(self.0.add_sender() $(, self.$room.clone())?)
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                self.0.remove_sender();
             }
         }
 
@@ -264,8 +371,14 @@ macro_rules! receiver {
             ///
             /// Cancel safe: no value is lost.
             pub async fn recv(&mut self) -> Option<T> {
-                let received = cooperative(self.0.recv()).await;
-                received.ok().map(|value| self.received(value))
+                poll_fn(|context| self.poll_recv(context)).await
+            }
+
+            /// What [`recv`](Self::recv) does, for futures written by hand. Only the last
+            /// one who polled is woken.
+            pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+                let value = ready!(self.0.poll_pop(context));
+                Poll::Ready(value.map(|value| self.received(value)))
             }
 
             /// The next value, if there is one already.
@@ -274,7 +387,7 @@ macro_rules! receiver {
             ///
             /// When there is none now, or there never will be.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-                Ok(self.received(self.0.try_recv()?))
+                Ok(self.received(self.0.pop()?))
             }
 
             /// As [`recv`](Self::recv), on a thread that may block, such as one of
@@ -286,22 +399,22 @@ macro_rules! receiver {
             #[track_caller]
             pub fn blocking_recv(&mut self) -> Option<T> {
                 may_block("blocking_recv");
-                self.0.recv_blocking().ok().map(|value| self.received(value))
+                block_on(self.recv())
             }
 
             /// Whether nobody can send any more.
             pub fn is_closed(&self) -> bool {
-                self.0.is_closed()
+                self.0.lock().is_over()
             }
 
             /// How many values wait.
             pub fn len(&self) -> usize {
-                self.0.len()
+                self.0.lock().values.len()
             }
 
             /// Whether none waits.
             pub fn is_empty(&self) -> bool {
-                self.0.is_empty()
+                self.len() == 0
             }
         }
 
@@ -310,9 +423,8 @@ macro_rules! receiver {
                 self.close();
                 // Senders may live on: what nobody will receive shall not, whatever the drop
                 // of one of them does.
-                while let Ok(value) = self.0.try_recv() {
-                    discard(value);
-                }
+                let values = std::mem::take(&mut self.0.lock().values);
+                values.into_iter().for_each(discard);
             }
         }
 
@@ -324,7 +436,21 @@ macro_rules! receiver {
     };
 }
 
-sender!(Sender, [0 1]);
-sender!(UnboundedSender, [0]);
+sender!(Sender, 1);
+sender!(UnboundedSender);
 receiver!(Receiver);
 receiver!(UnboundedReceiver);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_many_values_took_is_given_back() {
+        let (sender, mut receiver) = unbounded_channel();
+        (0..10_000).for_each(|number| sender.send(number).expect("it is open"));
+        assert!(receiver.0.lock().values.capacity() >= 10_000);
+        while receiver.try_recv().is_ok() {}
+        assert!(receiver.0.lock().values.capacity() <= 2 * KEPT);
+    }
+}

@@ -1,13 +1,13 @@
 //! A number of permits that tasks take and give back.
 
-use crate::task::cooperative;
 use crate::wake::wake_all;
+use arc::task::consume_budget;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 /// A number of permits that tasks take and give back, to limit how much of something
 /// there is at once. (Names and meaning are tokio's.)
@@ -74,10 +74,21 @@ impl State {
         if self.is_closed {
             return Err(TryAcquireError::Closed);
         }
-        // Nobody is passed over.
-        let left = self.permits.checked_sub(count).filter(|_| self.waiting.is_empty());
-        self.permits = left.ok_or(TryAcquireError::NoPermits)?;
+        self.permits = self.left_without(count).ok_or(TryAcquireError::NoPermits)?;
         Ok(())
+    }
+
+    /// Nobody is passed over.
+    fn left_without(&self, count: usize) -> Option<usize> {
+        self.permits.checked_sub(count).filter(|_| self.waiting.is_empty())
+    }
+
+    fn is_ready(&self, acquire: &Acquire<'_>) -> bool {
+        self.is_closed
+            || match acquire.number {
+                Some(number) => self.served.contains(&number),
+                None => self.left_without(acquire.count).is_some(),
+            }
     }
 }
 
@@ -162,7 +173,7 @@ impl Semaphore {
     /// As `acquire`.
     pub async fn acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         let count = count as usize;
-        cooperative(Acquire { semaphore: self, count, number: None }).await?;
+        Acquire { semaphore: self, count, number: None }.await?;
         Ok(SemaphorePermit { semaphore: self, count })
     }
 
@@ -203,7 +214,7 @@ impl Semaphore {
         count: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         let count = count as usize;
-        cooperative(Acquire { semaphore: &self, count, number: None }).await?;
+        Acquire { semaphore: &self, count, number: None }.await?;
         Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 
@@ -251,6 +262,9 @@ impl Future for Acquire<'_> {
     type Output = Result<(), AcquireError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.semaphore.lock().is_ready(&self) {
+            ready!(pin!(consume_budget()).poll(context));
+        }
         let waker = context.waker().clone();
         let mut state = self.semaphore.lock();
         if state.is_closed {

@@ -70,17 +70,15 @@ impl<T> Shared<T> {
 
     /// See [`Receiver::changed`].
     async fn changed(&self, seen: &mut u64) -> Result<(), RecvError> {
-        arc::task::consume_budget().await;
         loop {
             let changed = self.changed.notified();
             let is_closed = self.is_closed();
             let version = self.read().0.version;
-            if version != *seen {
+            if version != *seen || is_closed {
+                arc::task::consume_budget().await;
+                let has_changed = version != *seen;
                 *seen = version;
-                return Ok(());
-            }
-            if is_closed {
-                return Err(RecvError(()));
+                return if has_changed { Ok(()) } else { Err(RecvError(())) };
             }
             changed.await;
         }

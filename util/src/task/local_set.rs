@@ -5,6 +5,7 @@ use arc::runtime::Handle;
 use arc::task::with_budget;
 use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use slab::Slab;
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -13,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// How many tasks may end before the others on the thread have their turn.
 const ENDED_MAX: usize = 128;
@@ -82,6 +83,8 @@ thread_local! {
 #[derive(Default)]
 pub struct LocalSet {
     tasks: Rc<Tasks>,
+    /// When the set itself is awaited.
+    own: Option<Poller>,
 }
 
 #[derive(Default)]
@@ -89,8 +92,54 @@ struct Tasks {
     /// Taken out while they are polled.
     running: RefCell<FuturesUnordered<Task>>,
     spawned: RefCell<Vec<Task>>,
-    /// Of whoever polls the set.
-    waker: RefCell<Option<Waker>>,
+    pollers: Arc<Pollers>,
+}
+
+/// Those who poll a set. Each must hear of what its tasks wait for: any of them may be the
+/// only one that goes on polling.
+#[derive(Default)]
+struct Pollers(Mutex<Slab<Option<Waker>>>);
+
+impl Pollers {
+    fn lock(&self) -> MutexGuard<'_, Slab<Option<Waker>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(self: &Arc<Self>) -> Poller {
+        Poller { key: self.lock().insert(None), all: self.clone() }
+    }
+}
+
+impl Wake for Pollers {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    /// Who is woken polls again, and leaves a waker again.
+    fn wake_by_ref(self: &Arc<Self>) {
+        let wakers: Vec<_> = self.lock().iter_mut().filter_map(|(_, it)| it.take()).collect();
+        wake_all(wakers);
+    }
+}
+
+/// One of them, until it is dropped.
+struct Poller {
+    key: usize,
+    all: Arc<Pollers>,
+}
+
+impl Poller {
+    fn leave(&self, waker: Waker) {
+        let before = self.all.lock()[self.key].replace(waker);
+        drop(before);
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        let waker = self.all.lock().remove(self.key);
+        drop(waker);
+    }
 }
 
 impl LocalSet {
@@ -115,11 +164,12 @@ impl LocalSet {
     /// The tasks stay in the set, and go on when it is polled again.
     pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
+        let poller = self.tasks.pollers.add();
         poll_fn(|context| {
             let entered = Entered::new(&self.tasks);
             let polled = future.as_mut().poll(context);
             if polled.is_pending() {
-                self.tasks.poll(context);
+                self.tasks.poll(&poller, context);
             }
             drop(entered);
             polled
@@ -154,13 +204,15 @@ impl Drop for LocalSet {
 impl Future for LocalSet {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let _entered = Entered::new(&self.tasks);
-        self.tasks.poll(context);
-        match self.tasks.is_empty() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let tasks = self.tasks.clone();
+        let _entered = Entered::new(&tasks);
+        tasks.poll(self.own.get_or_insert_with(|| tasks.pollers.add()), context);
+        if !tasks.is_empty() {
+            return Poll::Pending;
         }
+        self.own = None;
+        Poll::Ready(())
     }
 }
 
@@ -186,19 +238,19 @@ impl Tasks {
             });
         };
         self.spawned.borrow_mut().push(Task(Some(Box::pin(task))));
-        let waker = self.waker.borrow().clone();
-        wake_all(waker);
+        self.pollers.wake_by_ref();
         LocalJoinHandle { slot, abort }
     }
 
-    fn poll(&self, context: &mut Context<'_>) {
-        // The one before is dropped when nothing is borrowed: it may run code of a task.
-        drop(self.waker.replace(Some(context.waker().clone())));
+    fn poll(&self, poller: &Poller, context: &mut Context<'_>) {
+        poller.leave(context.waker().clone());
+        let wakes_all = Waker::from(self.pollers.clone());
+        let mut within = Context::from_waker(&wakes_all);
         // Taken out: a task may spawn, and may poll this very set.
         let mut running = self.running.take();
         for _ in 0..ENDED_MAX {
             running.extend(self.spawned.take());
-            match running.poll_next_unpin(context) {
+            match running.poll_next_unpin(&mut within) {
                 Poll::Ready(Some(())) => {}
                 _ if self.spawned.borrow().is_empty() => {
                     return self.put_back(running);

@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Runs tasks that borrow from the caller, on as many threads as the current runtime has
-/// workers (fewer if the system has no more; at least the caller's own), and returns when
-/// all of them have ended.
+/// workers, but two at least (fewer if the system has no more), and returns when all of them
+/// have ended. The caller's own thread runs tasks once `spawning` has returned.
 ///
-/// Sockets and timers work in them, and `arc::spawn` too. The calling thread is blocked, and
-/// runs such tasks meanwhile: inside a task of arc call it in
-/// [`spawn_blocking`](arc::task::spawn_blocking). (rayon and may have scopes of this kind.
-/// Tasks of arc itself may outlive whoever spawned them, so they cannot borrow.)
+/// Sockets and timers work in them, and `arc::spawn` too. The calling thread is blocked:
+/// inside a task of arc call it in [`spawn_blocking`](arc::task::spawn_blocking). (rayon and
+/// may have scopes of this kind. Tasks of arc itself may outlive whoever spawned them, so they
+/// cannot borrow.)
 ///
 /// It is sound, without `unsafe`: the tasks are owned by an executor that lives in the frame
 /// of this function, cannot be taken out of it, and is gone when it returns. A future could
@@ -61,7 +61,8 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     let scope = Scope { executor, tasks, panic };
     let work = || handle.block_on(scope.executor.run(scope.tasks.wait()));
     let result = thread::scope(|threads| {
-        for _ in 1..handle.workers() {
+        // With one worker, too, `spawning` may wait for what a task does.
+        for _ in 1..handle.workers().max(2) {
             // Where there are no more threads, fewer do it: this one alone is enough. And
             // a panic here would wait for ever for the threads that there are.
             let _ = thread::Builder::new().spawn_scoped(threads, work);
@@ -94,7 +95,8 @@ pub struct Scope<'env> {
 }
 
 impl<'env> Scope<'env> {
-    /// Spawns a task, which begins at once. What it borrows must live longer than the scope.
+    /// Spawns a task, which begins as soon as a thread is free. What it borrows must live
+    /// longer than the scope.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'env) {
         let panic = self.panic.clone();
         // Inside another one, so that a panic of its drop is caught as well.

@@ -34,15 +34,6 @@ pub enum TryRecvError {
     Disconnected,
 }
 
-impl From<async_channel::TryRecvError> for TryRecvError {
-    fn from(error: async_channel::TryRecvError) -> Self {
-        match error {
-            async_channel::TryRecvError::Empty => Self::Empty,
-            async_channel::TryRecvError::Closed => Self::Disconnected,
-        }
-    }
-}
-
 impl<T> fmt::Display for SendError<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("channel closed")
