@@ -3,6 +3,8 @@
 
 #![cfg(unix)]
 
+mod this_program;
+
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -193,8 +195,10 @@ const NOT_FOUND: &str = "there are /plaintext and /json\n";
 
 /// Runs an example that is to end by itself.
 fn output(name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } =
-        Command::new(binary(name)).args(arguments).output().expect("the example starts");
+    let mut command = Command::new(binary(name));
+    let command = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the example starts");
+    let Output { status, stdout, stderr } = this_program::output(child, DEADLINE);
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (status.code(), text(stdout), text(stderr))
 }

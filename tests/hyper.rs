@@ -236,8 +236,8 @@ async fn a_slow_client_is_closed() -> Result {
     let address = serve(builder).await?;
     // Also after a request that was in time: the timer is set anew for each.
     for begin in ["", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
-        let mut slow = TcpStream::connect(address).await?;
         let start = Instant::now();
+        let mut slow = TcpStream::connect(address).await?;
         slow.write_all(format!("{begin}GET / HTTP/1.1\r\nHo").as_bytes()).await?;
         let mut text = String::new();
         in_time(slow.read_to_string(&mut text)).await??;

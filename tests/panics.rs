@@ -73,10 +73,8 @@ fn in_a_poll_is_told_to_the_joiner_with_its_payload() {
 
 #[test]
 fn with_a_payload_of_any_type_reaches_the_joiner() {
-    // Printed by the hook, as it is no text.
     within_deadline(|| {
         let runtime = runtime(1);
-        std::panic::set_hook(Box::new(|_| {}));
         let task = runtime.spawn(async { panic_any(42_u8) });
         let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
         assert!(error.to_string().contains("panicked"), "{error}");
@@ -257,7 +255,6 @@ fn in_the_drop_of_an_output_that_was_read_is_the_readers() {
 #[test]
 fn in_the_drop_of_the_payload_of_a_panic_is_contained() {
     within_deadline(|| {
-        std::panic::set_hook(Box::new(|_| {}));
         for workers in SIZES {
             let runtime = runtime(workers);
             for _ in 0..50 {

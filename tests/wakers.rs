@@ -39,9 +39,9 @@ fn a_wake_in_the_midst_of_the_poll_causes_another_poll() {
             if round == 1 {
                 *leave.lock().unwrap() = Some(context.waker().clone());
             }
-            if round > WAKES || start.elapsed() > RACE {
+            if round > WAKES || (round > 100 && start.elapsed() > RACE) {
                 ask.store(usize::MAX, Ordering::SeqCst);
-                return Poll::Ready(round);
+                return Poll::Ready(());
             }
             ask.store(round, Ordering::SeqCst);
             spin_until("the wake", || wait.load(Ordering::SeqCst) == round);
@@ -59,7 +59,7 @@ fn a_wake_in_the_midst_of_the_poll_causes_another_poll() {
             waker.wake_by_ref();
             woken.store(round, Ordering::SeqCst);
         }
-        assert!(runtime.block_on(task).unwrap() > 100);
+        runtime.block_on(task).unwrap();
     });
 }
 
@@ -565,7 +565,7 @@ fn spawning_from_the_destructor_of_a_thread_local_works_by_handle() {
     }
     thread_local!(static SPAWNER: RefCell<Option<SpawnOnDrop>> = const { RefCell::new(None) });
     with_each_size(|runtime| {
-        for round in 1..=50 {
+        for _ in 0..50 {
             let count = Counter::new();
             let (handle, counter) = (runtime.handle().clone(), count.clone());
             let thread = thread::spawn(move || {
@@ -574,7 +574,6 @@ fn spawning_from_the_destructor_of_a_thread_local_works_by_handle() {
             });
             thread.join().unwrap();
             count.wait_for(1);
-            assert!(round > 0);
         }
     });
 }

@@ -303,7 +303,8 @@ fn expiry(program: &str) {
     let replies = client.text();
     assert!(replies.starts_with("[+OK :1 ") && replies.ends_with(" :20000 x]"), "{replies}");
     // One that was given a later end lives.
-    client.check(&[("SET a x PX 1", "+OK"), ("SET b x PX 30", "+OK"), ("EXPIRE b 100", ":1")]);
+    client.check(&[("MULTI", "+OK"), ("SET b x PX 30", "+QUEUED"), ("EXPIRE b 100", "+QUEUED")]);
+    client.check(&[("EXEC", "[+OK :1]"), ("SET a x PX 40", "+OK")]);
     wait_until("the timer", || client.call("EXISTS a") == ":0");
     client.check(&[("GET b", "x"), ("TTL b", ":100")]);
 }

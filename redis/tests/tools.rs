@@ -3,8 +3,10 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "../../tests/this_program/mod.rs"]
+mod this_program;
 
-use common::Server;
+use common::{DEADLINE, Server};
 use std::process::{Command, Stdio};
 
 /// Whether the tools are there. On CI's Linux machines they have to be.
@@ -23,7 +25,8 @@ fn has_tools() -> bool {
 fn output(tool: &str, server: &Server, arguments: &[&str]) -> String {
     let mut command = Command::new(tool);
     command.args(["-h", "127.0.0.1", "-p", &server.port()]).args(arguments);
-    let output = command.stdin(Stdio::null()).output().expect("the tool starts");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = this_program::output(command.spawn().expect("the tool starts"), 3 * DEADLINE);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{tool} {arguments:?}: {} {errors}", output.status);
     String::from_utf8(output.stdout).expect("UTF-8")

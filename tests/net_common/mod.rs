@@ -12,7 +12,7 @@ use std::future::Future;
 use std::io::Write as _;
 use std::panic::resume_unwind;
 use std::pin::pin;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
@@ -253,7 +253,7 @@ fn in_process(test: &str, mut command: Command, body: impl FnOnce() + Send + 'st
         within_limit(body);
         return;
     }
-    let mut child = command
+    let child = command
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(CHILD, "1")
         .stdout(Stdio::piped())
@@ -261,10 +261,7 @@ fn in_process(test: &str, mut command: Command, body: impl FnOnce() + Send + 'st
         .spawn()
         .expect("start the child");
     let id = child.id();
-    let output: Output = within_limit(move || {
-        child.stdin.take();
-        child.wait_with_output().expect("wait for the child")
-    });
+    let output = this_program::output(child, LIMIT);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let ran = out.contains("1 passed");

@@ -4,14 +4,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::Duration;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
 struct Server {
     child: Child,
-    output: BufReader<ChildStdout>,
+    output: Receiver<String>,
     address: String,
 }
 
@@ -24,7 +26,9 @@ impl Server {
         let command = command.arg("127.0.0.1:0").stdout(Stdio::piped());
         let child = command.spawn();
         let mut child = child.expect("cargo build -p arc-util --examples was run before");
-        let output = BufReader::new(child.stdout.take().unwrap());
+        let pipe = BufReader::new(child.stdout.take().unwrap());
+        let (sender, output) = channel();
+        thread::spawn(move || pipe.lines().try_for_each(|line| sender.send(line.unwrap())));
         let mut server = Self { child, output, address: String::new() };
         let line = server.line();
         let address = line.strip_prefix("listening on ").unwrap();
@@ -32,10 +36,8 @@ impl Server {
         server
     }
 
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
+    fn line(&self) -> String {
+        self.output.recv_timeout(DEADLINE).unwrap()
     }
 
     fn client(&self) -> BufReader<TcpStream> {
@@ -84,6 +86,8 @@ fn clients_finish_their_lines_and_no_others_are_let_in() {
         busy.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "");
         assert_eq!(server.line(), "stopped");
+        // The pipe is closed by the end of the process.
+        assert!(server.output.recv_timeout(DEADLINE).is_err(), "more output");
         assert!(server.child.wait().unwrap().success());
     }
 }

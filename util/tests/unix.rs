@@ -10,6 +10,7 @@ use common::{Folder, soon};
 use futures_util::StreamExt;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::Shutdown;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,20 @@ async fn incoming_connections_are_a_stream() {
     assert!(soon(two).await.iter().all(Result::is_ok));
 }
 
+/// Why nobody is met at a path whose listener has been dropped. A process that another test
+/// just starts has the descriptor until it is another program.
+async fn refused(path: &Path) -> std::io::Error {
+    let refused = async {
+        loop {
+            match UnixStream::connect(path).await {
+                Ok(_) => arc::task::yield_now().await,
+                Err(error) => return error,
+            }
+        }
+    };
+    soon(refused).await
+}
+
 #[arc::test]
 async fn errors_say_what_and_where() {
     let folder = Folder::new("errors");
@@ -59,8 +74,7 @@ async fn errors_say_what_and_where() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().contains("connecting to"), "{error}");
     drop(UnixListener::bind(&path).unwrap());
-    let error = UnixStream::connect(&path).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(refused(&path).await.kind(), ErrorKind::ConnectionRefused);
     let error = UnixListener::bind(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
     let path = path.display().to_string();
@@ -219,13 +233,7 @@ mod linux {
         let error = UnixListener::bind_addr(&address).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
         drop(listener);
-        // A process that another test just starts has the descriptor until it is another program.
-        soon(async {
-            while UnixStream::connect(&path).await.is_ok() {
-                arc::task::yield_now().await;
-            }
-        })
-        .await;
+        refused(Path::new(&path)).await;
         UnixListener::bind(&path).unwrap();
 
         let path = format!("\0{name}-datagram");

@@ -2,6 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[allow(clippy::duplicate_mod, reason = "some tests have net_common as well")]
+#[path = "../../../tests/this_program/mod.rs"]
+mod this_program;
+
 use arc::net::{TcpListener, TcpStream};
 use std::future::Future;
 use std::path::PathBuf;
@@ -9,7 +13,6 @@ use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -132,17 +135,8 @@ pub fn child(test: &str, shell: &str) -> Option<Child> {
 
 /// Waits for a child, but not for ever; gives what it printed.
 #[track_caller]
-pub fn ended(mut child: Child) -> (String, String) {
-    let (sender, receiver) = channel();
-    let id = child.id();
-    std::thread::spawn(move || {
-        child.stdin.take();
-        // Nobody hears it when the deadline is over.
-        let _ = sender.send(child.wait_with_output());
-    });
-    let output = receiver.recv_timeout(DEADLINE);
-    let output = output.unwrap_or_else(|_| panic!("process {id} does not end"));
-    let output = output.expect("it can be waited for");
+pub fn ended(child: Child) -> (String, String) {
+    let output = this_program::output(child, DEADLINE);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let went_well = output.status.success() && out.contains("1 passed");

@@ -133,7 +133,11 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     println!("\n{}", table(&rows));
     let failed: Vec<_> = rows.iter().filter(|row| row.failed).map(|row| row.trial.name).collect();
+    let lacking: Vec<_> = rows.iter().filter(|row| row.is_lacking).map(|row| &*row.found).collect();
     match failed.as_slice() {
+        [] if !names.is_empty() && !lacking.is_empty() => {
+            Err(Failure::Check(format!("not all could be run here: {}", lacking.join("; "))))
+        }
         [] => Ok(()),
         failed => Err(Failure::Check(format!(
             "something was found by: {}; to repeat it: cargo xtask trust {}",

@@ -79,6 +79,9 @@ fn input() -> Result<Outcome, String> {
     let printed =
         Tool::new("cargo test -p arc-runtime --test compile_fail -- --nocapture").run()?;
     let messages = printed.lines().filter(|line| line.contains("tests/compile_fail/")).count();
+    if tests == 0 || inputs < tests || messages == 0 {
+        return Err(format!("{inputs} inputs in {tests} tests, {messages} messages: not all ran"));
+    }
     Ok(Outcome {
         tried: format!("{inputs} inputs in {tests} tests, {messages} wrong uses of the macros"),
         found: String::new(),

@@ -1,7 +1,7 @@
 //! ThreadSanitizer, AddressSanitizer, LeakSanitizer and valgrind.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::platforms::{Exception, FOLDER, run_tests, tests};
 use super::tool::{self, Tool};
@@ -67,21 +67,26 @@ fn main() {
 }
 ";
 
-/// Builds the program, which fails when it is run, and tells `report`.
+/// The program fails when it is run, and tells `report`.
 fn is_told(report: &str, program: &str, flags: &str) -> Result<(), String> {
-    let folder = workspace_root().join("target/trust/faulty");
-    let (source, binary) = (folder.join("main.rs"), folder.join("main"));
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    fs::write(&source, program).map_err(|error| error.to_string())?;
     // Its standard library is the one that is there, which no sanitizer knows.
-    let compiler = Tool::new("/usr/bin/rustc -Cunsafe-allow-abi-mismatch=sanitizer -g");
+    let compiler = Tool::new("/usr/bin/rustc -Cunsafe-allow-abi-mismatch=sanitizer");
     let compiler = flags.split(' ').fold(compiler, Tool::arg).env("RUSTC_BOOTSTRAP", "1");
-    compiler.arg("-o").arg(&binary).arg(source).run()?;
-    let (status, printed) = Tool::new("").arg(binary).outcome()?;
+    let (status, printed) = Tool::new("").arg(built(program, compiler)?).outcome()?;
     match !status.success() && printed.contains(report) {
         true => Ok(()),
         false => Err(format!("a program that should be told of is not: {report}")),
     }
+}
+
+/// Where the program is when it is built.
+fn built(program: &str, compiler: Tool) -> Result<PathBuf, String> {
+    let folder = workspace_root().join("target/trust/faulty");
+    let (source, binary) = (folder.join("main.rs"), folder.join("main"));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    fs::write(&source, program).map_err(|error| error.to_string())?;
+    compiler.arg("-g").arg("-o").arg(&binary).arg(source).run()?;
+    Ok(binary)
 }
 
 /// What AddressSanitizer and LeakSanitizer cannot be asked.
@@ -131,7 +136,20 @@ const OPTIONS: &str = "--quiet --fair-sched=yes --leak-check=full --num-callers=
                        --errors-for-leak-kinds=definite,indirect --error-exitcode=99 \
                        --show-leak-kinds=definite,indirect --track-fds=yes -v";
 
+/// What it must be told of, too: memory and a descriptor that are left.
+const LEFT: &str = "\
+fn main() {
+    std::mem::forget(std::hint::black_box(vec![1_u8; 100]));
+    std::mem::forget(std::fs::File::open(\"/dev/null\"));
+}
+";
+
 fn valgrind() -> Result<Outcome, String> {
+    let program = built(LEFT, Tool::new("rustc"))?;
+    let checked = Tool::new(&format!("{VALGRIND} {OPTIONS}")).arg(program).codes(&[99]).run();
+    if !checked.is_ok_and(|told| told.contains("definitely lost") && descriptors_left(&told) > 0) {
+        return Err("what a program leaves on purpose is not told".to_owned());
+    }
     // Those that start processes of their own count what their runtimes leave by themselves.
     // Races are another trial's: valgrind runs one thread at a time, and slowly.
     let line = "cargo test -p arc-runtime --test shutdown -- --test-threads=1";
@@ -144,6 +162,9 @@ fn valgrind() -> Result<Outcome, String> {
         return Err(format!("{left} descriptors are left"));
     }
     let allocations = number_after(&printed, "total heap usage: ");
+    if passed == 0 || allocations.is_empty() {
+        return Err(format!("{passed} tests, {allocations} allocations: it did not run"));
+    }
     let tried = format!("{passed} tests, {allocations} allocations");
     Ok(Outcome { tried, found: String::new() })
 }

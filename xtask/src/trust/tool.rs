@@ -97,10 +97,12 @@ impl Tool {
         Err(format!("`{line}`: {why}"))
     }
 
-    /// Runs it, and tells whether it failed by itself: not because it took too long.
-    pub fn fails(self) -> Result<bool, String> {
-        let code = code(self.outcome()?.0);
-        Ok(code != 0 && !LATE.contains(&code))
+    /// Runs it, and tells whether it failed by itself after it had said `begun`: not before,
+    /// and not because it took too long.
+    pub fn fails_after(self, begun: &str) -> Result<bool, String> {
+        let (status, printed) = self.outcome()?;
+        let code = code(status);
+        Ok(code != 0 && !LATE.contains(&code) && printed.contains(begun))
     }
 
     /// Runs it, and tells what it printed, whatever its status is; an error is that it
