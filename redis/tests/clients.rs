@@ -5,7 +5,13 @@
 
 mod common;
 
+#[path = "../src/redis/lines.rs"]
+mod lines;
+
 use common::{Client, Server, encoded, wait_until};
+use lines::Lines;
+use std::cell::Cell;
+use std::cmp::Ordering;
 use std::iter::repeat_n;
 use std::thread;
 
@@ -67,6 +73,79 @@ fn who_names_a_key_often_waits_for_it_once(program: &str) {
     other.wait_for_info("blocked_clients:1");
     other.check(&[("RPUSH k 1 2", ":2"), ("LLEN k", ":1")]);
     assert_eq!(second.text(), "[k 1]");
+}
+
+thread_local! {
+    static COMPARISONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A number that counts how often it is compared.
+#[derive(Clone, Copy, Debug)]
+struct Counted(u32);
+
+impl Ord for Counted {
+    fn cmp(&self, other: &Self) -> Ordering {
+        COMPARISONS.set(COMPARISONS.get() + 1);
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Counted {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Counted {}
+
+/// A walk along the line would be thousands of comparisons, each time.
+#[test]
+fn who_leaves_a_line_is_not_looked_for_in_it() {
+    const LENGTH: u32 = 10_000;
+    let mut lines = Lines::default();
+    (0..LENGTH).for_each(|number| lines.enter(b"a", Counted(number), number));
+    lines.enter(b"b", Counted(7), 7);
+    COMPARISONS.set(0);
+    // Some give up, from the midst; the others are served, from the front.
+    let (give_up, stay): (Vec<_>, Vec<_>) = (0..LENGTH).partition(|number| number % 3 == 1);
+    assert!(give_up.iter().all(|number| lines.leave(b"a", &Counted(*number))));
+    assert!(!lines.leave(b"a", &Counted(1)), "it left twice");
+    for number in stay {
+        assert_eq!(lines.first(b"a"), Some(&number));
+        assert!(lines.leave(b"a", &Counted(number)));
+    }
+    let each = COMPARISONS.get() / LENGTH as usize;
+    assert!(each < 100, "{each} comparisons for one to leave");
+    assert!(!lines.contains(b"a") && lines.contains(b"b"));
+    assert!(!lines.leave(b"a", &Counted(0)) && lines.first(b"a").is_none());
+}
+
+fn many_in_many_lines_are_served_in_their_order(program: &str) {
+    const CLIENTS: usize = 60;
+    let server = Server::start(program);
+    let mut other = server.connect();
+    let keys: Vec<_> = (0..200).map(|number| format!("k{number}")).collect();
+    let line = format!("BLPOP {} 0", keys.join(" "));
+    let clients = (1..=CLIENTS).map(|number| blocked(&server, &line, number));
+    let mut clients: Vec<_> = clients.collect();
+    for leaving in [40, 17, 0] {
+        drop(clients.remove(leaving));
+        other.wait_for_info(&format!("blocked_clients:{}", clients.len()));
+    }
+    let elements: Vec<_> = (0..CLIENTS).map(|number| number.to_string()).collect();
+    other.call(&format!("RPUSH k100 {}", elements.join(" ")));
+    for (client, element) in clients.iter_mut().zip(&elements) {
+        assert_eq!(client.text(), format!("[k100 {element}]"));
+    }
+    // Nobody is in any line any more.
+    other.wait_for_info("blocked_clients:0");
+    other.check(&[("LRANGE k100 0 -1", "[57 58 59]"), ("RPUSH k0 1", ":1"), ("LLEN k0", ":1")]);
 }
 
 fn waiting_ends_by_itself(program: &str) {
@@ -332,6 +411,7 @@ on_both! {
     waiting_ends_by_itself
     who_sends_ahead_and_leaves_is_in_no_line
     who_names_a_key_often_waits_for_it_once
+    many_in_many_lines_are_served_in_their_order
     who_leaves_takes_nothing_with_it
     transactions
     nobody_comes_between

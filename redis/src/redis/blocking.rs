@@ -4,6 +4,7 @@
 //! done. The element is kept for the client until it looks; if it has gone meanwhile, the
 //! element goes back to where it was.
 
+use super::lines::Lines;
 use super::shared::Shared;
 use crate::rt::sync::Notify;
 use crate::rt::time::Instant;
@@ -24,8 +25,11 @@ pub type Element = (Vec<u8>, Vec<u8>);
 /// All who wait.
 #[derive(Default)]
 pub struct Waiting {
-    next: u64,
-    lines: HashMap<Vec<u8>, VecDeque<Arc<Waiter>>>,
+    /// How many came, which is the number of the last one.
+    came: u64,
+    /// How many of them are in lines.
+    clients: usize,
+    lines: Lines<u64, Arc<Waiter>>,
     /// What they were given and have not taken yet.
     given: HashMap<u64, Element>,
     /// The keys of lists that were added to, in this order, if somebody waits for them.
@@ -37,29 +41,25 @@ impl Waiting {
     pub fn enter(&mut self, mut keys: Vec<Vec<u8>>) -> Arc<Waiter> {
         let mut entered = HashSet::new();
         keys.retain(|key| entered.insert(key.clone()));
-        self.next += 1;
-        let waiter = Arc::new(Waiter { number: self.next, keys, is_served: Notify::new() });
+        self.came += 1;
+        self.clients += 1;
+        let waiter = Arc::new(Waiter { number: self.came, keys, is_served: Notify::new() });
         for key in &waiter.keys {
-            self.lines.entry(key.clone()).or_default().push_back(waiter.clone());
+            self.lines.enter(key, waiter.number, waiter.clone());
         }
         waiter
     }
 
-    /// Leaves all lines.
-    fn leave(&mut self, waiter: &Arc<Waiter>) {
-        for key in &waiter.keys {
-            if let Some(line) = self.lines.get_mut(key) {
-                line.retain(|other| !Arc::ptr_eq(other, waiter));
-                if line.is_empty() {
-                    self.lines.remove(key);
-                }
-            }
+    /// Leaves all lines. Whoever is not in the first of them is in none any more.
+    fn leave(&mut self, waiter: &Waiter) {
+        if waiter.keys.iter().all(|key| self.lines.leave(key, &waiter.number)) {
+            self.clients -= 1;
         }
     }
 
     /// The list is going to be added to.
     pub fn touch(&mut self, key: &[u8]) {
-        if !self.lines.is_empty() && self.lines.contains_key(key) {
+        if self.lines.contains(key) {
             self.touched.push_back(key.to_owned());
         }
     }
@@ -70,7 +70,7 @@ impl Waiting {
 
     /// The first in the line of this key.
     pub fn first(&self, key: &[u8]) -> Option<Arc<Waiter>> {
-        self.lines.get(key).and_then(VecDeque::front).cloned()
+        self.lines.first(key).cloned()
     }
 
     /// Gives it an element. It is told when nobody holds the lock.
@@ -79,9 +79,9 @@ impl Waiting {
         self.given.insert(waiter.number, (key.to_owned(), element));
     }
 
+    /// How many wait.
     pub fn clients(&self) -> usize {
-        let waiters = self.lines.values().flatten();
-        waiters.map(|waiter| waiter.number).collect::<HashSet<_>>().len()
+        self.clients
     }
 }
 

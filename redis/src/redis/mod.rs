@@ -11,6 +11,7 @@
 //! | `shared` | what all clients share, and the clock that removes what expires |
 //! | `pubsub` | who is subscribed to what |
 //! | `blocking` | who waits for an element of a list |
+//! | `lines` | who is first among those who wait for the same key |
 //! | `store` | the keys, their values and when they expire |
 //! | `value` | the types of values |
 //! | `resp` | the protocol: requests are parsed, replies are written |
@@ -21,6 +22,7 @@ mod client;
 mod commands;
 mod connection;
 mod glob;
+mod lines;
 mod options;
 mod pubsub;
 mod resp;
