@@ -316,6 +316,32 @@ fn requests_that_came_before_the_end_are_answered(program: &str) {
     server.connect().check(&[("GET a", "1")]);
 }
 
+fn http_ends_the_connection(program: &str) {
+    let server = Server::start(program);
+    let mut other = server.connect();
+    other.check(&[("SET a 1", "+OK")]);
+    let post = encoded(&["POST", "/"]);
+    for (bytes, replies) in [
+        (&b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"[..], ""),
+        (
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "-ERR wrong number of arguments for 'get' command\r\n",
+        ),
+        (b"post\r\n", ""),
+        (b"hOST: x\r\n", ""),
+        (&post, ""),
+        (b"MULTI\r\nDEL a\r\nPost /\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n"),
+        (b"SUBSCRIBE b\r\nhost: x\r\nRESET\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:1\r\n"),
+    ] {
+        let mut client = server.connect();
+        client.send(&[bytes, b"FLUSHALL\r\n"].concat());
+        assert_eq!(String::from_utf8_lossy(&client.rest()), replies);
+        other.check(&[("EXISTS a", ":1")]);
+    }
+    // Only as the name of a command.
+    other.check(&[("SET post host:", "+OK"), ("GET post", "host:")]);
+}
+
 fn large_values_and_long_pipelines_come_through(program: &str) {
     let server = Server::start(program);
     let mut client = server.connect();
@@ -347,5 +373,6 @@ fn large_values_and_long_pipelines_come_through(program: &str) {
 on_both! {
     mistakes_are_told_and_end_the_connection
     requests_that_came_before_the_end_are_answered
+    http_ends_the_connection
     large_values_and_long_pipelines_come_through
 }

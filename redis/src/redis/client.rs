@@ -57,6 +57,9 @@ impl Client {
         if request.len() == 0 {
             return Next::Continue;
         }
+        if commands::is_http(request) {
+            return Next::Close;
+        }
         let command = match self.admit(request) {
             Ok(command) => command,
             Err(error) => {

@@ -191,6 +191,13 @@ pub fn find(request: Request<'_>) -> Result<&'static Command, Error> {
     }
 }
 
+/// Whether this is a line of an HTTP request: a page in somebody's browser may have sent it,
+/// with commands in what follows. As in redis, nothing of that is done, and nothing replied.
+pub fn is_http(request: Request<'_>) -> bool {
+    let name = request.get(0).unwrap_or_default();
+    is(name, "post") || is(name, "host:")
+}
+
 fn unknown(request: Request<'_>) -> Error {
     const SHOWN_BYTES_MAX: usize = 128;
     let shown = |bytes: &[u8]| {
