@@ -34,6 +34,7 @@ fn parsed(bytes: &[u8], lengths: &[usize]) -> Parsed {
                 Ok(Some(length)) => {
                     let request = parser.request(&input);
                     requests.push(request.from(0).map(<[u8]>::to_vec).collect());
+                    parser.finish();
                     input.drain(..length);
                 }
             }

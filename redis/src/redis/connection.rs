@@ -5,7 +5,7 @@
 use super::blocking::Blocked;
 use super::client::{Client, Next};
 use super::pubsub::Feed;
-use super::resp::{Parser, REQUEST_BYTES_MAX, Reply};
+use super::resp::{KEPT_BYTES, Parser, REQUEST_BYTES_MAX, Reply};
 use super::shared::{Shared, until};
 use crate::rt::io::*;
 use crate::rt::net::*;
@@ -19,9 +19,6 @@ use std::time::Duration;
 
 /// What is read at once, as long as requests are short.
 const INPUT_BYTES: usize = 16 << 10;
-
-/// More than this is not kept between requests.
-const KEPT_BYTES: usize = 1 << 20;
 
 /// When there is as much to be written, it is not made more.
 const OUTPUT_BYTES: usize = 64 << 10;
@@ -96,6 +93,7 @@ impl Connection {
             };
             let next =
                 self.client.execute(&self.shared, self.parser.request(input), &mut self.reply);
+            self.parser.finish();
             self.input.consume(length);
             match next {
                 Next::Continue => {}

@@ -8,6 +8,9 @@ pub const BULK_BYTES_MAX: usize = 512 << 20;
 /// The longest request: redis ends clients with more than 1 GB of it.
 pub const REQUEST_BYTES_MAX: usize = 1 << 30;
 
+/// More than this is not kept between requests.
+pub const KEPT_BYTES: usize = 1 << 20;
+
 /// The longest inline command, and far more than the longest number.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
@@ -35,26 +38,18 @@ enum Stage {
     /// Nothing is known of the request yet.
     #[default]
     Start,
-    /// So many arguments are still to come.
+    /// So many arguments are still to come; if none are, the request is complete.
     Arguments(usize),
     /// The bytes of an argument, and so many more of them are to come.
     Bulk { bytes: usize, more: usize },
-    /// The request is complete.
-    Complete,
 }
 
 impl Parser {
     /// Reads on in the request at the beginning of `input`, which is what it was, and
-    /// more. Gives the length of the request when it is complete: the next one is at the
-    /// beginning of the input from then on.
+    /// more. Gives the length of the request when it is complete, until `finish`.
     pub fn parse(&mut self, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
         loop {
             self.stage = match self.stage {
-                Stage::Complete => {
-                    self.position = 0;
-                    self.ranges.clear();
-                    Stage::Start
-                }
                 Stage::Start => match input.first() {
                     None => return Ok(None),
                     Some(b'*') => match self.number(input, "mbulk count string")? {
@@ -66,10 +61,7 @@ impl Parser {
                         Some(()) => Stage::Arguments(0),
                     },
                 },
-                Stage::Arguments(0) => {
-                    self.stage = Stage::Complete;
-                    return Ok(Some(self.position));
-                }
+                Stage::Arguments(0) => return Ok(Some(self.position)),
                 Stage::Arguments(count) => {
                     match input.get(self.position) {
                         None => return Ok(None),
@@ -102,6 +94,15 @@ impl Parser {
     pub fn request<'a>(&'a self, input: &'a [u8]) -> Request<'a> {
         let bytes = if self.is_inline { &self.inline } else { input };
         Request { bytes, ranges: &self.ranges }
+    }
+
+    /// The request is done with: from now on the next one is at the beginning of the input.
+    pub fn finish(&mut self) {
+        (self.stage, self.position) = (Stage::Start, 0);
+        match self.ranges.capacity() > KEPT_BYTES / size_of::<Range<usize>>() {
+            true => self.ranges = Vec::new(),
+            false => self.ranges.clear(),
+        }
     }
 
     /// The number after the byte at the position, to the end of the line. The error
@@ -358,5 +359,28 @@ impl Reply {
         }
         self.bytes.extend_from_slice(&digits[start..]);
         self.bytes.extend_from_slice(b"\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept after a request with so many arguments.
+    fn kept_bytes(arguments: usize) -> usize {
+        let mut parser = Parser::default();
+        let input = format!("*{arguments}\r\n{}", "$0\r\n\r\n".repeat(arguments));
+        assert_eq!(parser.parse(input.as_bytes()), Ok(Some(input.len())));
+        assert_eq!(parser.request(input.as_bytes()).len(), arguments);
+        parser.finish();
+        assert_eq!(parser.parse(b""), Ok(None));
+        parser.ranges.capacity() * size_of::<Range<usize>>()
+    }
+
+    #[test]
+    fn many_arguments_do_not_stay_in_memory() {
+        assert!(kept_bytes(ARGUMENTS_MAX as usize) <= KEPT_BYTES);
+        // The next request of the same length takes no new memory.
+        assert!(kept_bytes(100) > 0);
     }
 }
