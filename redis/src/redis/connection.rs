@@ -252,12 +252,14 @@ impl Input {
 
     /// Where the next read goes. The error: the request becomes too long.
     fn room(&mut self) -> io::Result<&mut [u8]> {
-        if self.end == 0 && self.bytes.len() > KEPT_BYTES {
-            *self = Self::default();
-        }
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
+        }
+        // The long request is over, even if the beginning of another has come.
+        if self.end < INPUT_BYTES && self.bytes.len() > KEPT_BYTES {
+            self.bytes.truncate(INPUT_BYTES);
+            self.bytes.shrink_to_fit();
         }
         if self.end == self.bytes.len() {
             if self.end >= REQUEST_BYTES_MAX {
@@ -271,5 +273,31 @@ impl Input {
     fn add(&mut self, count: usize) -> Flow {
         self.end += count;
         if count == 0 { Flow::Gone } else { Flow::On }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_of_a_long_request_goes_with_it() {
+        for rest in [&b""[..], b"*1"] {
+            let mut input = Input::default();
+            let sent = [&vec![b'x'; 3 * KEPT_BYTES], rest].concat();
+            let mut unread = &*sent;
+            while !unread.is_empty() {
+                let room = input.room().expect("it is not too long");
+                let (part, after) = unread.split_at(room.len().min(unread.len()));
+                room[..part.len()].copy_from_slice(part);
+                input.add(part.len());
+                unread = after;
+            }
+            assert!(input.filled() == sent, "it is not what was sent");
+            input.consume(3 * KEPT_BYTES);
+            assert_eq!(input.room().expect("it is short").len(), INPUT_BYTES - rest.len());
+            assert_eq!(input.filled(), rest);
+            assert!(input.bytes.capacity() <= KEPT_BYTES);
+        }
     }
 }
