@@ -78,7 +78,6 @@ async fn main() -> Result<(), Failure> {
 enum Reason {
     Own,
     Idle,
-    Slow,
     Shutdown,
 }
 
@@ -86,7 +85,7 @@ impl Reason {
     /// What the client is told.
     fn farewell(self) -> Option<&'static str> {
         match self {
-            Self::Own | Self::Slow => None,
+            Self::Own => None,
             Self::Idle => Some("* you have been quiet for too long: good-bye\n"),
             Self::Shutdown => Some("* the server is shutting down\n"),
         }
@@ -97,7 +96,6 @@ impl Reason {
         match self {
             Self::Own => Some("left"),
             Self::Idle => Some("was quiet for too long and had to leave"),
-            Self::Slow => Some("did not keep up and had to leave"),
             Self::Shutdown => None,
         }
     }
@@ -136,33 +134,48 @@ impl Room {
         Some(Seat { room: self.clone(), name: name.to_owned(), messages })
     }
 
-    /// Puts a message into every queue but the speaker's.
+    /// Puts a message into every queue but the speaker's. Whose queue is full then has to
+    /// leave, and the others are told.
     fn tell(&self, speaker: &str, message: &str) {
         let message: Arc<str> = message.into();
-        let is_slow = |(name, member): (&String, &Member)| {
-            let is_full = name != speaker && member.queue.try_send(message.clone()).is_err();
-            is_full.then(|| name.clone())
-        };
-        let slow: Vec<_> = self.members().iter().filter_map(is_slow).collect();
-        for name in slow {
-            self.leave(&name, Reason::Slow);
+        let mut slow = Vec::new();
+        let mut members = self.members();
+        members.retain(|name, Member { queue, expel }| {
+            let fits = name == speaker || queue.try_send(message.clone()).is_ok();
+            let keeps_up = fits && !queue.is_full();
+            if !keeps_up {
+                expel.abort();
+                slow.push(name.clone());
+            }
+            keeps_up
+        });
+        if slow.is_empty() {
+            return;
+        }
+        // One line, however many they are; and those who are left have room for it, so
+        // that nobody has to leave because others had to.
+        let news = format!("* {} did not keep up and had to leave\n", slow.join(", "));
+        let news: Arc<str> = news.into();
+        for member in members.values() {
+            let _ = member.queue.try_send(news.clone());
         }
     }
 
     /// Closes the queue: what is in it, and the farewell, still go out.
-    fn leave(&self, name: &str, reason: Reason) {
-        let Some(member) = self.members().remove(name) else {
+    fn leave(&self, seat: &Seat, reason: Reason) {
+        let mut members = self.members();
+        // Whose queue is closed has left before: the name may be somebody else's.
+        let is_there = !seat.messages.is_closed();
+        let Some(member) = is_there.then(|| members.remove(&seat.name)).flatten() else {
             return;
         };
+        drop(members);
         if let Some(farewell) = reason.farewell() {
             // With a full queue it goes without.
             let _ = member.queue.try_send(farewell.into());
         }
-        if matches!(reason, Reason::Slow) {
-            member.expel.abort();
-        }
         if let Some(news) = reason.news() {
-            self.tell(name, &format!("* {name} {news}\n"));
+            self.tell(&seat.name, &format!("* {} {news}\n", seat.name));
         }
     }
 }
@@ -176,11 +189,7 @@ struct Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        // By name, which is still its own unless it has left before: then the
-        // queue is closed, and the name may be somebody else's.
-        if !self.messages.is_closed() {
-            self.room.leave(&self.name, Reason::Own);
-        }
+        self.room.leave(self, Reason::Own);
     }
 }
 
@@ -211,7 +220,7 @@ async fn chat(
         Some(Either::Left((reason, _))) => reason?,
         Some(Either::Right((result, _))) => return result,
     };
-    room.leave(&seat.name, reason);
+    room.leave(&seat, reason);
     timeout(FAREWELL, sending).await?
 }
 

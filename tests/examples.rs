@@ -5,6 +5,7 @@
 
 mod this_program;
 
+use socket2::{Domain, Socket, Type};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -74,7 +75,7 @@ impl Example {
         let errors = lines(child.stderr.take().expect("piped"));
         let line = output.recv_timeout(DEADLINE).expect("a line with the address");
         let words: Vec<_> = line.split(' ').collect();
-        let ["listening", "on", url, "with", "2", "workers"] = words[..] else {
+        let ["listening", "on", url, "with", "1" | "2", "worker" | "workers"] = words[..] else {
             panic!("not the line that was promised: {line}");
         };
         let (_, address) = url.split_once("://").expect("a URL");
@@ -85,10 +86,15 @@ impl Example {
     }
 
     fn connect(&self) -> Client {
-        let stream = TcpStream::connect(self.address).expect("the example listens");
-        stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
-        stream.set_write_timeout(Some(DEADLINE)).expect("a timeout");
-        Client { reader: BufReader::new(stream) }
+        Client::new(TcpStream::connect(self.address).expect("the example listens"))
+    }
+
+    /// For this client the kernel keeps little of what it does not read.
+    fn connect_narrow(&self) -> Client {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a size");
+        socket.connect(&self.address.into()).expect("the example listens");
+        Client::new(socket.into())
     }
 
     /// Ctrl-c; returns when the example has taken notice.
@@ -130,6 +136,12 @@ struct Client {
 }
 
 impl Client {
+    fn new(stream: TcpStream) -> Self {
+        stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
+        stream.set_write_timeout(Some(DEADLINE)).expect("a timeout");
+        Self { reader: BufReader::new(stream) }
+    }
+
     fn send(&mut self, bytes: &[u8]) {
         self.reader.get_mut().write_all(bytes).expect("the example reads");
     }
@@ -643,7 +655,10 @@ fn tinyhttp_answers_what_has_begun_before_it_ends() {
 
 /// A client that has given its name.
 fn join(chat: &Example, name: &str, others: usize) -> Client {
-    let mut client = chat.connect();
+    join_by(chat.connect(), name, others)
+}
+
+fn join_by(mut client: Client, name: &str, others: usize) -> Client {
     assert_eq!(client.line(), "* what is your name?\n");
     client.send(format!("{name}\n").as_bytes());
     assert_eq!(client.line(), format!("* welcome, {name}; there are {others} others\n"));
@@ -707,5 +722,44 @@ fn chat_expels_who_does_not_read_or_sends_too_much() {
     assert_eq!(ann.line(), "* loud left\n");
     // To its end, after what was left of the flood.
     loud.rest();
+    chat.end();
+}
+
+/// They are more than a queue has room for, and all are slow at once.
+#[test]
+#[cfg_attr(target_os = "macos", ignore = "a process may open 256 files, and this needs more")]
+fn chat_expels_a_crowd_and_keeps_who_reads() {
+    const CROWD: usize = 280;
+    let arguments = ["--addr", "127.0.0.1:0", "--workers=1"];
+    let chat = Example::run_with(Command::new(binary("chat")), &arguments);
+    let mut reader = join(&chat, "reader", 0);
+    let crowd: Vec<_> = (0..CROWD)
+        .map(|index| {
+            let name = format!("slow{index}");
+            let client = join_by(chat.connect_narrow(), &name, index + 1);
+            assert_eq!(reader.line(), format!("* {name} joined\n"));
+            client
+        })
+        .collect();
+    let mut speaker = join(&chat, "speaker", CROWD + 1);
+    assert_eq!(reader.line(), "* speaker joined\n");
+    let text = "x".repeat(4000);
+    let mut left = 0;
+    // One line after the other: the reader keeps up, however slow the machine is.
+    while left < CROWD {
+        speaker.send(format!("{text}\n").as_bytes());
+        loop {
+            let line = reader.line();
+            if let Some(names) = line.strip_suffix(" did not keep up and had to leave\n") {
+                left += names.split(", ").count();
+            } else {
+                assert_eq!(line, format!("speaker: {text}\n"));
+                break;
+            }
+        }
+    }
+    drop(crowd);
+    speaker.send(b"who is there?\n");
+    assert_eq!(reader.line(), "speaker: who is there?\n");
     chat.end();
 }
