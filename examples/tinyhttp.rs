@@ -133,8 +133,8 @@ impl Connection {
             match parse(input) {
                 Ok(Some(request)) => {
                     start += request.head_bytes;
-                    self.body_left = request.body_bytes;
-                    self.is_open = request.keep_alive;
+                    self.body_left = request.body_bytes.unwrap_or(0);
+                    self.is_open = request.stays_open();
                     request.respond(&mut self.output);
                 }
                 Ok(None) if input.len() < INPUT_BYTES => break,
@@ -156,16 +156,22 @@ impl Connection {
 struct Request {
     page: &'static Page,
     head_bytes: usize,
-    body_bytes: u64,
+    /// None: the headers have not said it.
+    body_bytes: Option<u64>,
     is_head: bool,
     is_http_1_0: bool,
-    keep_alive: bool,
+    /// None: as the version has it.
+    keep_alive: Option<bool>,
     expects_continue: bool,
 }
 
 impl Request {
+    fn stays_open(&self) -> bool {
+        self.keep_alive.unwrap_or(!self.is_http_1_0)
+    }
+
     fn respond(&self, output: &mut Vec<u8>) {
-        let connection = match (self.keep_alive, self.is_http_1_0) {
+        let connection = match (self.stays_open(), self.is_http_1_0) {
             (true, true) => "Connection: keep-alive\r\n",
             (true, false) => "",
             (false, _) => "Connection: close\r\n",
@@ -182,26 +188,39 @@ impl Request {
             let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
             let text = str::from_utf8(value).ok().filter(|_| is_number);
             let length = text.and_then(|text| text.parse().ok()).ok_or(&BAD_REQUEST)?;
-            if self.body_bytes != 0 && self.body_bytes != length {
+            if *self.body_bytes.get_or_insert(length) != length {
                 return Err(&BAD_REQUEST);
             }
-            self.body_bytes = length;
         } else if name.eq_ignore_ascii_case("connection") {
             for option in value.split(|&byte| byte == b',') {
                 let option = option.trim_ascii();
                 if option.eq_ignore_ascii_case(b"close") {
-                    self.keep_alive = false;
-                } else if option.eq_ignore_ascii_case(b"keep-alive") && self.is_http_1_0 {
-                    self.keep_alive = true;
+                    self.keep_alive = Some(false);
+                } else if option.eq_ignore_ascii_case(b"keep-alive") {
+                    // Close wins, whichever comes first.
+                    self.keep_alive.get_or_insert(true);
                 }
             }
         } else if name.eq_ignore_ascii_case("expect") {
-            self.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
+            // HTTP/1.0 knows no such response.
+            let is_asked = value.eq_ignore_ascii_case(b"100-continue");
+            self.expects_continue = is_asked && !self.is_http_1_0;
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             return Err(&NOT_IMPLEMENTED);
         }
         Ok(())
     }
+}
+
+/// The path of a request's target, which may be a whole URL.
+fn path(target: &str) -> &str {
+    let target = match target.split_once("://") {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => {
+            rest.find(['/', '?']).map_or("/", |start| &rest[start..])
+        }
+        _ => target,
+    };
+    target.split_once('?').map_or(target, |(path, _)| path)
 }
 
 /// The request at the beginning of the input; None if its head is not complete.
@@ -214,19 +233,18 @@ fn parse(input: &[u8]) -> Result<Option<Request>, &'static Page> {
         Err(httparse::Error::TooManyHeaders) => return Err(&TOO_LARGE),
         Err(_) => return Err(&BAD_REQUEST),
     };
-    let path = parsed.path.unwrap_or_default();
     let is_http_1_0 = parsed.version == Some(0);
     let mut request = Request {
-        page: match path.split_once('?').map_or(path, |(path, _)| path) {
+        page: match path(parsed.path.unwrap_or_default()) {
             "/plaintext" => &PLAINTEXT,
             "/json" => &JSON,
             _ => &NOT_FOUND,
         },
         head_bytes,
-        body_bytes: 0,
+        body_bytes: None,
         is_head: parsed.method == Some("HEAD"),
         is_http_1_0,
-        keep_alive: !is_http_1_0,
+        keep_alive: None,
         expects_continue: false,
     };
     for header in &*parsed.headers {

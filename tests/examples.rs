@@ -541,8 +541,17 @@ fn tinyhttp_answers_as_its_header_says() {
     assert!(client.expect(200, HELLO).contains("content-type: text/plain\r\n"));
     client.send(b"GET /json?query HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(client.expect(200, JSON).contains("content-type: application/json\r\n"));
-    client.send(GET);
-    client.expect(404, NOT_FOUND);
+    for (target, status, body) in [
+        ("/", 404, NOT_FOUND),
+        ("http://a/json", 200, JSON),
+        ("HTTP://a:80/plaintext?http://a/json", 200, HELLO),
+        ("http://a?/json", 404, NOT_FOUND),
+        ("http://a", 404, NOT_FOUND),
+        ("/json?http://a/plaintext", 200, JSON),
+    ] {
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        client.expect(status, body);
+    }
     client.send(b"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n\r\n");
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -591,6 +600,8 @@ fn tinyhttp_closes_when_it_is_told_to() {
         ("GET /json HTTP/1.1\r\nconnection: x , CLOSE\r\n\r\n", false),
         ("GET /json HTTP/1.0\r\n\r\n", false),
         ("GET /json HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
+        ("GET /json HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n", false),
+        ("GET /json HTTP/1.0\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", false),
         ("GET /json HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", true),
     ] {
         let mut client = tinyhttp.connect();
@@ -608,6 +619,21 @@ fn tinyhttp_closes_when_it_is_told_to() {
 }
 
 #[test]
+fn tinyhttp_asks_for_bodies_that_wait_for_it() {
+    let tinyhttp = Example::start("tinyhttp");
+    let mut client = tinyhttp.connect();
+    let rest = "Connection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
+    client.send(format!("POST /json HTTP/1.1\r\n{rest}").as_bytes());
+    client.expect(100, "");
+    client.expect(200, JSON);
+    // HTTP/1.0 would take it for the answer.
+    client.send(format!("abcPOST /json HTTP/1.0\r\n{rest}").as_bytes());
+    client.expect(200, JSON);
+    client.send(b"abc");
+    tinyhttp.end();
+}
+
+#[test]
 fn tinyhttp_refuses_what_it_does_not_understand() {
     let tinyhttp = Example::start("tinyhttp");
     let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(100_000));
@@ -618,6 +644,8 @@ fn tinyhttp_refuses_what_it_does_not_understand() {
         ("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 0\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400),
         ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501),
         (&*long, 431),
