@@ -15,12 +15,16 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll, Wake, Waker};
 use tokio::sync::watch;
 use tower_service::Service;
 
 /// How connections are served: both versions of HTTP, by what the client begins with.
 pub type Builder = auto::Builder<ArcExecutor>;
+
+/// How often a connection that pauses goes on at the end: a client that never stops is not
+/// to keep the server.
+const LAST_TURNS: usize = 64;
 
 /// The client's address, in the extensions of each request of [`serve`].
 ///
@@ -127,6 +131,11 @@ impl<S, F> Serve<S, F> {
     /// long they take. A connection that has been upgraded is not waited for. HTTP/2 asks
     /// its client whether it is still there: one that is gone without a word is waited for,
     /// unless the [builder](Self::with_builder) sets `keep_alive_interval`.
+    ///
+    /// By HTTP/1, requests that have come are answered though nobody had looked at them yet;
+    /// but those behind one that is still worked on are not: its answer says `connection:
+    /// close`. Of a connection that was used before, a head of which only a part has come is
+    /// no request: it is closed.
     pub fn with_graceful_shutdown<G: Future<Output = ()>>(self, signal: G) -> Serve<S, G> {
         Serve { listener: self.listener, service: self.service, builder: self.builder, signal }
     }
@@ -216,21 +225,14 @@ where
                     let stream = HyperIo::new(stream);
                     let connection = builder.serve_connection_with_upgrades(stream, service);
                     let mut connection = pin!(connection);
-                    let mut ended = pin!(ending.changed());
-                    let mut is_asked = false;
-                    let served = poll_fn(|context| {
-                        // It comes first: a request that is there already has begun.
-                        let served = connection.as_mut().poll(context);
-                        let goes_on = served.is_pending() && !is_asked;
-                        if !goes_on || ended.as_mut().poll(context).is_pending() {
-                            return served;
-                        }
-                        is_asked = true;
+                    // It comes first: a request that is there already has begun.
+                    let is_served = unless(connection.as_mut(), ending.changed()).await.is_some()
+                        || last_turns(connection.as_mut()).await.is_some();
+                    if !is_served {
                         connection.as_mut().graceful_shutdown();
-                        connection.as_mut().poll(context)
-                    });
-                    // The client knows better what has become of it.
-                    let _ = served.await;
+                        // The client knows better what has become of it.
+                        let _ = connection.await;
+                    }
                 }));
             }
             drop((listener, ending));
@@ -238,6 +240,49 @@ where
             end.closed().await;
             Ok(())
         })
+    }
+}
+
+/// What the future gives; None if the other one is ready before it.
+async fn unless<T>(mut future: Pin<&mut impl Future<Output = T>>, other: impl Future) -> Option<T> {
+    let mut other = pin!(other);
+    let first = poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => other.as_mut().poll(context).map(|_| None),
+    });
+    first.await
+}
+
+/// Polls a future until it waits for something: None then. hyper pauses after 16 requests,
+/// and wakes itself, though it may have read more.
+async fn last_turns<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    let mut turns = 0..LAST_TURNS;
+    let last = poll_fn(|context| {
+        let own = OwnWaker { task: context.waker().clone(), is_woken: false.into() };
+        let own = Arc::new(own);
+        let waker = own.clone().into();
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if own.is_woken.load(Ordering::Relaxed) && turns.next().is_some() => {
+                Poll::Pending
+            }
+            Poll::Pending => Poll::Ready(None),
+        }
+    });
+    last.await
+}
+
+/// Tells whether a future has woken itself while it was polled.
+struct OwnWaker {
+    task: Waker,
+    is_woken: AtomicBool,
+}
+
+impl Wake for OwnWaker {
+    fn wake(self: Arc<Self>) {
+        // Read by the thread that polls: what others do may count or not.
+        self.is_woken.store(true, Ordering::Relaxed);
+        self.task.wake_by_ref();
     }
 }
 

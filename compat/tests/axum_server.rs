@@ -151,7 +151,11 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     let mut other = http2_client(address).await?;
     let request = Request::get("http://localhost/slow").body(Empty::<Bytes>::new())?;
     let http2 = arc::spawn(async move { other.send_request(request).await });
-    for _ in 0..2 {
+    let mut pipeline = TcpStream::connect(address).await?;
+    let requests = ["slow", "hello/behind"];
+    let requests = requests.map(|path| format!("GET /{path} HTTP/1.1\r\nhost: localhost\r\n\r\n"));
+    pipeline.write_all(requests.concat().as_bytes()).await?;
+    for _ in 0..3 {
         soon(beginnings.recv()).await?;
     }
 
@@ -160,11 +164,16 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     // The idle one has been closed: the server has heard it, and listens no more.
     assert!(soon(TcpStream::connect(address)).await.is_err());
     let waits = first(&mut server, arc::task::yield_now()).await;
-    assert!(matches!(waits, Either::Right(())), "two requests are not answered yet");
+    assert!(matches!(waits, Either::Right(())), "three requests are not answered yet");
     drop(go);
     assert!(soon(in_flight).await??.ends_with("finished"));
     let body = soon(soon(http2).await??.into_body().collect()).await?.to_bytes();
     assert_eq!(body, "finished");
+    // What is behind a request is not begun, and the client is told.
+    let mut answer = String::new();
+    soon(pipeline.read_to_string(&mut answer)).await?;
+    assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nfinished"), "{answer}");
     soon(server).await??;
     Ok(())
 }
@@ -246,22 +255,27 @@ async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
     Ok(())
 }
 
-/// It came before the end, and nobody has had the time to look at it.
+/// They came before the end, and nobody has had the time to look at them: by one read, and
+/// more than hyper answers in one turn.
 #[arc::test(workers = 1)]
-async fn a_request_that_has_come_is_answered_though_the_end_has_begun() -> Result {
-    let (listener, address) = listen().await?;
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"GET /hello/late HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
-    let mut polls = 0;
-    let signal = poll_fn(move |context| {
-        polls += 1;
-        context.waker().wake_by_ref();
-        // First comes the connection.
-        if polls == 1 { Poll::Pending } else { Poll::Ready(()) }
-    });
-    soon(serve(listener, router()).with_graceful_shutdown(signal).into_future()).await?;
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await?;
-    assert!(answer.ends_with("Hello, late!"), "{answer}");
+async fn requests_that_have_come_are_answered_though_the_end_has_begun() -> Result {
+    for count in [1, 20, 100] {
+        let (listener, address) = listen().await?;
+        let mut stream = TcpStream::connect(address).await?;
+        let request = b"GET /hello/late HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        stream.write_all(&request.repeat(count)).await?;
+        let mut polls = 0;
+        let signal = poll_fn(move |context| {
+            polls += 1;
+            context.waker().wake_by_ref();
+            // First comes the connection.
+            if polls == 1 { Poll::Pending } else { Poll::Ready(()) }
+        });
+        soon(serve(listener, router()).with_graceful_shutdown(signal).into_future()).await?;
+        let mut answers = String::new();
+        soon(stream.read_to_string(&mut answers)).await?;
+        assert!(answers.ends_with("Hello, late!"), "{answers}");
+        assert_eq!(answers.matches("Hello, late!").count(), count, "{answers}");
+    }
     Ok(())
 }
