@@ -51,6 +51,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
+use axum::response::IntoResponse;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use std::future::Future;
 
@@ -87,8 +88,9 @@ pub type WebSocket = WebSocketStream<FuturesIo<Upgraded>>;
 ///
 /// # Errors
 ///
-/// The request is answered with 400 when it is not an upgrade to WebSocket, or to another
-/// version of it than 13, or does not come by [`serve`].
+/// The request is answered with 426 when it asks for another version of WebSocket than 13,
+/// which the answer names; and with 400 when it is not an upgrade to WebSocket, has no key of
+/// 16 bytes, or does not come by [`serve`].
 ///
 /// # Examples
 ///
@@ -171,25 +173,41 @@ impl WebSocketUpgrade {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
-    type Rejection = (StatusCode, &'static str);
+    type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
         let is_upgrade = parts.method == Method::GET
             && names(parts, CONNECTION).any(|it| it.eq_ignore_ascii_case(b"upgrade"))
             && names(parts, UPGRADE).any(|it| it.eq_ignore_ascii_case(b"websocket"));
-        let key = parts.headers.get(SEC_WEBSOCKET_KEY).filter(|_| is_upgrade);
-        let refused = (StatusCode::BAD_REQUEST, "not an upgrade to WebSocket");
-        let key = key.ok_or(refused)?.clone();
-        if !names(parts, SEC_WEBSOCKET_VERSION).any(|it| it == b"13") {
-            return Err((StatusCode::BAD_REQUEST, "the version of WebSocket is not 13"));
+        if !is_upgrade {
+            return Err(refused("not an upgrade to WebSocket"));
         }
+        if !names(parts, SEC_WEBSOCKET_VERSION).any(|it| it == b"13") {
+            let offer =
+                [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_VERSION, "13")];
+            let reason = "the version of WebSocket is not 13";
+            return Err((StatusCode::UPGRADE_REQUIRED, offer, reason).into_response());
+        }
+        let key = parts.headers.get(SEC_WEBSOCKET_KEY).filter(|key| is_key(key.as_bytes()));
+        let key = key.ok_or_else(|| refused("no key of WebSocket"))?.clone();
         let requested = names(parts, SEC_WEBSOCKET_PROTOCOL);
         let requested = requested.filter(|it| !it.is_empty());
         let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok()).collect();
-        let on_upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(refused)?;
+        let on_upgrade = parts.extensions.remove::<OnUpgrade>();
+        let on_upgrade = on_upgrade.ok_or_else(|| refused("no upgrades here"))?;
         let (answer, config) = (parts.extensions.remove::<Answer>(), Default::default());
         Ok(Self { key, requested, selected: None, config, on_upgrade, answer })
     }
+}
+
+fn refused(reason: &'static str) -> Response {
+    (StatusCode::BAD_REQUEST, reason).into_response()
+}
+
+/// 16 bytes as base64.
+fn is_key(key: &[u8]) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    key.strip_suffix(b"==").is_some_and(|key| key.len() == 22 && key.iter().all(is_digit))
 }
 
 /// The elements of a header that is a list.

@@ -218,14 +218,35 @@ async fn what_is_no_websocket_is_turned_down() -> Result {
     let answer = ask(address, "GET /ws", "").await?;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
     let upgrade = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, Upgrade\r\n\
-                   upgrade: WebSocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-    for (version, status) in [("12", "HTTP/1.1 400"), ("13", "HTTP/1.1 101")] {
+                   upgrade: WebSocket\r\n";
+    let sample = "dGhlIHNhbXBsZSBub25jZQ==";
+    for (version, key, status) in [
+        ("12", sample, "426 Upgrade Required"),
+        ("", sample, "426 Upgrade Required"),
+        ("13", "", "400 Bad Request"),
+        ("13", "dGhlIHNhbXBsZSBub25j", "400 Bad Request"),
+        ("13", "dGhlIHNhbXBsZSBub25jZQQ=", "400 Bad Request"),
+        ("13", "dGhlIHNhbXBsZSBub25jZQ==dGhl", "400 Bad Request"),
+        ("13", "dGhlIHNhbXBsZSBub25jZ===", "400 Bad Request"),
+        ("13", "dGhlIHNhbXBsZSBub25j-_==", "400 Bad Request"),
+        ("13", sample, "101 Switching Protocols"),
+        ("8, 13", sample, "101 Switching Protocols"),
+    ] {
         let mut stream = TcpStream::connect(address).await?;
-        let head = format!("{upgrade}sec-websocket-version: {version}\r\n\r\n");
-        stream.write_all(head.as_bytes()).await?;
-        let mut answer = vec![0; status.len()];
-        soon(stream.read_exact(&mut answer)).await?;
-        assert_eq!(String::from_utf8(answer)?, status);
+        let headers = format!("sec-websocket-version: {version}\r\nsec-websocket-key: {key}\r\n");
+        stream.write_all(format!("{upgrade}{headers}\r\n").as_bytes()).await?;
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            soon(stream.read_exact(&mut byte)).await?;
+            answer.push(byte[0]);
+        }
+        let answer = String::from_utf8(answer)?;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{headers}{answer}");
+        let names_version = answer.contains("\r\nsec-websocket-version: 13\r\n");
+        let offers = answer.contains("\r\nupgrade: websocket\r\n");
+        assert_eq!(names_version, status.starts_with("426"), "{headers}{answer}");
+        assert_eq!(offers, !status.starts_with("400"), "{headers}{answer}");
     }
     Ok(())
 }
