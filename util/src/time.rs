@@ -1,9 +1,8 @@
 //! Intervals; and what [`arc::time`] has, so that a program finds all of tokio's in one
 //! place.
 
-use arc::runtime::Handle;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 pub use arc::time::*;
 
@@ -42,17 +41,17 @@ pub fn interval(period: Duration) -> Interval {
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval's period must not be zero");
     let (sleep, behavior) = (sleep_until(start), MissedTickBehavior::Burst);
-    Interval { sleep, period, behavior, waker: None }
+    Interval { sleep, due: start, period, behavior }
 }
 
 /// The stream of ticks of [`interval`].
 #[derive(Debug)]
 pub struct Interval {
+    /// After a reset it may end before the next tick is due.
     sleep: Sleep,
+    due: Instant,
     period: Duration,
     behavior: MissedTickBehavior,
-    /// Of whoever waits for the tick.
-    waker: Option<Waker>,
 }
 
 impl Interval {
@@ -71,10 +70,12 @@ impl Interval {
 
     /// What [`tick`](Self::tick) does, for futures written by hand.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
-        self.waker = Some(context.waker().clone());
         ready!(Pin::new(&mut self.sleep).poll(context));
-        self.waker = None;
-        let due = self.sleep.deadline();
+        if self.sleep.deadline() < self.due {
+            self.sleep = sleep_until(self.due);
+            ready!(Pin::new(&mut self.sleep).poll(context));
+        }
+        let due = self.due;
         let late = due.elapsed();
         // Less than `late`, and 2^64 ns are 584 years.
         let over = Duration::from_nanos((late.as_nanos() % self.period.as_nanos()) as u64);
@@ -86,18 +87,18 @@ impl Interval {
         // None, where the clock ends: that tick never comes.
         self.sleep =
             last.checked_add(self.period).map_or_else(|| sleep(Duration::MAX), sleep_until);
+        self.due = self.sleep.deadline();
         Poll::Ready(due)
     }
 
-    /// The next tick comes one period from now, also for whoever waits for it already.
+    /// The next tick comes one period from now, also for whoever waits for it already: unless
+    /// that is earlier than it was (before the first tick of [`interval_at`]), when it has to
+    /// be polled once more.
     pub fn reset(&mut self) {
-        self.sleep = sleep(self.period);
-        let Some(waker) = &self.waker else { return };
-        // Outside a runtime it cannot be armed: who is woken will do it.
-        let is_armed = Handle::try_current().is_ok()
-            && Pin::new(&mut self.sleep).poll(&mut Context::from_waker(waker)).is_pending();
-        if !is_armed {
-            waker.wake_by_ref();
+        let next = sleep(self.period);
+        self.due = next.deadline();
+        if self.due < self.sleep.deadline() {
+            self.sleep = next;
         }
     }
 

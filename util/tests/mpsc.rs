@@ -220,11 +220,29 @@ fn a_waker_may_use_the_channel() {
     std::thread::spawn(move || {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let waker = Arc::new(Sends(sender.clone())).into();
-        assert!(poll_once(Box::pin(receiver.recv()).as_mut(), &waker).is_pending());
+        assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
         sender.send(1).expect("it is open");
         ended.send((receiver.try_recv(), receiver.try_recv())).expect("it is waited for");
     });
     assert_eq!(end.recv_timeout(DEADLINE), Ok((Ok(1), Ok(2))));
+}
+
+/// The sender may live long, and the waker own a whole runtime.
+#[test]
+fn what_a_receiver_waited_with_goes_with_it() {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
+    let (woken, waker) = Woken::new();
+    let alone = Arc::strong_count(&woken);
+    let mut receiving = Box::pin(receiver.recv());
+    assert!(poll_once(receiving.as_mut(), &waker).is_pending());
+    assert_eq!(Arc::strong_count(&woken), alone + 1);
+    drop(receiving);
+    assert_eq!(Arc::strong_count(&woken), alone, "it was given up");
+    assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    assert_eq!(Arc::strong_count(&woken), alone + 1);
+    drop(receiver);
+    assert_eq!(Arc::strong_count(&woken), alone);
+    assert!(sender.is_closed());
 }
 
 /// Of many channels the one with a value is found, wherever it is.

@@ -147,6 +147,30 @@ impl<T> Queue<T> {
         Poll::Ready(self.pop().ok())
     }
 
+    /// What it waited with is gone when it is given up: a waker may own a lot.
+    async fn recv(&self) -> Option<T> {
+        struct Waits<'a, T>(&'a Queue<T>, bool);
+        impl<T> Drop for Waits<'_, T> {
+            fn drop(&mut self) {
+                if self.1 {
+                    self.0.forget_receiver();
+                }
+            }
+        }
+        let mut waits = Waits(self, false);
+        let received = poll_fn(|context| {
+            let polled = self.poll_pop(context);
+            waits.1 = polled.is_pending();
+            polled
+        });
+        received.await
+    }
+
+    fn forget_receiver(&self) {
+        let waker = self.lock().waker.take();
+        discard(waker);
+    }
+
     fn close(&self) {
         self.lock().is_closed = true;
         self.closed.notify_waiters();
@@ -371,7 +395,8 @@ macro_rules! receiver {
             ///
             /// Cancel safe: no value is lost.
             pub async fn recv(&mut self) -> Option<T> {
-                poll_fn(|context| self.poll_recv(context)).await
+                let value = self.0.recv().await;
+                value.map(|value| self.received(value))
             }
 
             /// What [`recv`](Self::recv) does, for futures written by hand. Only the last
@@ -423,6 +448,7 @@ macro_rules! receiver {
                 self.close();
                 // Senders may live on: what nobody will receive shall not, whatever the drop
                 // of one of them does.
+                self.0.forget_receiver();
                 let values = std::mem::take(&mut self.0.lock().values);
                 values.into_iter().for_each(discard);
             }
