@@ -26,7 +26,7 @@ pub(crate) enum Until {
 }
 
 /// What happened to a source: its key, whether reading and writing are worth
-/// trying now, and whether there was a hang-up or an error. Such a one concerns
+/// trying now, and whether there was a hang-up, an error or urgent data. Such a one concerns
 /// both directions: either one's next operation tells what happened.
 pub(crate) type Told = (usize, [bool; 2], bool);
 pub(crate) type Events = Vec<Told>;
