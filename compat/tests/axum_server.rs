@@ -133,6 +133,10 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     let slow = move || async move {
         begun.send(()).await.expect("the test waits for it");
         assert!(gate.recv().await.is_err(), "closed when it may go on");
+        // Its connection goes on at the end for 64 polls at most, and hears of it then.
+        for _ in 0..100 {
+            arc::task::yield_now().await;
+        }
         "finished"
     };
     let (stop, stopped) = async_channel::bounded::<()>(1);

@@ -261,7 +261,7 @@ fn in_process(test: &str, mut command: Command, body: impl FnOnce() + Send + 'st
         .spawn()
         .expect("start the child");
     let id = child.id();
-    let output = this_program::output(child, LIMIT);
+    let output = this_program::output(child, LIMIT + LIMIT);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let ran = out.contains("1 passed");

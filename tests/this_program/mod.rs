@@ -5,7 +5,8 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::process::{Child, Output};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The program, after what runs it where the system cannot: an emulator and its options,
@@ -19,26 +20,34 @@ pub fn words() -> Vec<OsString> {
 /// Waits for a process, and gives what it printed into pipes. One that takes longer is killed.
 #[track_caller]
 pub fn output(mut child: Child, limit: Duration) -> Output {
-    fn all(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+        let (sender, receiver) = channel();
         thread::spawn(move || {
             let mut bytes = Vec::new();
             pipe.map(|mut it| it.read_to_end(&mut bytes).expect("a pipe"));
-            bytes
-        })
+            // Nobody hears it if somebody else has kept the pipe for too long.
+            let _ = sender.send(bytes);
+        });
+        receiver
     }
     child.stdin.take();
     let (stdout, stderr) = (all(child.stdout.take()), all(child.stderr.take()));
     let start = Instant::now();
+    let mut is_late = false;
     let status = loop {
         if let Some(status) = child.try_wait().expect("a child") {
             break status;
         }
-        if start.elapsed() > limit {
+        if start.elapsed() > limit && !is_late {
+            is_late = true;
             child.kill().expect("it can be killed");
-            panic!("process {} still runs after {limit:?}: it hangs", child.id());
         }
         thread::sleep(Duration::from_millis(2));
     };
-    let all = |bytes: JoinHandle<_>| bytes.join().expect("no panic");
-    Output { status, stdout: all(stdout), stderr: all(stderr) }
+    let all = |bytes: Receiver<_>| bytes.recv_timeout(limit).expect("the end of its output");
+    let output = Output { status, stdout: all(stdout), stderr: all(stderr) };
+    let text = String::from_utf8_lossy;
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(!is_late, "process {} hangs, for {limit:?}: {out}{err}", child.id());
+    output
 }

@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ fn clients_finish_their_lines_and_no_others_are_let_in() {
         assert_eq!(rest, "");
         assert_eq!(server.line(), "stopped");
         // The pipe is closed by the end of the process.
-        assert!(server.output.recv_timeout(DEADLINE).is_err(), "more output");
+        assert_eq!(server.output.recv_timeout(DEADLINE), Err(RecvTimeoutError::Disconnected));
         assert!(server.child.wait().unwrap().success());
     }
 }

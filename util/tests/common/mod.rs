@@ -136,7 +136,7 @@ pub fn child(test: &str, shell: &str) -> Option<Child> {
 /// Waits for a child, but not for ever; gives what it printed.
 #[track_caller]
 pub fn ended(child: Child) -> (String, String) {
-    let output = this_program::output(child, DEADLINE);
+    let output = this_program::output(child, DEADLINE + DEADLINE);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let went_well = output.status.success() && out.contains("1 passed");
