@@ -57,6 +57,12 @@ impl Waiting {
         }
     }
 
+    /// Leaves all lines, with the element that it was given, if any.
+    fn take(&mut self, waiter: &Waiter) -> Option<Element> {
+        self.leave(waiter);
+        self.given.remove(&waiter.number)
+    }
+
     /// The list is going to be added to.
     pub fn touch(&mut self, key: &[u8]) {
         if self.lines.contains(key) {
@@ -105,19 +111,16 @@ impl Blocked {
 
     /// The element, if there is one.
     pub fn take(&self) -> Option<Element> {
-        self.shared.with(|db| {
-            db.waiting.leave(&self.waiter);
-            db.waiting.given.remove(&self.waiter.number)
-        })
+        self.shared.with(|db| db.waiting.take(&self.waiter))
     }
 }
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        let Some((key, element)) = self.take() else {
-            return;
-        };
         self.shared.with(|db| {
+            let Some((key, element)) = db.waiting.take(&self.waiter) else {
+                return;
+            };
             // If the key is of another type by now, nobody can have it back.
             if let Ok(list) = db.list(&key) {
                 list.push_front(element);
