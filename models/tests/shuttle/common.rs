@@ -7,6 +7,7 @@ use crate::sync::{Arc, Mutex, contain, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
 use std::env;
+use std::io::Write as _;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -33,6 +34,10 @@ pub(crate) fn model_with_monitor(body: impl Fn() + Send + Sync + 'static) {
 }
 
 fn explore(with_monitor: bool, body: Arc<dyn Fn() + Send + Sync>) {
+    // One model at a time: they share the statics of src/, and where one waits for a lock that
+    // another's thread of the system holds, it takes steps that are not its own.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock();
     WITH_MONITOR.set(with_monitor);
     let (seed, percent) = (number("ARC_SEED", 1), number("ARC_SCHEDULES", 100));
     let schedules = (SCHEDULES * percent / 100).max(1);
@@ -63,8 +68,15 @@ fn run(
             body();
         })
     });
-    if run.is_err() {
-        // What was left may hold locks that other models need.
+    if let Err(payload) = run {
+        // Around what the harness keeps for itself, which ends here: what was left may hold
+        // locks that other models need.
+        let thread = std::thread::current();
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("not a text");
+        let name = thread.name().unwrap_or("?");
+        let told = writeln!(std::io::stderr(), "model {name} failed (see --nocapture): {text}");
+        told.expect("stderr can be written to");
         std::process::exit(1);
     }
 }
