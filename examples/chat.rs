@@ -41,6 +41,7 @@ use arc::time::timeout;
 use async_channel::{Receiver, Sender};
 use common::{Failure, Options, Server, Stop, say};
 use futures_util::future::{AbortHandle, Abortable, Either, select};
+use socket2::SockRef;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::pin::pin;
@@ -55,6 +56,9 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How many messages may wait for a client.
 const QUEUE_MESSAGES: usize = 256;
+
+/// So much of what a client does not read is the kernel's to keep.
+const SEND_BYTES: usize = 64 << 10;
 
 /// The longest message, and the longest name.
 const LINE_BYTES: u64 = 4096;
@@ -194,6 +198,8 @@ impl Drop for Seat {
 }
 
 async fn client(stream: TcpStream, stop: Stop, room: Arc<Room>) -> io::Result<()> {
+    // The kernel would keep megabytes for each who does not read.
+    SockRef::from(&stream).set_send_buffer_size(SEND_BYTES)?;
     let (expel, registration) = AbortHandle::new_pair();
     match Abortable::new(chat(stream, stop, room, expel), registration).await {
         Ok(result) => result,
