@@ -134,15 +134,16 @@ impl<T> Queue<T> {
 
     /// Only the receiver calls it, which alone takes values out.
     fn poll_pop(&self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let waker = context.waker().clone();
-        let mut state = self.lock();
-        if !state.is_ready() {
-            let before = state.waker.replace(waker);
-            drop(state);
-            drop(before);
-            return Poll::Pending;
+        if !self.lock().is_ready() {
+            let waker = context.waker().clone();
+            let mut state = self.lock();
+            if !state.is_ready() {
+                let before = state.waker.replace(waker);
+                drop(state);
+                drop(before);
+                return Poll::Pending;
+            }
         }
-        drop(state);
         ready!(pin!(consume_budget()).poll(context));
         Poll::Ready(self.pop().ok())
     }
