@@ -158,7 +158,7 @@ __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *to, unsigned long
 fn windows() -> Result<Outcome, String> {
     let folder = workspace_root().join("target/trust/wine");
     let source = folder.join("random.c");
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    fs::create_dir_all(folder.join("prefix")).map_err(|error| error.to_string())?;
     fs::write(&source, RANDOM).map_err(|error| error.to_string())?;
     let library = folder.join("bcryptprimitives.dll");
     let compiler = Tool::new("x86_64-w64-mingw32-gcc -shared -o").arg(library).arg(source);
