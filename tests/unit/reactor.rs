@@ -204,7 +204,8 @@ fn a_refused_interest_is_refused_each_time() {
     let polls = [(); 3].map(|()| is_ready(&reactor, (&source, &right), Direction::Read, &waker));
     let asks = cfg!(any(not(target_os = "linux"), arc_oneshot, arc_portable));
     assert_eq!(polls, [asks; 3]);
-    assert!(reactor.deregister(&source, &right).is_err(), "nobody knows it");
+    // Nobody knows it, which Windows takes for done.
+    assert!(reactor.deregister(&source, &right).is_err() || cfg!(windows));
 }
 
 #[test]
