@@ -64,8 +64,9 @@ impl<T: AsSource> Async<T> {
     ///
     /// When the kernel cannot report its readiness (a regular file), or has no
     /// room for another descriptor, or the runtime has ended. It is dropped then, and
-    /// other descriptors of the same file stay non-blocking. Also, on other systems than
-    /// Linux, when a file of this number was closed behind a forgotten (`mem::forget`) `Async`.
+    /// other descriptors of the same file stay non-blocking. On other systems than Linux also
+    /// possible when a file of this number was closed behind an `Async` that was forgotten
+    /// (`mem::forget`).
     ///
     /// # Panics
     ///

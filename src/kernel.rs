@@ -155,7 +155,7 @@ mod system {
             // user is `Async`, which owns the source, lends it out by shared reference alone, and
             // calls `delete` before it gives it away or drops it. The descriptor of a source that
             // is only lent out stays open: that is the contract of `AsFd` and `AsSocket`. (Past an
-            // `Async` that is forgotten it may be closed: the next of its number is refused.)
+            // `Async` that is forgotten it may be closed: the next of its number may be refused.)
             unsafe { self.0.add(&source.source(), Event::none(key)) }
         }
 

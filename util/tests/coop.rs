@@ -99,3 +99,16 @@ async fn a_look_at_what_has_not_changed_costs_nothing() {
     let found = channels.iter_mut().position(|it| it.1.changed().now_or_never().is_some());
     assert_eq!(found, Some(150));
 }
+
+#[arc::test]
+async fn changes_that_came_while_there_was_no_budget_are_told_once() {
+    let (sender, mut receiver) = watch::channel(0);
+    sender.send(1).unwrap();
+    while arc::task::consume_budget().now_or_never().is_some() {}
+    let mut changed = Box::pin(receiver.changed());
+    assert!(changed.as_mut().now_or_never().is_none());
+    sender.send(2).unwrap();
+    soon(changed).await.unwrap();
+    assert_eq!(*receiver.borrow(), 2);
+    assert!(receiver.changed().now_or_never().is_none(), "it has been told");
+}

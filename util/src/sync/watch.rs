@@ -73,12 +73,11 @@ impl<T> Shared<T> {
         loop {
             let changed = self.changed.notified();
             let is_closed = self.is_closed();
-            let version = self.read().0.version;
-            if version != *seen || is_closed {
+            if self.read().0.version != *seen || is_closed {
                 arc::task::consume_budget().await;
-                let has_changed = version != *seen;
-                *seen = version;
-                return if has_changed { Ok(()) } else { Err(RecvError(())) };
+                // The last one: while there was no budget there may have been more.
+                let before = std::mem::replace(seen, self.read().0.version);
+                return if *seen != before { Ok(()) } else { Err(RecvError(())) };
             }
             changed.await;
         }
