@@ -1,32 +1,39 @@
-//! Try, else register the waker: [`Async`] makes any descriptor asynchronous.
+//! [`Async`] makes any descriptor asynchronous: it tries an operation, and if that would block, it
+//! leaves the task's waker with the reactor.
 //!
-//! Every socket of [`arc::net`](crate::net) is an `Async`. The traits
-//! are futures-io's, and futures-util's extension traits come with them.
+//! Every socket of [`arc::net`](crate::net) is an `Async`. The traits for reading and writing are
+//! futures-io's, and futures-util's extension traits are exported beside them.
 
-use crate::reactor::{Source, gone};
-use crate::{context, coop, scheduler::Shared};
+use crate::driver::reactor::{Source, gone};
+use crate::scheduler::shared::Shared;
+use crate::scheduler::{context, coop};
+use crate::sync::Arc;
 use socket2::SockRef;
+use std::fmt;
+use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
+use std::net::Shutdown;
+use std::ops::Deref;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::{future::poll_fn, net::Shutdown, pin::Pin, sync::Arc};
 
-pub use crate::reactor::Direction;
+pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
     AsyncWriteExt, BufReader, BufWriter, copy,
 };
 pub use polling::AsSource;
 
-/// A socket, pipe or other descriptor that the kernel reports readiness for,
-/// registered with the current runtime.
+/// A socket, a pipe, or another descriptor whose readiness the kernel reports, registered with the
+/// current runtime.
 ///
-/// Regular files are not of this kind: use
+/// An `Async<T>` reads and writes, by value and by shared reference, if `&T` does. Any other
+/// operation of `T` can be awaited by [`read_with`](Self::read_with) and
+/// [`write_with`](Self::write_with). When the runtime has ended, operations fail with an error,
+/// except that an `Async` can still be flushed and closed.
+///
+/// The kernel does not report the readiness of regular files: use
 /// [`spawn_blocking`](crate::task::spawn_blocking) for them.
-///
-/// It reads and writes, by value and by shared reference, as far as `&T` does,
-/// and any other operation of `T` can be awaited by
-/// [`read_with`](Self::read_with) and [`write_with`](Self::write_with). When
-/// the runtime ends, operations fail with an error, except that it can be flushed and closed.
 ///
 /// # Examples
 ///
@@ -47,26 +54,27 @@ pub use polling::AsSource;
 /// # }
 /// ```
 pub struct Async<T: AsSource> {
-    /// None only while it is dropped or taken out.
+    /// None only while the descriptor is being taken out.
     io: Option<T>,
     source: Arc<Source>,
     runtime: Arc<Shared>,
-    /// A short transfer means that the kernel has no more. Only of TCP is that
-    /// known: reads of others may stop at the end of a message, at a terminal's
-    /// line, or at bytes that a descriptor was passed with.
-    drains: bool,
+    /// A short transfer means that the kernel has no more. That is known of TCP alone. Reads of
+    /// other descriptors may stop at the end of a message, at a terminal's line, or at bytes that a
+    /// descriptor was passed with.
+    short_means_drained: bool,
 }
 
 impl<T: AsSource> Async<T> {
-    /// Makes it non-blocking and registers it with the current runtime.
+    /// Makes the descriptor non-blocking, and registers it with the current runtime.
     ///
     /// # Errors
     ///
-    /// When the kernel cannot report its readiness (a regular file), or has no
-    /// room for another descriptor, or the runtime has ended. It is dropped then, and
-    /// other descriptors of the same file stay non-blocking. On other systems than Linux also
-    /// possible when a file of this number was closed behind an `Async` that was forgotten
-    /// (`mem::forget`).
+    /// When the kernel cannot report its readiness (as for a regular file), when it has no room for
+    /// another descriptor, or when the runtime has ended. The descriptor is dropped then. Other
+    /// descriptors of the same file stay non-blocking.
+    ///
+    /// On systems other than Linux this may also fail if a descriptor of the same number was
+    /// closed behind an `Async` that was forgotten (`mem::forget`).
     ///
     /// # Panics
     ///
@@ -77,29 +85,25 @@ impl<T: AsSource> Async<T> {
     }
 
     #[track_caller]
-    pub(crate) fn register(io: T, drains: bool) -> Result<Self> {
-        let runtime = context::runtime("registering a socket");
+    pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
+        let runtime = context::current("registering a socket");
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.reactor.register(&io)?;
-        if context::worker_of(&runtime).is_none() {
-            runtime.watch();
-        }
-        Ok(Self { io: Some(io), source, runtime, drains })
+        Ok(Self { io: Some(io), source, runtime, short_means_drained })
     }
 
-    /// What is inside. It is only lent: as long as it is registered it cannot
-    /// be replaced or closed. Who makes it blocking again blocks workers.
+    /// Lends the descriptor. While it is registered it cannot be replaced or closed. To make it
+    /// blocking would block workers.
     pub fn get_ref(&self) -> &T {
         let io = self.io.as_ref();
         io.unwrap_or_else(|| unreachable!("taken out only by value"))
     }
 
-    /// Takes it out, no longer registered. It stays non-blocking.
+    /// Takes the descriptor out. It is no longer registered, and stays non-blocking.
     ///
     /// # Errors
     ///
-    /// When the kernel does not know it any more: somebody closed its
-    /// descriptor behind our back.
+    /// When the kernel does not know the descriptor any more: some other code has closed it.
     pub fn into_inner(mut self) -> Result<T> {
         let io = self.io.take();
         let io = io.unwrap_or_else(|| unreachable!("taken out only by value"));
@@ -107,7 +111,7 @@ impl<T: AsSource> Async<T> {
         Ok(io)
     }
 
-    /// Waits until a read is worth trying; it may find nothing all the same.
+    /// Waits until a read is worth trying. The read may still find nothing.
     ///
     /// # Errors
     ///
@@ -120,7 +124,7 @@ impl<T: AsSource> Async<T> {
         self.read_with(|_| Ok(())).await
     }
 
-    /// Waits until a write is worth trying; there may be no room all the same.
+    /// Waits until a write is worth trying. The write may still find no room.
     ///
     /// # Errors
     ///
@@ -133,23 +137,23 @@ impl<T: AsSource> Async<T> {
         self.write_with(|_| Ok(())).await
     }
 
-    /// Tries `attempt` until it does not say `WouldBlock`, each time the
-    /// descriptor becomes readable.
+    /// Tries `attempt` each time that the descriptor becomes readable, until it returns something
+    /// other than `WouldBlock`.
     ///
     /// # Errors
     ///
-    /// The operation's own, except `WouldBlock` and `Interrupted`; or the
-    /// runtime has ended.
+    /// Those of the operation, except `WouldBlock` and `Interrupted`. Another one when the runtime
+    /// has ended.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: an operation that succeeds is never dropped.
+    /// Cancel safe. The result of an attempt that succeeds is never lost.
     pub async fn read_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
         poll_fn(|context| self.poll_with(Direction::Read, context, &mut attempt)).await
     }
 
-    /// Tries `attempt` until it does not say `WouldBlock`, each time the
-    /// descriptor becomes writable. See [`read_with`](Self::read_with).
+    /// Tries `attempt` each time that the descriptor becomes writable, until it returns something
+    /// other than `WouldBlock`. See [`read_with`](Self::read_with).
     ///
     /// # Errors
     ///
@@ -162,6 +166,7 @@ impl<T: AsSource> Async<T> {
         poll_fn(|context| self.poll_with(Direction::Write, context, &mut attempt)).await
     }
 
+    /// How an operation becomes a poll: try it, and if it would block, wait for an event.
     pub(crate) fn poll_with<R>(
         &self,
         direction: Direction,
@@ -172,6 +177,7 @@ impl<T: AsSource> Async<T> {
         loop {
             match self.try_in(direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // Ready: an event came meanwhile, so try again.
                     let reactor = &self.runtime.driver.reactor;
                     ready!(reactor.poll_ready(&self.source, self.get_ref(), direction, context))?;
                 }
@@ -184,18 +190,18 @@ impl<T: AsSource> Async<T> {
         }
     }
 
-    /// Tries an operation that moves up to `wanted` bytes, for futures and IO traits
-    /// written by hand; Pending: it would block, and the task is woken.
+    /// Tries an operation that moves up to `wanted` bytes. Pending: it would block, and the task is
+    /// woken when it is worth another try. This is for futures and IO traits that are written by
+    /// hand.
     ///
-    /// When TCP moves less, the kernel has no more, and the next attempt can wait for an
-    /// event. That saves the attempt that only finds `WouldBlock`. (The word is
-    /// read before the operation: an event since then stands.) So `attempt` must ask the
-    /// kernel for `wanted` bytes at least; a `wanted` of 0 concludes nothing.
+    /// When TCP moves fewer bytes, the kernel has no more of them, and the next attempt waits for an
+    /// event. That saves the attempt that only finds `WouldBlock`. So `attempt` must ask the kernel
+    /// for at least `wanted` bytes. With a `wanted` of 0, nothing is concluded.
     ///
     /// # Errors
     ///
-    /// The operation's own, except `WouldBlock` and `Interrupted`; or the
-    /// runtime has ended.
+    /// Those of the operation, except `WouldBlock` and `Interrupted`. Another one when the runtime
+    /// has ended.
     pub fn poll_transfer(
         &self,
         direction: Direction,
@@ -203,27 +209,29 @@ impl<T: AsSource> Async<T> {
         wanted: usize,
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
+        // The word is read before the operation, so that an event which comes later stays.
         let readiness = self.source.readiness(direction);
         let seen = readiness.load();
+
         let moved = ready!(self.poll_with(direction, context, attempt))?;
-        if self.drains && !seen.is_hung_up() && (1..wanted).contains(&moved) {
+        if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);
         }
         Poll::Ready(Ok(moved))
     }
 
-    /// Tries a read-like operation once, now.
+    /// Tries a read-like operation once, without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when it cannot be done now, which
-    /// [`readable`](Self::readable) then waits for; the operation's own; or the
-    /// runtime has ended.
+    /// * `WouldBlock` when it cannot be done now. [`readable`](Self::readable) waits for that.
+    /// * Those of the operation.
+    /// * Another one when the runtime has ended.
     pub fn try_read_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
         self.try_in(Direction::Read, attempt)
     }
 
-    /// Tries a write-like operation once, now. See
+    /// Tries a write-like operation once, without waiting. See
     /// [`try_read_with`](Self::try_read_with).
     ///
     /// # Errors
@@ -242,19 +250,22 @@ impl<T: AsSource> Async<T> {
         if !seen.is_ready() {
             return Err(ErrorKind::WouldBlock.into());
         }
-        attempt(self.get_ref()).inspect_err(|error| {
-            if error.kind() == ErrorKind::WouldBlock {
-                readiness.clear(seen);
-            }
-        })
+
+        let result = attempt(self.get_ref());
+        if let Err(error) = &result
+            && error.kind() == ErrorKind::WouldBlock
+        {
+            readiness.clear(seen);
+        }
+        result
     }
 }
 
-/// It fails only if the descriptor was closed behind our back; then there is
-/// nothing left to remove.
 impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
         if let Some(io) = &self.io {
+            // This fails only if other code has closed the descriptor. Then there is nothing left
+            // to remove.
             let _ = self.runtime.driver.reactor.deregister(&self.source, io);
         }
     }
@@ -274,74 +285,124 @@ impl<T: AsSource> std::os::windows::io::AsSocket for Async<T> {
     }
 }
 
-impl<T: AsSource + std::fmt::Debug> std::fmt::Debug for Async<T> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Async({:?})", self.get_ref())
     }
 }
 
-/// So many buffers std hands over at once, where it knows no better; on Linux 1,024. To
-/// ask for less than could be moved costs one more attempt at the most.
+/// How many buffers std hands to the system in one call, at least: 16 where it knows no better, 1,024
+/// on Linux. The buffers after these are not counted as wanted. If they are moved all the same, that
+/// costs one more attempt at most.
 const BUFFERS_MIN: usize = 16;
 
-fn total(buffers: &[impl std::ops::Deref<Target = [u8]>]) -> usize {
+fn total_len(buffers: &[impl Deref<Target = [u8]>]) -> usize {
     buffers.iter().take(BUFFERS_MIN).map(|buffer| buffer.len()).sum()
 }
 
-/// A method that moves up to `wanted` bytes, by the operation of the same name.
-macro_rules! transfer {
-    ($method:ident, $direction:ident::$operation:ident($buffer:ident: $type:ty), $wanted:expr) => {
-        fn $method(
-            self: Pin<&mut Self>,
-            context: &mut Context<'_>,
-            $buffer: $type,
-        ) -> Poll<Result<usize>> {
-            let wanted = $wanted;
-            let operation = |mut io: &_| $direction::$operation(&mut io, $buffer);
-            self.poll_transfer(Direction::$direction, context, wanted, operation)
-        }
-    };
+/// How many bytes were moved.
+type Moved = Poll<Result<usize>>;
+
+impl<T: AsSource> AsyncRead for &Async<T>
+where
+    for<'a> &'a T: Read,
+{
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
+        self.poll_transfer(Direction::Read, cx, buffer.len(), |mut io| io.read(buffer))
+    }
+
+    fn poll_read_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+    ) -> Moved {
+        let wanted = total_len(buffers);
+        self.poll_transfer(Direction::Read, cx, wanted, |mut io| io.read_vectored(buffers))
+    }
 }
 
-/// Reading, for an [`Async`] and for a reference to one.
-macro_rules! implement_read {
-    ($($header:tt)*) => {
-        $($header)* {
-            transfer!(poll_read, Read::read(buffer: &mut [u8]), buffer.len());
-            transfer!(poll_read_vectored, Read::read_vectored(buffers: &mut [IoSliceMut<'_>]), total(buffers));
-        }
-    };
-}
+impl<T: AsSource> AsyncWrite for &Async<T>
+where
+    for<'a> &'a T: Write,
+{
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Moved {
+        self.poll_transfer(Direction::Write, cx, buffer.len(), |mut io| io.write(buffer))
+    }
 
-implement_read! { impl<T: AsSource> AsyncRead for Async<T> where for<'a> &'a T: Read }
-implement_read! { impl<T: AsSource> AsyncRead for &Async<T> where for<'a> &'a T: Read }
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Moved {
+        let wanted = total_len(buffers);
+        self.poll_transfer(Direction::Write, cx, wanted, |mut io| io.write_vectored(buffers))
+    }
 
-/// Writing, for an [`Async`] and for a reference to one.
-macro_rules! implement_write {
-    ($($header:tt)*) => {
-        $($header)* {
-            transfer!(poll_write, Write::write(buffer: &[u8]), buffer.len());
-            transfer!(poll_write_vectored, Write::write_vectored(buffers: &[IoSlice<'_>]), total(buffers));
-
-            /// Waits only if the kernel says so: a socket has nothing to flush.
-            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-                match (&mut self.get_ref()).flush().map_err(|error| (error.kind(), error)) {
-                    Err((ErrorKind::WouldBlock | ErrorKind::Interrupted, _)) => {
-                        self.poll_with(Direction::Write, context, |mut io| io.flush())
-                    }
-                    flushed => Poll::Ready(flushed.map_err(|(_, error)| error)),
-                }
+    /// A socket has nothing to flush. Other descriptors may have, and may have to wait for it.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        // Outside of the readiness and the runtime's end: those would fail where nothing waits.
+        match self.get_ref().flush() {
+            Err(error) if is_temporary(&error) => {
+                self.poll_with(Direction::Write, cx, |mut io| io.flush())
             }
-
-            /// Shuts the sending direction down, where there is one, whether there is room
-            /// to write or not. That this fails, as when the peer has gone, is not told.
-            fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-                let flushed = self.as_mut().poll_flush(context);
-                flushed.map_ok(|()| drop(SockRef::from(self.get_ref()).shutdown(Shutdown::Write)))
-            }
+            flushed => Poll::Ready(flushed),
         }
-    };
+    }
+
+    /// Shuts down the sending direction, if there is one, whether or not there is room to write.
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        ready!(self.as_mut().poll_flush(cx))?;
+
+        // This fails when the peer has gone, and then nothing is left to be shut down.
+        let _ = SockRef::from(self.get_ref()).shutdown(Shutdown::Write);
+        Poll::Ready(Ok(()))
+    }
 }
 
-implement_write! { impl<T: AsSource> AsyncWrite for Async<T> where for<'a> &'a T: Write }
-implement_write! { impl<T: AsSource> AsyncWrite for &Async<T> where for<'a> &'a T: Write }
+fn is_temporary(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// By value as by reference.
+impl<T: AsSource> AsyncRead for Async<T>
+where
+    for<'a> &'a T: Read,
+{
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
+        Pin::new(&mut &*self).poll_read(cx, buffer)
+    }
+
+    fn poll_read_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+    ) -> Moved {
+        Pin::new(&mut &*self).poll_read_vectored(cx, buffers)
+    }
+}
+
+/// By value as by reference.
+impl<T: AsSource> AsyncWrite for Async<T>
+where
+    for<'a> &'a T: Write,
+{
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Moved {
+        Pin::new(&mut &*self).poll_write(cx, buffer)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Moved {
+        Pin::new(&mut &*self).poll_write_vectored(cx, buffers)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut &*self).poll_flush(cx)
+    }
+
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut &*self).poll_close(cx)
+    }
+}

@@ -1,5 +1,5 @@
-//! arc: a multi-threaded async/await runtime that one person can read in an
-//! afternoon and run in production.
+//! arc: a multi-threaded async/await runtime that one person can read in an afternoon and run in
+//! production.
 //!
 //! ```
 //! use arc::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,61 +20,20 @@
 //! }
 //! ```
 //!
-//! Names and meaning are tokio's wherever tokio has the thing; the IO traits
-//! are futures-io's.
-//!
-//! # The map
-//!
-//! The modules stand below in the order of a task's life: [`spawn`] makes a
-//! future a runnable, the scheduler puts it into a queue, a worker polls it.
-//! When it waits, its waker is with the reactor (for the kernel) or with the
-//! timers (for the clock), and the driver wakes it.
-//!
-//! ```text
-//! spawn ──► task ──► scheduler ──► queue ──► worker polls ──► your future
-//!              ▲          │ nobody awake?                         │ Pending
-//!              │          └─► idle ──► unpark a worker            ▼
-//!              │ Waker (async-task calls `schedule`)       reactor, timers
-//!              └──────────────────────────────────────────────────┘
-//!                        by the worker that sits in the driver's seat
-//! ```
-//!
-//! Read `task.rs`, `worker.rs`, `io.rs`, `reactor.rs` and `idle.rs`, in this
-//! order. `docs/ARCHITECTURE.md` has the invariants and the reasons.
+//! Names and meaning are tokio's wherever tokio has the thing. The IO traits are futures-io's.
 
-// What programs use.
 pub mod io;
 pub mod net;
 pub mod runtime;
 pub mod task;
 pub mod time;
 
-pub use arc_macros::{main, test};
-pub use task::spawn;
-
-// Running tasks.
-mod builder;
-mod context;
-mod coop;
-mod guest;
-mod inspect;
+mod config;
+mod driver;
+mod panic;
 mod registry;
 mod scheduler;
-mod worker;
-
-// Where they wait to be run, and who runs them.
-mod idle;
-mod queue;
 mod sync;
 
-// What they wait for.
-mod driver;
-mod kernel;
-mod reactor;
-mod readiness;
-mod timers;
-mod wheel;
-
-// Threads for what the workers cannot do.
-mod blocking;
-mod monitor;
+pub use arc_macros::{main, test};
+pub use task::spawn;

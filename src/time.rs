@@ -1,32 +1,34 @@
-//! Sleeping and timeouts. (Intervals are in the crate `arc-util`.)
+//! Sleep, and limit how long something may take. (Intervals are in the crate `arc-util`.)
 //!
-//! A timer never fires early. It is late by what the kernel and the scheduler take,
-//! and by up to 131 us, within which deadlines share a wake-up: there is no tick.
-//! Names and meaning are tokio's.
+//! A timer never fires early. It is late by what the kernel and the scheduler take, and by up to
+//! 131 us, because deadlines that are that close to each other share a wake-up. There is no
+//! tick. Names and meaning are tokio's.
 
-use crate::timers::{self, Timers};
-use crate::{context, coop, registry::Number};
+use crate::driver::timers::{Key, Timers};
+use crate::registry::RuntimeId;
+use crate::scheduler::{context, coop};
 use std::fmt;
+use std::mem::take;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 #[doc(no_inline)]
 pub use crate::sync::{Duration, Instant};
 
-/// As good as never: what a deadline is that the clock cannot express.
+/// The deadline of a duration that the clock cannot express, from now: as good as never.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 fn after(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration).unwrap_or(start + FAR_AWAY)
 }
 
-/// Waits until so much time has passed. A duration that is too long for the
-/// clock is 30 years.
+/// Waits until `duration` has passed. A duration that is too long for the clock counts as 30
+/// years.
 ///
 /// # Panics
 ///
-/// When it is awaited outside a runtime, or its runtime ends first. (Who polls it in
-/// another runtime only after that has it go on there.)
+/// When the future is awaited outside a runtime, or when its runtime ends first. (A future that is
+/// not polled until then, and is polled in another runtime afterwards, goes on there.)
 ///
 /// # Cancellation
 ///
@@ -44,13 +46,11 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// # }
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    let mut sleep = sleep_until(after(Instant::now(), duration));
-    sleep.is_new = !duration.is_zero();
-    sleep
+    let deadline = after(Instant::now(), duration);
+    Sleep { deadline, armed: None, was_just_made: !duration.is_zero() }
 }
 
-/// Waits until the deadline; one in the past is over at once, and one beyond all clocks
-/// never comes.
+/// Waits until `deadline`. If that has passed already, the future is ready at once.
 ///
 /// # Panics
 ///
@@ -60,7 +60,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline, armed: None, is_new: false }
+    Sleep { deadline, armed: None, was_just_made: false }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -68,37 +68,43 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
-    /// Armed at the first poll, if there was time left when it was made, or is then:
-    /// a timeout around something that is ready at once costs nothing.
+    /// None before the first poll: a timeout around a future that is ready at once costs nothing.
     armed: Option<Armed>,
-    /// It began with time left and has not been polled yet: it is armed without
-    /// another look at the clock.
-    is_new: bool,
+    /// There was time left when the future was made, and it has not been polled yet. So the first
+    /// poll arms the timer without another look at the clock.
+    was_just_made: bool,
 }
 
+/// A timer that was armed, and that may have expired since. Dropping this disarms it.
 #[derive(Debug)]
-struct Armed(Number, timers::Key);
+struct Armed {
+    runtime: RuntimeId,
+    key: Key,
+}
 
 impl Armed {
-    /// None: its runtime has ended.
-    fn with_timers<R>(&self, act: impl FnOnce(&Timers) -> R) -> Option<R> {
-        context::with_number(self.0, |runtime| act(&runtime.driver.timers))
+    /// None: the runtime has ended.
+    fn with_timers<R>(&self, act: impl FnOnce(&Timers, &Key) -> R) -> Option<R> {
+        context::find_runtime(self.runtime, |runtime| act(&runtime.driver.timers, &self.key))
     }
 
-    /// Whether it is still armed; then it wakes `waker` from now on.
-    fn rewake(&self, mut waker: Waker) -> bool {
-        self.with_timers(|timers| timers.rewake(&self.1, &mut waker)) == Some(true)
+    /// Makes the timer wake this waker. False: the timer has expired, or its runtime has ended.
+    fn replace_waker(&self, mut waker: Waker) -> bool {
+        let is_armed = self.with_timers(|timers, key| timers.replace_waker(key, &mut waker));
+        // The former waker is dropped here, outside of the timers' lock.
+        is_armed == Some(true)
     }
 }
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        drop(self.with_timers(|timers| timers.disarm(&self.1)).flatten());
+        let waker = self.with_timers(|timers, key| timers.disarm(key));
+        drop(waker);
     }
 }
 
 impl Sleep {
-    /// When it is over.
+    /// The time at which the future is ready.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -108,9 +114,9 @@ impl Sleep {
         Instant::now() >= self.deadline
     }
 
-    /// Sets another deadline, earlier or later, also after it was over.
+    /// Sets another deadline, earlier or later, also after the old one has passed.
     ///
-    /// The future must be polled once more for the new deadline to count.
+    /// The new deadline has no effect before the future is polled again.
     ///
     /// # Examples
     ///
@@ -127,36 +133,31 @@ impl Sleep {
         self.set(sleep_until(deadline));
     }
 
-    /// Like `poll`, but takes no notice of the task's budget.
-    ///
-    /// Whether the runtime has ended is looked at after arming: one that ends
-    /// later wakes the timer, which then comes here once more. Nobody would find the
-    /// timer after it, so its waker, which may hold the runtime, must not stay. While
-    /// this thread runs a worker the end is still to come: a task is dropped then, and
-    /// not made to panic.
+    /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.armed.as_ref().is_some_and(|armed| armed.rewake(context.waker().clone())) {
+        if let Some(armed) = &self.armed
+            && armed.replace_waker(context.waker().clone())
+        {
             return Poll::Pending;
         }
-        if !std::mem::take(&mut self.is_new) && self.is_elapsed() {
+        if !take(&mut self.was_just_made) && self.is_elapsed() {
             return Poll::Ready(());
         }
+
         let waker = context.waker().clone();
-        let (armed, left) = context::with_current("a timer", |runtime| {
+        let (armed, forgotten) = context::with_current("a timer", |runtime| {
             let worker = context::worker_of(runtime);
-            let (key, too_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
-            if too_late {
-                runtime.driver.notify();
-            }
-            if worker.is_none() {
-                runtime.watch();
-            }
-            let has_ended = worker.is_none() && runtime.is_shutdown();
-            let left = has_ended.then(|| runtime.driver.timers.disarm(&key));
-            (Armed(runtime.number, key), left)
+            let key = runtime.driver.arm(worker, self.deadline, waker);
+
+            // If the runtime ends from now on, it wakes the timer. If it has ended before, nobody
+            // would find the timer, so its waker, which may hold the runtime, must not stay. The
+            // end waits for the poll of a worker, so that a worker need not ask.
+            let has_ended = worker.is_none() && runtime.is_ending();
+            let forgotten = has_ended.then(|| runtime.driver.timers.disarm(&key));
+            (Armed { runtime: runtime.id, key }, forgotten)
         });
         self.armed = Some(armed);
-        assert!(left.is_none(), "a timer's arc runtime has ended");
+        assert!(forgotten.is_none(), "a timer's arc runtime has ended");
         Poll::Pending
     }
 }
@@ -172,13 +173,13 @@ impl Future for Sleep {
 
 /// Awaits a future, but not for longer than `duration`.
 ///
-/// The future is polled first, so one that is ready wins over a timeout of
-/// zero. It may use up the task's budget; the time is over all the same. A
-/// duration that is too long for the clock is 30 years.
+/// The future is polled before the time is looked at, so a future that is ready wins over a timeout
+/// of zero. The timeout ends in time even if the future uses up the task's budget in each poll. A
+/// duration that is too long for the clock counts as 30 years.
 ///
 /// # Errors
 ///
-/// [`Elapsed`] when the time is over first; the future has been dropped then.
+/// [`Elapsed`] when the time is over first.
 ///
 /// # Panics
 ///
@@ -186,7 +187,7 @@ impl Future for Sleep {
 ///
 /// # Cancellation
 ///
-/// Dropping it drops the future: it is as cancel safe as the future is.
+/// As cancel safe as the future: dropping the timeout drops the future.
 ///
 /// # Examples
 ///
@@ -243,7 +244,7 @@ impl<F: Future> Future for Timeout<F> {
     }
 }
 
-/// The time of a [`timeout`] was over before its future was ready.
+/// The error of a [`timeout`]: its time was over before its future was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 

@@ -1,14 +1,16 @@
-//! From a name to addresses, without blocking a worker.
+//! Turn names into addresses, without blocking a worker.
 
-use std::io;
+use crate::task::spawn_blocking;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// What can be turned into socket addresses: addresses themselves, and names
-/// with ports, which are looked up by the system on a thread of their own.
+/// A value that can be turned into socket addresses: an address, or a name with a port, which the
+/// system looks up on a thread of the blocking pool.
 ///
-/// Implemented for what std's trait of this name is implemented for.
+/// The trait is implemented for the types that implement std's trait of this name.
 pub trait ToSocketAddrs: std::net::ToSocketAddrs {
-    /// The text `name:port` to look up; None: std has the addresses at once.
+    /// The text `name:port` to look up. None: std finds the addresses without a lookup.
     fn name(&self) -> Option<String>;
 }
 
@@ -18,7 +20,8 @@ impl<T: ToSocketAddrs + ?Sized> ToSocketAddrs for &T {
     }
 }
 
-macro_rules! targets {
+/// A table: types, and how to get the name to look up from a value of theirs.
+macro_rules! implement_to_socket_addrs {
     ($([$($type:ty),*], |$this:ident| $name:expr;)*) => {$($(
         impl ToSocketAddrs for $type {
             fn name(&self) -> Option<String> {
@@ -29,7 +32,7 @@ macro_rules! targets {
     )*)*};
 }
 
-targets! {
+implement_to_socket_addrs! {
     [SocketAddr, SocketAddrV4, SocketAddrV6, &[SocketAddr]], |_address| None;
     [(IpAddr, u16), (Ipv4Addr, u16), (Ipv6Addr, u16)], |_address| None;
     [str, String], |text| text.parse::<SocketAddr>().err().map(|_| text.to_string());
@@ -42,8 +45,8 @@ targets! {
 ///
 /// # Errors
 ///
-/// What the system says: the name is unknown (or none, such as an empty one), or no
-/// server answers. Or the text is not of the form `host:port`, or has a null byte in it.
+/// * The system's error: the name is unknown or empty, or no name server answers.
+/// * The text is not of the form `host:port`, or has a null byte in it.
 ///
 /// # Panics
 ///
@@ -51,7 +54,7 @@ targets! {
 ///
 /// # Cancellation
 ///
-/// When it is dropped the lookup goes on, unheard, on its own thread.
+/// Cancel safe. The lookup itself goes on, on a thread of the blocking pool.
 ///
 /// # Examples
 ///
@@ -67,20 +70,20 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
     let Some(name) = host.name() else {
         return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
-    let looked_up = crate::task::spawn_blocking(move || {
+    let lookup = spawn_blocking(move || {
         let found = std::net::ToSocketAddrs::to_socket_addrs(&name);
         found.map_err(|error| explain("looking up", &name, &error))
     });
-    looked_up.await?
+    lookup.await?
 }
 
-/// Tries one address after the other; the error is the last one's.
+/// Tries one address after the other. The error is that of the last address.
 pub(crate) async fn first<T>(
     host: impl ToSocketAddrs,
     what: &str,
     attempt: impl AsyncFn(SocketAddr) -> io::Result<T>,
 ) -> io::Result<T> {
-    let mut last = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
+    let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
     for address in lookup_host(host).await? {
         match attempt(address).await {
             Ok(done) => return Ok(done),
@@ -91,6 +94,6 @@ pub(crate) async fn first<T>(
 }
 
 /// An error that says what was tried.
-pub(crate) fn explain(what: &str, target: &impl std::fmt::Display, error: &io::Error) -> io::Error {
+pub(crate) fn explain(what: &str, target: &impl Display, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what} {target}: {error}"))
 }

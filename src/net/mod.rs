@@ -1,27 +1,33 @@
-//! TCP sockets. Each is an [`Async`] of std's: what std's can do and is not here,
-//! `get_ref` reaches; and `socket2::SockRef::from` takes it for every other option. tokio's
-//! further names are in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
+//! TCP sockets.
+//!
+//! Each socket is an [`Async`] around std's. For what std's socket can do and is not here, use
+//! `get_ref`. For all other options, `socket2::SockRef::from` takes the socket. The rest of
+//! tokio's names is in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
 
 mod address;
-pub(crate) use address::explain;
-pub use address::{ToSocketAddrs, lookup_host};
+pub(crate) use crate::net::address::explain;
+pub use crate::net::address::{ToSocketAddrs, lookup_host};
 pub use std::net::SocketAddr;
 
 use crate::io::Async;
+use crate::time::sleep;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
-use std::io;
-use std::io::ErrorKind::{self, ConnectionAborted, ConnectionReset, NotConnected};
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted.
 const BACKLOG: i32 = 1024;
-/// For how long accepting pauses when the process or the system has no
-/// descriptors or memory left.
+
+/// For how long `accept` pauses when the process or the system has no descriptors or memory left:
+/// short for a client, long for a loop that would otherwise use up a core.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What accepting says of a connection that was broken before: on Unix, on Windows, under wine.
-const BROKEN: [ErrorKind; 3] = [ConnectionAborted, ConnectionReset, NotConnected];
+
+/// How `accept` says that a connection was broken before it was accepted: on Unix, on Windows, and
+/// under wine.
+const BROKEN: [ErrorKind; 3] =
+    [ErrorKind::ConnectionAborted, ErrorKind::ConnectionReset, ErrorKind::NotConnected];
 
 /// Accepts TCP connections.
 ///
@@ -42,7 +48,7 @@ const BROKEN: [ErrorKind; 3] = [ConnectionAborted, ConnectionReset, NotConnected
 pub type TcpListener = Async<std::net::TcpListener>;
 
 impl TcpListener {
-    /// Takes over std's listener, made non-blocking. See [`Async::new`].
+    /// Takes over std's listener, and makes it non-blocking. See [`Async::new`].
     ///
     /// # Errors
     ///
@@ -56,16 +62,16 @@ impl TcpListener {
         Self::new(listener)
     }
 
-    /// Listens on an address, or the first of several that can be had. Port 0
-    /// is any free one, which [`local_addr`](Self::local_addr) tells.
+    /// Listens on an address. Of several addresses, it takes the first that works. Port 0 stands
+    /// for any free port; [`local_addr`](Self::local_addr) says which one it is.
     ///
-    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows
-    /// that option would let another process take the port over.
+    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows that option is
+    /// not set, because it would let another process take the port over.
     ///
     /// # Errors
     ///
-    /// When the address is in use or not this machine's, or its name is not
-    /// known; the error says which address. `InvalidInput` when there is none.
+    /// When the address is in use or does not belong to this machine, or when its name is not known.
+    /// The error says which address. `InvalidInput` when there is no address.
     ///
     /// # Panics
     ///
@@ -73,7 +79,7 @@ impl TcpListener {
     ///
     /// # Cancellation
     ///
-    /// Nothing is left behind but a name lookup that goes on unheard.
+    /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         address::first(address, "listening on", async |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -97,21 +103,19 @@ impl TcpListener {
 
     /// Waits for a connection.
     ///
-    /// A connection that was broken before it was accepted is passed over
-    /// without a word.
+    /// A connection that was broken before it was accepted is skipped silently.
     ///
     /// # Errors
     ///
-    /// When there are no descriptors or no memory left. The connection waits in
-    /// the kernel, and the error is returned after a pause of 50 ms: a loop
-    /// that reports it and goes on does the right thing. That the runtime has ended
-    /// is told at once; the error is not the system's, then, and has no number. (When
-    /// the kernel watches as many descriptors as the user may, on Linux
-    /// `fs.epoll.max_user_watches`, the connection is closed.)
+    /// * When there are no descriptors or no memory left. The connection waits in the kernel, and
+    ///   the error is returned after a pause of 50 ms. So a loop that reports it and goes on does
+    ///   the right thing. (When the kernel watches as many descriptors as the user may have, on
+    ///   Linux `fs.epoll.max_user_watches`, the connection is closed.)
+    /// * When the runtime has ended, at once. This error is not the system's, and has no number.
     ///
     /// # Panics
     ///
-    /// Outside a runtime, when there is a connection, which is closed.
+    /// Outside a runtime, when there is a connection. The connection is closed.
     ///
     /// # Cancellation
     ///
@@ -124,8 +128,9 @@ impl TcpListener {
             });
             match accepted.await {
                 Err(error) if BROKEN.contains(&error.kind()) => {}
+                // The listener stays ready. Without the pause a loop would spin.
                 Err(error) if error.raw_os_error().is_some() => {
-                    crate::time::sleep(PAUSE).await;
+                    sleep(PAUSE).await;
                     return Err(error);
                 }
                 result => return result,
@@ -136,11 +141,10 @@ impl TcpListener {
 
 /// A TCP connection.
 ///
-/// It reads and writes by value and by shared reference: `(&stream, &stream)` are its
-/// two directions apart, and several tasks may share it in an
-/// [`Arc`](std::sync::Arc). tokio's `into_split` is in the crate `arc-util`.
-/// Closing it as an `AsyncWrite` shuts down the sending direction; dropping it
-/// closes the connection.
+/// The stream reads and writes by value and by shared reference. So `(&stream, &stream)` are its two
+/// directions apart, and several tasks may share the stream in an [`Arc`](std::sync::Arc). tokio's
+/// `into_split` is in the crate `arc-util`. Closing the stream as an `AsyncWrite` shuts down the
+/// sending direction. Dropping it closes the connection.
 ///
 /// # Examples
 ///
@@ -164,9 +168,11 @@ impl TcpListener {
 pub type TcpStream = Async<std::net::TcpStream>;
 
 impl TcpStream {
-    /// Takes over std's stream, made non-blocking. [`Async::new`] does so too, but
-    /// does not know that it is TCP: reads then ask the kernel once more. If it is not
-    /// connected, reads and writes fail at once.
+    /// Takes over std's stream, and makes it non-blocking. If it is not connected, reads and writes
+    /// fail at once.
+    ///
+    /// [`Async::new`] also takes std's stream, but does not know that it is TCP. Its reads make one
+    /// more system call.
     ///
     /// # Errors
     ///
@@ -180,13 +186,14 @@ impl TcpStream {
         Self::register(stream, true)
     }
 
-    /// Connects to an address, or the first of several that answers. Put a
-    /// [`timeout`](crate::time::timeout) around it: the system's own is minutes.
+    /// Connects to an address. Of several addresses, it takes the first that answers.
+    ///
+    /// The system's own timeout is some minutes: put a [`timeout`](crate::time::timeout) around this.
     ///
     /// # Errors
     ///
-    /// When the name is not known, or the last of its addresses refuses or
-    /// cannot be reached; the error says which. `InvalidInput` when there is none.
+    /// When the name is not known, or the last of its addresses refuses or cannot be reached. The
+    /// error says which address. `InvalidInput` when there is no address.
     ///
     /// # Panics
     ///
@@ -194,7 +201,7 @@ impl TcpStream {
     ///
     /// # Cancellation
     ///
-    /// The attempt is given up, and its socket closed.
+    /// Cancel safe: the attempt is given up, and its socket closed.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         address::first(address, "connecting to", async |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -205,13 +212,16 @@ impl TcpStream {
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
                 result => result?,
             }
+
+            // The connection is there, or has failed, once the socket is writable. An event may
+            // come before that: then there is neither an error nor a peer.
             let connecting = Self::from_std(socket.into())?;
             let outcome = |stream: &std::net::TcpStream| {
                 stream.take_error()?.map_or(Ok(()), Err)?;
-                // An event that came before the connection did.
                 stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
             };
-            connecting.write_with(outcome).await.map(|_| connecting)
+            connecting.write_with(outcome).await?;
+            Ok(connecting)
         })
         .await
     }
@@ -243,7 +253,7 @@ impl TcpStream {
         self.get_ref().nodelay()
     }
 
-    /// Says whether small segments are sent at once.
+    /// Sets whether small segments are sent at once.
     ///
     /// # Errors
     ///

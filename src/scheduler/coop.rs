@@ -1,24 +1,31 @@
 //! The budget: how much a task may do in one poll before it lets others run.
 //!
-//! A socket that is always readable would keep its task in one poll for ever.
-//! So each operation that succeeds takes one unit of the budget that a worker
-//! gives a task per poll; when it is used up, operations say `Pending` and wake
-//! the task at once, which sends it to the end of the queue. (The idea is
-//! tokio's, as are the names.)
+//! A socket that is always readable would keep its task in one poll for ever. So a worker
+//! gives a task a budget for each poll, and each operation that succeeds takes one unit of
+//! it. When the budget is used up, operations return `Pending` and wake their task at once,
+//! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
+use crate::panic::contain;
+use std::cell::Cell;
 use std::future::poll_fn;
+use std::panic::resume_unwind;
 use std::task::{Context, Poll};
 
-/// Operations per poll.
+/// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction
+/// of a millisecond.
 const BUDGET: u64 = 128;
 
-/// Outside a worker nothing is limited, not in centuries.
+/// Outside of a poll nothing is limited: to use this up would take centuries.
 const UNLIMITED: u64 = u64::MAX;
 
-thread_local!(static LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(UNLIMITED) });
+thread_local! {
+    static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
+}
 
-/// Runs one poll with a fresh budget: for whoever polls several futures in one task, so that
-/// none of them has to live on what another one leaves.
+/// Runs one poll with a budget of its own.
+///
+/// This is for futures that poll several others in one task. Without it, a future that is always
+/// ready could use up the budget of the task before the others get any.
 ///
 /// # Panics
 ///
@@ -46,18 +53,20 @@ thread_local!(static LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(U
 /// ```
 pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     let before = LEFT.replace(BUDGET);
-    let result = crate::sync::contain(poll);
+    let result = contain(poll);
+
+    // After a panic, too: the thread goes on with other tasks.
     LEFT.set(before);
-    result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
-/// An operation made progress: it takes one unit.
+/// An operation has succeeded: it takes one unit.
 #[inline]
 pub(crate) fn made_progress() {
     LEFT.set(LEFT.get().saturating_sub(1));
 }
 
-/// Pending when the budget is used up; the task is woken to go on later.
+/// Pending when the budget is used up. The task has been woken then, to go on later.
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     if LEFT.get() > 0 {
@@ -67,8 +76,9 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
-/// Takes one unit of the task's budget, and yields when it is used up: for
-/// loops that await nothing of arc's.
+/// Takes one unit of the task's budget, or yields when the budget is used up.
+///
+/// Call it in loops that await nothing of arc's, so that other tasks get their turn.
 ///
 /// # Cancellation
 ///

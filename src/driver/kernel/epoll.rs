@@ -1,0 +1,133 @@
+//! epoll, edge-triggered, with one system call for each wait.
+//!
+//! A source is registered once, for both directions, with `EPOLLRDHUP`: without that flag a
+//! short read could not be trusted, and polling cannot ask for it. polling's own wait makes
+//! five system calls. So its epoll instance is used directly:
+//!
+//! * a wait is one `epoll_pwait`;
+//! * a notification is one write to an eventfd that is never read;
+//! * a deadline is a timerfd that is never read, and that is set only when the deadline has
+//!   changed or is over. The timeout of `epoll_pwait` itself would be in milliseconds.
+
+use crate::driver::kernel::event::{Event, Until};
+use crate::sync::{Duration, Instant, Mutex, lock};
+use polling::AsSource;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
+use rustix::time::{timerfd_create, timerfd_settime};
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+
+/// How many events one wait fetches at most. The buffer is on the stack: 12 KiB.
+const EVENTS_MAX: usize = 1024;
+
+/// The key of the eventfd and of the timerfd. The key of a source never has all bits set.
+const NO_SOURCE: u64 = u64::MAX;
+
+pub(crate) struct Kernel {
+    /// Its descriptor is the epoll instance.
+    poller: polling::Poller,
+    /// An eventfd. As it is registered edge-triggered, every write to it is an event.
+    notifier: File,
+    /// A timerfd, registered likewise.
+    timer: OwnedFd,
+    timer_is_set_for: Mutex<Option<Instant>>,
+}
+
+impl Kernel {
+    pub(crate) fn new() -> io::Result<Self> {
+        let poller = polling::Poller::new()?;
+        let edge = EventFlags::IN | EventFlags::ET;
+
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let notifier = File::from(eventfd(0, flags)?);
+        epoll::add(&poller, &notifier, EventData::new_u64(NO_SOURCE), edge)?;
+
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        epoll::add(&poller, &timer, EventData::new_u64(NO_SOURCE), edge)?;
+
+        Ok(Self { poller, notifier, timer, timer_is_set_for: Mutex::default() })
+    }
+
+    /// Registers a source for both directions.
+    pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
+        // PRI stands for urgent bytes, at which a read stops short.
+        let read = EventFlags::IN | EventFlags::RDHUP | EventFlags::PRI;
+        let flags = read | EventFlags::OUT | EventFlags::ET;
+        let data = EventData::new_u64(key as u64);
+        Ok(epoll::add(&self.poller, source.source(), data, flags)?)
+    }
+
+    /// Nothing is to be done: an edge is reported without being asked for.
+    pub(crate) fn ask_again(&self, _: &impl AsSource, _: usize, _: [bool; 2]) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
+        self.poller.delete(source)
+    }
+
+    /// Waits until something happens or the time has come.
+    pub(crate) fn wait(&self, events: &mut Vec<Event>, until: Until) -> io::Result<()> {
+        events.clear();
+        let timeout = match until {
+            Until::Now => Some(Timespec::default()),
+            Until::Deadline(deadline) => {
+                self.set_timer(deadline)?;
+                None
+            }
+            Until::Forever => None,
+        };
+
+        let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
+            Ok((reported, _)) => events.extend(reported.iter().map(event_of)),
+            // A signal: the caller looks at everything and comes back.
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn set_timer(&self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let was_set_for = lock(&self.timer_is_set_for).replace(deadline);
+
+        // If the deadline is over, its event may have been reported already. So only a
+        // deadline in the future may be left as it is set.
+        if was_set_for == Some(deadline) && !left.is_zero() {
+            return Ok(());
+        }
+
+        // Zero would switch the timer off. A time that the kernel cannot hold becomes zero:
+        // such a deadline is as good as none.
+        let left = left.max(Duration::from_nanos(1));
+        let it_value = Timespec::try_from(left).unwrap_or_default();
+        let time = Itimerspec { it_interval: Timespec::default(), it_value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
+        Ok(())
+    }
+
+    /// Ends the current wait, or else the next one. The eventfd would be full after 2^64 - 2
+    /// notifications, which nobody lives to see.
+    pub(crate) fn notify(&self) -> io::Result<()> {
+        // Unlike `write`, this tries again when a signal interrupts it.
+        (&self.notifier).write_all(&1_u64.to_ne_bytes())
+    }
+}
+
+fn event_of(event: &epoll::Event) -> Event {
+    let (data, flags) = (event.data, event.flags);
+    let is_broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+    let is_readable = flags.intersects(EventFlags::IN | EventFlags::RDHUP);
+    let is_writable = flags.contains(EventFlags::OUT);
+    Event {
+        key: data.u64() as usize,
+        ready: [is_broken || is_readable, is_broken || is_writable],
+        hang_up: is_broken || flags.intersects(EventFlags::RDHUP | EventFlags::PRI),
+    }
+}

@@ -1,0 +1,24 @@
+//! What the driver asks of the kernel, and what the kernel reports.
+
+use crate::sync::Instant;
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Until {
+    /// Only look at what is there.
+    Now,
+    Deadline(Instant),
+    Forever,
+}
+
+/// What has happened to a source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Event {
+    /// The key that the source was registered with.
+    pub(crate) key: usize,
+    /// Whether it is worth trying to read, and to write, now.
+    pub(crate) ready: [bool; 2],
+    /// There was a hang-up, an error or urgent data. This concerns both directions: the next
+    /// operation of either one finds out what happened.
+    pub(crate) hang_up: bool,
+}

@@ -1,0 +1,19 @@
+//! The kernel's side of the reactor: registering descriptors and waiting for events.
+//!
+//! On Linux this is epoll, edge-triggered (`epoll.rs`). Everywhere else it is the crate
+//! polling, with sources that report one event and then have to be asked again
+//! (`portable.rs`). The private cfgs `arc_oneshot` and `arc_portable` switch Linux to the
+//! latter, so that the tests can be run with polling's epoll and with its `poll`.
+
+#[cfg(all(target_os = "linux", not(arc_oneshot), not(arc_portable)))]
+mod epoll;
+#[cfg(all(target_os = "linux", not(arc_oneshot), not(arc_portable)))]
+pub(crate) use epoll::Kernel;
+
+#[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
+mod portable;
+#[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
+pub(crate) use portable::Kernel;
+
+mod event;
+pub(crate) use event::{Event, Until};

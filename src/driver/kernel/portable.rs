@@ -1,0 +1,81 @@
+//! The crate polling, with oneshot sources: an event ends the source's interest, and to ask
+//! again reports what is there already.
+
+use crate::driver::kernel::event::{Event, Until};
+use crate::sync::{Duration, Instant, Mutex, lock};
+use polling::{AsSource, Poller};
+use std::io::{self, ErrorKind};
+
+pub(crate) struct Kernel {
+    poller: Poller,
+    /// Only the thread in the seat locks this.
+    reported: Mutex<polling::Events>,
+}
+
+impl Kernel {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { poller: Poller::new()?, reported: Mutex::default() })
+    }
+
+    /// Registers a source without any interest yet.
+    pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
+        // SAFETY: the descriptor must be deleted from the poller before it is closed. The only
+        // user is `Async`, which owns the source, lends it out by shared reference alone, and
+        // calls `delete` before it gives the source away or drops it. The descriptor of a source
+        // that is only lent out stays open: that is the contract of `AsFd` and `AsSocket`. (When
+        // an `Async` is forgotten, its descriptor may be closed all the same. Then the poller may
+        // refuse the next descriptor of that number.)
+        unsafe { self.poller.add(&source.source(), polling::Event::none(key)) }
+    }
+
+    /// Asks for the next event, in those of the two directions that are `wanted`.
+    pub(crate) fn ask_again(
+        &self,
+        source: &impl AsSource,
+        key: usize,
+        wanted: [bool; 2],
+    ) -> io::Result<()> {
+        let [read, write] = wanted;
+        self.poller.modify(source, polling::Event::new(key, read, write))
+    }
+
+    pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
+        self.poller.delete(source)
+    }
+
+    /// Waits until something happens or the time has come. polling tries again when a signal
+    /// interrupts it.
+    pub(crate) fn wait(&self, events: &mut Vec<Event>, until: Until) -> io::Result<()> {
+        let mut timeout = match until {
+            Until::Now => Some(Duration::ZERO),
+            Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
+            Until::Forever => None,
+        };
+        let mut reported = lock(&self.reported);
+        reported.clear();
+
+        while let Err(error) = self.poller.wait(&mut reported, timeout) {
+            // polling's `poll` says `WouldBlock` when it sees a notification before the byte
+            // that is written for it. It then ignores all notifications until a wait ends
+            // without an error. So wait once more, only to look.
+            if error.kind() != ErrorKind::WouldBlock {
+                return Err(error);
+            }
+            timeout = Some(Duration::ZERO);
+        }
+
+        // An event ends the interest in both directions. So the tasks that wait for the other
+        // direction are woken as well: they try, and ask again. A hang-up is reported again
+        // then, too, so nothing depends on knowing about it.
+        events.clear();
+        for event in reported.iter() {
+            events.push(Event { key: event.key, ready: [true; 2], hang_up: false });
+        }
+        Ok(())
+    }
+
+    /// Ends the current wait, or else the next one.
+    pub(crate) fn notify(&self) -> io::Result<()> {
+        self.poller.notify()
+    }
+}

@@ -1,0 +1,145 @@
+//! What tasks wait for: the kernel and the clock. One thread at a time waits for both.
+//!
+//! That thread *sits in the seat*. The seat is a lock that nobody ever waits for. A thread
+//! that did nothing but wait for events would cost a quarter more CPU than one that also
+//! runs the tasks that it woke. So a worker that has nothing to do takes the seat if it is
+//! free, sleeps there, leaves it, and runs the tasks whose events came.
+//!
+//! A busy worker takes the seat for a moment, to look without waiting, every `event_interval`
+//! polls. When all workers are too busy even for that, the monitor does it.
+
+pub(crate) mod kernel;
+pub(crate) mod reactor;
+pub(crate) mod readiness;
+pub(crate) mod timers;
+pub(crate) mod wheel;
+
+use crate::driver::kernel::{Event, Until};
+use crate::driver::reactor::Reactor;
+use crate::driver::timers::{Key, Timers};
+use crate::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
+use std::sync::TryLockError;
+use std::task::Waker;
+
+pub(crate) struct Driver {
+    pub(crate) reactor: Reactor,
+    pub(crate) timers: Timers,
+    /// Whoever has locked this sits in the seat. It holds the buffer for the events.
+    seat: Mutex<Vec<Event>>,
+    /// One more than the index of the worker that sleeps in the seat, or 0.
+    sleeper: AtomicUsize,
+    /// Set by each look at the kernel, and cleared by each tick of the monitor.
+    pub(crate) looked: AtomicBool,
+}
+
+/// The right to wait for the kernel.
+pub(crate) struct Seat<'a> {
+    driver: &'a Driver,
+    events: MutexGuard<'a, Vec<Event>>,
+}
+
+impl Driver {
+    pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
+        Ok(Self {
+            reactor: Reactor::new()?,
+            timers: Timers::new(workers),
+            seat: Mutex::default(),
+            sleeper: AtomicUsize::new(0),
+            looked: AtomicBool::new(false),
+        })
+    }
+
+    /// Takes the seat, if it is free.
+    pub(crate) fn take_seat(&self) -> Option<Seat<'_>> {
+        match self.seat.try_lock() {
+            Ok(events) => Some(Seat { driver: self, events }),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                Some(Seat { driver: self, events: poisoned.into_inner() })
+            }
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The worker that sleeps in the seat. It must be notified and not unparked.
+    ///
+    /// SeqCst pairs with [`Seat::sleep`]. The caller clears the worker's bit and then loads
+    /// this. The worker stores this and then looks at its bit.
+    pub(crate) fn sleeper(&self) -> Option<usize> {
+        self.sleeper.load(Ordering::SeqCst).checked_sub(1)
+    }
+
+    /// Whether there is anything to wait for.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.reactor.has_sources() || self.timers.earliest().is_some()
+    }
+
+    /// Ends the sleep of the thread in the seat, or else the next one.
+    ///
+    /// # Panics
+    ///
+    /// When the kernel refuses. A thread that sleeps on would be a hang.
+    pub(crate) fn notify(&self) {
+        let notified = self.reactor.notify();
+        notified.expect("arc: the thread that waits for the kernel could not be notified");
+    }
+
+    /// Arms a timer, and sees to it that the thread in the seat wakes up in time for it.
+    pub(crate) fn arm(&self, worker: Option<usize>, deadline: Instant, waker: Waker) -> Key {
+        let (key, seat_oversleeps) = self.timers.arm(worker, deadline, waker);
+        if seat_oversleeps {
+            self.notify();
+        }
+        key
+    }
+
+    /// The runtime ends: takes the wakers of all who wait, and lets nobody wait from now on.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        self.reactor.close(wakers);
+        self.timers.close(wakers);
+    }
+}
+
+impl Seat<'_> {
+    /// Collects the wakers of what has happened so far, without waiting.
+    pub(crate) fn look(mut self, wakers: &mut Vec<Waker>) {
+        self.wait(Until::Now, wakers);
+    }
+
+    /// Sleeps until something happens, and collects the wakers of what did. Returns at once
+    /// if `is_asleep` says that the worker was woken before others could know that it sits
+    /// here.
+    pub(crate) fn sleep(
+        mut self,
+        worker: usize,
+        is_asleep: impl FnOnce() -> bool,
+        wakers: &mut Vec<Waker>,
+    ) {
+        let driver = self.driver;
+
+        // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
+        // cleared, or the one that cleared it sees that it must notify the seat.
+        driver.sleeper.store(worker + 1, Ordering::SeqCst);
+        let until = match is_asleep() {
+            true => driver.timers.sleep_until_next(),
+            false => Until::Now,
+        };
+        self.wait(until, wakers);
+
+        // Relaxed is enough. This worker sets its bit again after this store, so whoever
+        // clears the bit then does not see an older value. And before the seat is free: the
+        // next worker in it stores its own index.
+        driver.sleeper.store(0, Ordering::Relaxed);
+    }
+
+    /// # Panics
+    ///
+    /// When the kernel refuses. The descriptor is the runtime's own, so this is a defect, or
+    /// the process has closed a descriptor that it does not own.
+    fn wait(&mut self, until: Until, wakers: &mut Vec<Waker>) {
+        let waited = self.driver.reactor.wait(&mut self.events, until, wakers);
+        waited.expect("arc: waiting for the kernel failed");
+
+        self.driver.timers.expire(wakers);
+        self.driver.looked.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,215 @@
+//! Map the kernel's events to the wakers of the tasks that wait for them.
+//!
+//! A socket is registered once, as a [`Source`]. An operation is tried first. Only if it
+//! would block does the task leave its waker with the source, in the direction that it
+//! waits for:
+//!
+//! ```text
+//!   task:    read ──► WouldBlock ──► clear(seen) ──► lock { ready? ; keep waker } ──► Pending
+//!   driver:  wait ──► event ──► set ──► lock { take wakers } ──► unlock ──► wake
+//! ```
+//!
+//! The driver sets the readiness word before it takes the wakers, and the task looks at the
+//! word once more under the lock under which it leaves its waker. So either the driver
+//! finds the waker, or the task finds the event.
+
+use crate::driver::kernel::{Event, Kernel, Until};
+use crate::driver::readiness::Readiness;
+use crate::panic::wake;
+use crate::sync::{Arc, Mutex, lock};
+use polling::AsSource;
+use slab::Slab;
+use std::io;
+use std::task::{Context, Poll, Waker};
+
+/// One of the two directions of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the peer to this process.
+    Read,
+    /// From this process to the peer.
+    Write,
+}
+
+pub(crate) struct Reactor {
+    kernel: Kernel,
+    sources: Mutex<Sources>,
+}
+
+#[derive(Default)]
+struct Sources {
+    slab: Slab<Arc<Source>>,
+    /// How many sources were registered so far; it wraps around.
+    generation: usize,
+    closed: bool,
+}
+
+/// One registered descriptor. The arrays have an element for each [`Direction`].
+pub(crate) struct Source {
+    key: usize,
+    readiness: [Readiness; 2],
+    waiting: Mutex<[Vec<Waker>; 2]>,
+}
+
+/// The low bits of a key are the source's index in the slab: a million places where an address
+/// has 32 bits. The rest is a generation. It tells the source from the last tenant of
+/// its index, whose events may still be on their way. Its top bit stays zero, so that no key
+/// has all bits set.
+const INDEX_BITS: u32 = usize::BITS / 2 + 4;
+const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
+const GENERATION_MAX: usize = usize::MAX >> INDEX_BITS >> 1;
+
+impl Reactor {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { kernel: Kernel::new()?, sources: Mutex::default() })
+    }
+
+    /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it
+    /// or the runtime has ended.
+    pub(crate) fn register(&self, io: &impl AsSource) -> io::Result<Arc<Source>> {
+        let mut sources = lock(&self.sources);
+        if sources.closed {
+            return Err(gone());
+        }
+        sources.generation = sources.generation.wrapping_add(1) & GENERATION_MAX;
+        let generation = sources.generation;
+        let entry = sources.slab.vacant_entry();
+        let source = Arc::new(Source {
+            key: generation << INDEX_BITS | entry.key(),
+            readiness: [Readiness::new_ready(), Readiness::new_ready()],
+            waiting: Mutex::default(),
+        });
+
+        // An event that comes at once finds the source: `wait` needs the lock to look for it.
+        self.kernel.add(io, source.key)?;
+        Ok(entry.insert(source).clone())
+    }
+
+    /// The counterpart of `register`. Call it before the descriptor is closed.
+    pub(crate) fn deregister(&self, source: &Source, io: &impl AsSource) -> io::Result<()> {
+        // `close` may have emptied the slab. The wakers of the source are foreign, so it must
+        // be dropped after the lock.
+        let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
+        drop(removed);
+        self.kernel.delete(io)
+    }
+
+    /// Waits in the kernel, and collects the wakers of the tasks whose events came.
+    pub(crate) fn wait(
+        &self,
+        events: &mut Vec<Event>,
+        until: Until,
+        wakers: &mut Vec<Waker>,
+    ) -> io::Result<()> {
+        self.kernel.wait(events, until)?;
+
+        let sources = lock(&self.sources);
+        for event in events {
+            let source = sources.slab.get(event.key & INDEX_MASK);
+            if let Some(source) = source.filter(|source| source.key == event.key) {
+                source.set_ready(event, wakers);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the current wait, or else the next one.
+    pub(crate) fn notify(&self) -> io::Result<()> {
+        self.kernel.notify()
+    }
+
+    pub(crate) fn has_sources(&self) -> bool {
+        !lock(&self.sources).slab.is_empty()
+    }
+
+    /// No event will come any more: every operation fails from now on.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        let mut sources = lock(&self.sources);
+        sources.closed = true;
+        for source in sources.slab.drain() {
+            source.set_gone(wakers);
+        }
+    }
+
+    /// Ready when the operation is worth trying, or when it has to fail. Pending: the task
+    /// is woken when that changes.
+    pub(crate) fn poll_ready(
+        &self,
+        source: &Source,
+        io: &impl AsSource,
+        direction: Direction,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        // To clone, drop or wake a waker may run foreign code. None of it happens under the
+        // lock.
+        let waker = context.waker().clone();
+        let mut to_wake = Vec::new();
+        let mut waiting = lock(&source.waiting);
+        if source.readiness(direction).load().is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+
+        // No event has come since this waker was left here, or it would have been taken.
+        let mine = &mut waiting[direction as usize];
+        if mine.iter().any(|other| other.will_wake(&waker)) {
+            return Poll::Pending;
+        }
+
+        // A full list is woken as a whole. The tasks that still wait come back, and the wakers
+        // of those that have gone away do not pile up.
+        if mine.len() == mine.capacity() {
+            let doubled = Vec::with_capacity(2 * mine.len().max(2));
+            to_wake = std::mem::replace(mine, doubled);
+        }
+        mine.push(waker);
+
+        let wanted = [!waiting[0].is_empty(), !waiting[1].is_empty()];
+        let asked = self.kernel.ask_again(io, source.key, wanted);
+        if asked.is_err() {
+            // The waker must not stay: it would pass for an interest that stands.
+            to_wake.extend(waiting[direction as usize].pop());
+        }
+        drop(waiting);
+
+        for waker in to_wake {
+            wake(waker);
+        }
+        match asked {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+}
+
+impl Source {
+    pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
+        &self.readiness[direction as usize]
+    }
+
+    /// Sets the words of the directions that have become ready, and then takes their wakers.
+    fn set_ready(&self, event: &Event, wakers: &mut Vec<Waker>) {
+        for direction in 0..2 {
+            if event.ready[direction] {
+                self.readiness[direction].set(event.hang_up);
+                wakers.append(&mut lock(&self.waiting)[direction]);
+            }
+        }
+    }
+
+    /// Marks both directions as gone, and then takes all wakers.
+    fn set_gone(&self, wakers: &mut Vec<Waker>) {
+        for direction in 0..2 {
+            self.readiness[direction].set_gone();
+            wakers.append(&mut lock(&self.waiting)[direction]);
+        }
+    }
+}
+
+/// The error of every operation on a socket whose runtime has ended.
+pub(crate) fn gone() -> io::Error {
+    io::Error::other("the arc runtime this socket was registered with has ended")
+}
+
+#[cfg(all(test, not(arc_model)))]
+#[path = "../../tests/unit/reactor.rs"]
+mod tests;

@@ -1,0 +1,85 @@
+//! Whether an operation is worth trying: one atomic word per direction of a socket.
+//!
+//! ```text
+//!            bit 0   READY    try it
+//!            bit 1   HANG_UP  an event reported a hang-up, an error or urgent data
+//!            bit 2   GONE     the runtime has ended
+//!   the other bits   how many events there were
+//! ```
+//!
+//! The kernel reports an edge-triggered event only once. A task that finds the socket
+//! empty must therefore not wipe out an event that came just after it looked. So
+//! [`clear`] takes the word as the task read it *before* the operation, and does
+//! nothing if an event has changed the word since.
+//!
+//! [`clear`]: Readiness::clear
+
+use crate::sync::{AtomicUsize, Ordering};
+
+const READY: usize = 1;
+const HANG_UP: usize = 1 << 1;
+const GONE: usize = 1 << 2;
+const ONE_EVENT: usize = 1 << 3;
+
+pub(crate) struct Readiness(AtomicUsize);
+
+/// The word as it was before an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen(usize);
+
+impl Seen {
+    /// Whether to try the operation. When the runtime has ended, trying finds that out.
+    pub(crate) fn is_ready(self) -> bool {
+        self.0 & (READY | GONE) != 0
+    }
+
+    /// Whether a short read may leave something to be read, of which no event will come: the
+    /// end of the stream after a hang-up, or what stands behind urgent data. (A read stops at
+    /// the mark of urgent data, and the mark stays when the data themselves have been read.)
+    pub(crate) fn is_hung_up(self) -> bool {
+        self.0 & HANG_UP != 0
+    }
+
+    pub(crate) fn is_gone(self) -> bool {
+        self.0 & GONE != 0
+    }
+}
+
+impl Readiness {
+    /// A new socket is taken for ready: to try costs less than to ask.
+    pub(crate) fn new_ready() -> Self {
+        Self(AtomicUsize::new(READY))
+    }
+
+    /// Acquire pairs with the Release in `set`: an operation that is tried because of an event
+    /// happens after it.
+    pub(crate) fn load(&self) -> Seen {
+        Seen(self.0.load(Ordering::Acquire))
+    }
+
+    /// An event came. Release pairs with the Acquire in `load`.
+    pub(crate) fn set(&self, hang_up: bool) {
+        let flags = if hang_up { READY | HANG_UP } else { READY };
+        let next = |word: usize| Some((word | flags).wrapping_add(ONE_EVENT));
+        let _ = self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next);
+    }
+
+    /// No event will ever come again. Release pairs with the Acquire in `load`.
+    pub(crate) fn set_gone(&self) {
+        self.0.fetch_or(GONE, Ordering::Release);
+    }
+
+    /// The operation would have blocked: not ready, unless an event came after `seen`.
+    ///
+    /// Relaxed is enough: nothing is published. And if the exchange fails, the word is read
+    /// again before the next attempt.
+    pub(crate) fn clear(&self, seen: Seen) {
+        let cleared = seen.0 & !READY;
+        let relaxed = Ordering::Relaxed;
+        let _ = self.0.compare_exchange(seen.0, cleared, relaxed, relaxed);
+    }
+}
+
+#[cfg(all(test, not(arc_model)))]
+#[path = "../../tests/unit/readiness.rs"]
+mod tests;

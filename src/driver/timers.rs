@@ -1,0 +1,166 @@
+//! The armed timers of a runtime: one wheel per worker, so that timers that are armed and
+//! dropped on different workers do not contend.
+//!
+//! The thread in the seat sleeps until the earliest deadline of all wheels, rounded up by
+//! `SLACK`. A new timer with an earlier deadline, rounded likewise, must cut that sleep short.
+//! And no timer may slip through while the thread computes how long to sleep:
+//!
+//! ```text
+//!   the thread in the seat               a task that arms a timer
+//!   ----------------------               ------------------------
+//!   T1  sleeping_until = for ever        A1  insert; store `earliest`
+//!   T2  fence                            A2  fence
+//!   T3  read every `earliest`            A3  read sleeping_until:
+//!   T4  sleeping_until = the least           later than my deadline? notify
+//! ```
+//!
+//! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1
+//! wrote. Or T2 comes before A2: then A3 reads "for ever" or what T4 stored, and notifies the
+//! seat if that is too late. (A notification that was not needed costs one empty turn.)
+
+use crate::driver::kernel::Until;
+use crate::driver::wheel::{self, Wheel};
+use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
+use std::task::Waker;
+
+/// Times are nanoseconds since the runtime was built. The greatest one is 584 years away.
+const NEVER: u64 = u64::MAX;
+
+/// Deadlines that differ in these bits only share a wake-up, at the end of the 131 us that the
+/// bits span. A wake-up costs as much as a dozen timers.
+const SLACK: u64 = (1 << 17) - 1;
+
+pub(crate) struct Timers {
+    epoch: Instant,
+    shards: Box<[Shard]>,
+    /// Until when the thread in the seat sleeps. 0 while no thread sleeps there.
+    sleeping_until: AtomicU64,
+}
+
+#[repr(align(128))]
+struct Shard {
+    wheel: Mutex<Wheel<Waker>>,
+    /// When the wheel expires next, or earlier. Written under the wheel's lock.
+    earliest: AtomicU64,
+}
+
+/// Identifies an armed timer: the shard it is in, and its key there.
+#[derive(Debug)]
+pub(crate) struct Key {
+    shard: usize,
+    key: wheel::Key,
+}
+
+impl Timers {
+    pub(crate) fn new(shards: usize) -> Self {
+        let shard = |_| Shard { wheel: Mutex::new(Wheel::new()), earliest: AtomicU64::new(NEVER) };
+        Self {
+            epoch: Instant::now(),
+            shards: (0..shards).map(shard).collect(),
+            sleeping_until: AtomicU64::new(0),
+        }
+    }
+
+    fn nanos(&self, instant: Instant) -> u64 {
+        let since_epoch = instant.saturating_duration_since(self.epoch);
+        u64::try_from(since_epoch.as_nanos()).unwrap_or(NEVER)
+    }
+
+    /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag that is
+    /// returned says that the thread in the seat sleeps beyond the deadline: notify it.
+    #[must_use]
+    pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Key, bool) {
+        let deadline = self.nanos(due);
+        let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
+        let Shard { wheel, earliest } = &self.shards[shard];
+
+        // A1
+        let mut wheel = lock(wheel);
+        let key = wheel.insert(deadline, waker);
+        earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+        drop(wheel);
+
+        // A2: pairs with T2 in `sleep_until_next`.
+        fence(Ordering::SeqCst);
+
+        // A3
+        let seat_oversleeps = deadline | SLACK < self.sleeping_until.load(Ordering::Relaxed);
+        (Key { shard, key }, seat_oversleeps)
+    }
+
+    /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or None if
+    /// the timer has expired.
+    pub(crate) fn disarm(&self, key: &Key) -> Option<Waker> {
+        lock(&self.shards[key.shard].wheel).remove(key.key)
+    }
+
+    /// Makes the timer wake `waker`, which becomes the timer's former waker: drop that outside of
+    /// any lock. False: the timer has expired.
+    pub(crate) fn replace_waker(&self, key: &Key, waker: &mut Waker) -> bool {
+        let mut wheel = lock(&self.shards[key.shard].wheel);
+        match wheel.get_mut(key.key) {
+            Some(armed) => std::mem::swap(armed, waker),
+            None => return false,
+        }
+        true
+    }
+
+    /// T1 to T4: until when the thread in the seat may sleep. From now on `arm` says when that
+    /// thread must be notified.
+    pub(crate) fn sleep_until_next(&self) -> Until {
+        // T1
+        self.sleeping_until.store(NEVER, Ordering::Relaxed);
+
+        // T2: pairs with A2 in `arm`.
+        fence(Ordering::SeqCst);
+
+        // T3
+        let Some(earliest) = self.earliest() else {
+            return Until::Forever;
+        };
+
+        // T4
+        let until = earliest | SLACK;
+        self.sleeping_until.store(until, Ordering::Relaxed);
+        match self.epoch.checked_add(Duration::from_nanos(until)) {
+            Some(instant) => Until::Deadline(instant),
+            None => Until::Forever,
+        }
+    }
+
+    /// When the first timer of all wheels expires, or earlier: a timer that was disarmed may
+    /// count until its time. None: no timer is armed.
+    pub(crate) fn earliest(&self) -> Option<u64> {
+        let read = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
+        self.shards.iter().map(read).min().filter(|&at| at != NEVER)
+    }
+
+    /// The thread in the seat is awake. Takes the wakers of all timers whose deadline is over.
+    pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
+        self.sleeping_until.store(0, Ordering::Relaxed);
+
+        // The clock is not read for nothing.
+        if self.earliest().is_none() {
+            return;
+        }
+        let now = self.nanos(Instant::now());
+        for Shard { wheel, earliest } in &self.shards {
+            if earliest.load(Ordering::Relaxed) <= now {
+                let mut wheel = lock(wheel);
+                wheel.expire(now, wakers);
+                earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The runtime ends: takes the wakers of all timers.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        for shard in &self.shards {
+            lock(&shard.wheel).expire(NEVER, wakers);
+        }
+    }
+}
+
+#[cfg(all(test, not(arc_model)))]
+#[path = "../../tests/unit/timers.rs"]
+mod tests;

@@ -1,0 +1,259 @@
+//! A hashed hierarchical timer wheel: what is due when, as a pure data structure.
+//!
+//! The wheel knows no clock, no thread and no waker. Times are nanoseconds since an epoch of
+//! the caller's choice. Values go in with a deadline, and come out when the caller passes a
+//! time that is not before the deadline. The idea is from Varghese and Lauck, "Hashed and
+//! Hierarchical Timing Wheels" (1987).
+//!
+//! A time is read as a number of nine digits. The lowest digit has 16 bits and plays no part
+//! in finding a slot. Each of the others has 6 bits and is the hand of one level. The
+//! picture shows how wide a slot of each level is, and an example of occupied slots:
+//!
+//! ```text
+//!  bit 63                                                          16 15      0
+//!    ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┬────────┐
+//!    │level 7│level 6│level 5│level 4│level 3│level 2│level 1│level 0│ inside │
+//!    │9 years│52 days│  20 h │ 18 min│  17 s │ 268 ms│  4 ms │  65 us│ a slot │
+//!    └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┴────────┘
+//!
+//!             slot 0                                                   slot 63
+//!    level 0  .....................@..##.......#................#.............
+//!    level 1  ......................................|#.......#................
+//!    level 2  ..|#.....##...................#.................................
+//!             | where elapsed is   # occupied   @ both, on level 0 only
+//! ```
+//!
+//! `elapsed` is the last time that the caller passed. A value lives on the level of the
+//! highest digit in which its deadline differs from `elapsed`, in the slot that this digit
+//! names. When time reaches the slot, the digit no longer differs. The values in the slot that
+//! are not due yet then cascade to lower levels, at most once per level in a value's life.
+//! Eight levels cover all 64 bits, so no hand ever wraps around and nothing overflows.
+//!
+//! Invariants, between any two calls:
+//! - On the levels above 0, only slots after the digit of `elapsed` are occupied. On level 0
+//!   the slot of `elapsed` itself may be occupied, too. It holds the deadlines in the rest of
+//!   that slot's time, and those that had passed before they were inserted.
+//! - So all values on a level expire before those on the levels above it, and the first
+//!   occupied slot of the lowest occupied level holds the value that expires next.
+//! - A slot's bit in `occupied` is set exactly if the slot's list is not empty.
+//! - A slot's `least` is no later than any deadline in the slot. It is exact until the value
+//!   with that deadline is removed, and again after the slot was swept.
+//! - After `expire(now)` every deadline and every `least` is later than `now`.
+
+/// A slot of level 0 is 2^16 ns wide, about 65 us. The width bounds how many values share a
+/// list when their deadline is near. It has no effect on when they expire.
+const SLOT_WIDTH_BITS: u32 = 16;
+/// A level has 64 slots, so that one word shows which of them are occupied.
+const LEVEL_BITS: u32 = 6;
+const SLOTS_PER_LEVEL: usize = 1 << LEVEL_BITS;
+const LEVELS: usize = ((u64::BITS - SLOT_WIDTH_BITS) / LEVEL_BITS) as usize;
+
+/// Values, each with the time at which it expires.
+pub(crate) struct Wheel<T> {
+    /// Nanoseconds: the greatest `now` that was passed to `expire`.
+    elapsed: u64,
+    /// For each level, one bit for each slot that is not empty.
+    occupied: [u64; LEVELS],
+    /// Level after level.
+    slots: Box<[Slot]>,
+    entries: slab::Slab<Entry<T>>,
+    /// The sequence number of the next entry.
+    sequence: u64,
+    /// The values that a call of `expire` has found so far. Empty between two calls; kept for
+    /// its memory.
+    due: Vec<Due>,
+    /// How many entries `expire` has looked at. Tests of its cost read this.
+    visited: usize,
+}
+
+/// Identifies a value in a [`Wheel`]. The key of a value that is gone stays invalid: the index
+/// is used again, the sequence number never is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    index: u32,
+    sequence: u64,
+}
+
+/// A value that is due. The order of the fields is the order in which due values are sorted.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    deadline: u64,
+    sequence: u64,
+    index: u32,
+}
+
+struct Slot {
+    /// Indices into `Wheel::entries`, in no order.
+    list: Vec<u32>,
+    /// Nanoseconds: a lower bound of the deadlines.
+    least: u64,
+}
+
+struct Entry<T> {
+    deadline: u64,
+    sequence: u64,
+    /// Index into `Wheel::slots`.
+    slot: u32,
+    /// Index into the slot's list.
+    position: u32,
+    value: T,
+}
+
+impl<T> Wheel<T> {
+    pub(crate) fn new() -> Self {
+        Wheel {
+            elapsed: 0,
+            occupied: [0; LEVELS],
+            slots: (0..LEVELS * SLOTS_PER_LEVEL)
+                .map(|_| Slot { list: Vec::new(), least: u64::MAX })
+                .collect(),
+            entries: slab::Slab::new(),
+            sequence: 0,
+            due: Vec::new(),
+            visited: 0,
+        }
+    }
+
+    /// Adds a value that expires at `deadline` nanoseconds, in constant time. If that time has
+    /// passed already, the value expires at the next call of [`expire`](Self::expire).
+    ///
+    /// # Panics
+    ///
+    /// With 2^32 values in the wheel.
+    pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
+        let index = u32::try_from(self.entries.vacant_key()).expect("too many timers");
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.entries.insert(Entry { deadline, sequence, slot: 0, position: 0, value });
+        self.link(index);
+        Key { index, sequence }
+    }
+
+    /// The value, unless it has expired or was removed.
+    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        let entry = self.entries.get_mut(key.index as usize)?;
+        (entry.sequence == key.sequence).then_some(&mut entry.value)
+    }
+
+    /// Takes the value out in constant time, unless it has expired or was removed.
+    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
+        self.get_mut(key)?;
+        let entry = self.entries.remove(key.index as usize);
+        let slot = entry.slot as usize;
+        let Slot { list, least } = &mut self.slots[slot];
+
+        // The last of the list takes the place of the one that goes.
+        list.swap_remove(entry.position as usize);
+        if let Some(&moved) = list.get(entry.position as usize) {
+            self.entries[moved as usize].position = entry.position;
+        }
+
+        if list.is_empty() {
+            *least = u64::MAX;
+            // Timers that are reset again and again pass through every slot of a level. Their
+            // memory must not stay in each of them.
+            list.shrink_to(SLOTS_PER_LEVEL);
+            self.occupied[slot / SLOTS_PER_LEVEL] &= !(1 << (slot % SLOTS_PER_LEVEL));
+        }
+        Some(entry.value)
+    }
+
+    /// When to call [`expire`](Self::expire) next, in nanoseconds. `None` if the wheel is empty.
+    ///
+    /// This is never later than the earliest deadline. It may be earlier if a value that shared
+    /// a slot with the earliest one was removed: then it may be the removed one's deadline.
+    /// After `expire(now)` it is later than `now`, so a loop of the two never spins.
+    pub(crate) fn next_expiry(&self) -> Option<u64> {
+        let first = (0..LEVELS).find_map(|level| self.first_slot(level))?;
+        Some(self.slots[first].least)
+    }
+
+    /// The index in `slots` of the first occupied slot of a level.
+    fn first_slot(&self, level: usize) -> Option<usize> {
+        let slot = self.occupied[level].trailing_zeros() as usize;
+        (slot < SLOTS_PER_LEVEL).then_some(level * SLOTS_PER_LEVEL + slot)
+    }
+
+    /// Moves every value whose deadline is at or before `now` nanoseconds to the end of
+    /// `expired`, in the order of their deadlines. Values with equal deadlines come in the order
+    /// in which they were inserted.
+    ///
+    /// Time does not go back: a `now` before that of an earlier call counts as that one.
+    ///
+    /// The cost depends on how many values are due and how many cascade, not on how much time
+    /// went by. A value is looked at once per level. Only the values that share a slot of level 0,
+    /// 65 us wide, may be looked at more often: each time that the first of them is due.
+    pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
+        self.elapsed = now.max(self.elapsed);
+
+        while let Some(list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
+            self.visited += list.len();
+            for index in list {
+                let Entry { deadline, sequence, .. } = self.entries[index as usize];
+                if deadline <= self.elapsed {
+                    self.due.push(Due { deadline, sequence, index });
+                } else {
+                    self.link(index);
+                }
+            }
+        }
+
+        self.due.sort_unstable();
+        for due in self.due.drain(..) {
+            expired.push(self.entries.remove(due.index as usize).value);
+        }
+    }
+
+    /// Empties the first occupied slot of a level if time has reached it, and returns its list.
+    /// The caller takes the values that are due, and links the rest again.
+    fn take_reached(&mut self, level: usize) -> Option<Vec<u32>> {
+        let first = self.first_slot(level)?;
+        let least = self.slots[first].least;
+
+        // Above level 0 a slot is reached as soon as `elapsed` is in it: what is not due then
+        // belongs to a lower level. There is none below level 0, so there a slot is reached when
+        // its first value is due.
+        let is_due = least <= self.elapsed;
+        if !is_due && highest_differing_level(self.elapsed, least) >= level {
+            return None;
+        }
+
+        // Clears the lowest bit that is set: that of the first slot.
+        self.occupied[level] &= self.occupied[level] - 1;
+        let empty = Slot { list: Vec::new(), least: u64::MAX };
+        Some(std::mem::replace(&mut self.slots[first], empty).list)
+    }
+
+    /// Puts an entry that is in no list into the one that its deadline belongs to.
+    fn link(&mut self, index: u32) {
+        let entry = &mut self.entries[index as usize];
+
+        // A deadline that has passed goes into the slot of `elapsed`, where `expire` looks first.
+        let time = entry.deadline.max(self.elapsed);
+        let level = highest_differing_level(self.elapsed, time);
+        let position = level * SLOTS_PER_LEVEL + digit(time, level);
+        self.occupied[level] |= 1 << digit(time, level);
+
+        let slot = &mut self.slots[position];
+        slot.least = slot.least.min(entry.deadline);
+        entry.slot = position as u32;
+        entry.position = slot.list.len() as u32;
+        slot.list.push(index);
+    }
+}
+
+/// The highest level on which the hands of the two times differ, or 0 if none does.
+fn highest_differing_level(left: u64, right: u64) -> usize {
+    let slots_apart = (left ^ right) >> SLOT_WIDTH_BITS;
+    ((slots_apart | 1).ilog2() / LEVEL_BITS) as usize
+}
+
+/// Where the hand of `level` points at `time`.
+fn digit(time: u64, level: usize) -> usize {
+    let shift = SLOT_WIDTH_BITS + LEVEL_BITS * level as u32;
+    (time >> shift) as usize % SLOTS_PER_LEVEL
+}
+
+#[cfg(all(test, not(arc_model)))]
+#[path = "../../tests/unit/wheel.rs"]
+mod tests;

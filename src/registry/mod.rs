@@ -1,0 +1,274 @@
+//! Every unfinished task of a runtime. The registry lets tasks be listed, be aborted by
+//! their handles, and be found when the runtime ends, wherever their wakers are.
+//!
+//! The registry is split into one shard per worker, so that workers that spawn and finish
+//! tasks do not contend with each other.
+//!
+//! # Places
+//!
+//! Each unfinished task has a *place*: one cache line that is never freed, but used again by
+//! later tasks. So the task and its handles can refer to the place by a plain reference.
+//!
+//! A place holds the flag that aborts the task, and a count of the task's steps. A task
+//! enters a queue, is polled, enters a queue, is polled, and so on: the two kinds of step
+//! take turns. So one number says how often the task was polled (half of it), and whether the
+//! task waits in a queue (the number is odd). A step is counted by a load and a store.
+//! That is enough, because each step happens after the one before: the queue, or the
+//! state of the task itself, orders them.
+
+pub(crate) mod info;
+
+use crate::registry::info::{Id, Kind, Origin, TaskInfo, TaskState};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::Location;
+use std::task::Waker;
+
+/// Identifies a runtime among all that the process ever had.
+///
+/// Tasks and timers hold this number and no reference to their runtime. A reference would be
+/// counted, in a word that all workers write to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RuntimeId(u64);
+
+impl RuntimeId {
+    /// An id that no runtime has had.
+    pub(crate) fn next() -> Self {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Identifies a task and tells where its place is. A key may outlive its task; the id then
+/// shows that another task has the place.
+#[derive(Clone, Copy)]
+pub(crate) struct Key {
+    pub(crate) runtime: RuntimeId,
+    pub(crate) id: Id,
+    place: &'static Place,
+}
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Place {
+    steps: AtomicU64,
+    aborted: AtomicBool,
+    tenant: Mutex<Option<Tenant>>,
+}
+
+/// The task that has a place.
+pub(crate) struct Tenant {
+    id: Id,
+    shard: u32,
+    kind: Kind,
+    has_name: bool,
+    location: &'static Location<'static>,
+    pub(crate) waker: Waker,
+}
+
+impl Place {
+    /// Whether a thread of the blocking pool runs the tenant: its first step took it into
+    /// the pool's queue, the second one out of it.
+    fn is_begun_job(&self, tenant: &Tenant) -> bool {
+        tenant.kind == Kind::Blocking && self.steps.load(Ordering::Relaxed) >= 2
+    }
+
+    /// Describes the task in this place, but for its name. The flag says whether it has one.
+    fn describe(&self) -> Option<(TaskInfo, bool)> {
+        let tenant = lock(&self.tenant);
+        let &Tenant { id, kind, has_name, location, .. } = tenant.as_ref()?;
+        let steps = self.steps.load(Ordering::Relaxed);
+        let state = match kind {
+            Kind::Blocking => TaskState::Blocking,
+            Kind::Async if steps % 2 == 1 => TaskState::Queued,
+            Kind::Async => TaskState::Idle,
+        };
+        let task = TaskInfo { id, name: None, location, state, polls: steps / 2 };
+        Some((task, has_name))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id.fmt(formatter)
+    }
+}
+
+impl Key {
+    /// Counts a step: the task enters a queue, or leaves it to be polled.
+    #[inline]
+    pub(crate) fn count_step(&self) {
+        let steps = self.place.steps.load(Ordering::Relaxed);
+        self.place.steps.store(steps + 1, Ordering::Relaxed);
+    }
+
+    /// Whether the task was aborted. Only the task itself asks, when it is polled.
+    ///
+    /// Relaxed is enough: whoever sets the flag wakes the task afterwards, and a wake-up
+    /// happens before the poll that it causes.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.place.aborted.load(Ordering::Relaxed)
+    }
+
+    /// Marks the task as aborted. The caller must wake the waker that is returned: the task
+    /// ends when it is polled next. None: the task has ended already.
+    #[must_use]
+    pub(crate) fn abort(&self) -> Option<Waker> {
+        let tenant = lock(&self.place.tenant);
+        let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
+        self.place.aborted.store(true, Ordering::Relaxed);
+        // This waker is async-task's own. To clone it counts a reference and runs no
+        // foreign code, so it may be done under the lock.
+        Some(tenant.waker.clone())
+    }
+
+    /// Whether the task has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        let tenant = lock(&self.place.tenant);
+        tenant.as_ref().is_none_or(|tenant| tenant.id != self.id)
+    }
+
+    /// Takes the task, which has ended, out of its place. The caller gives the place back to
+    /// the registry, if there still is one, and drops the waker outside of any lock.
+    pub(crate) fn move_out(&self) -> Option<Tenant> {
+        lock(&self.place.tenant).take_if(|tenant| tenant.id == self.id)
+    }
+}
+
+/// Places are allocated together, and never freed.
+type Block = [Place; 32];
+
+/// The blocks that no runtime uses at the moment.
+static SPARE: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
+
+pub(crate) struct Registry {
+    runtime: RuntimeId,
+    shards: Box<[Shard]>,
+}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Shard(Mutex<Places>);
+
+#[derive(Default)]
+struct Places {
+    /// The id that was given to a task of this shard last.
+    last_id: u64,
+    /// The runtime has ended. No task can be entered any more.
+    closed: bool,
+    all: Vec<&'static Block>,
+    free: Vec<&'static Place>,
+    /// The names of those tasks that have one. Few do, and a place has no room for a name.
+    names: BTreeMap<Id, Arc<str>>,
+}
+
+impl Places {
+    fn take_free(&mut self) -> &'static Place {
+        if self.free.is_empty() {
+            let spare = lock(&SPARE).pop();
+            let block: &'static Block = spare.unwrap_or_else(|| Box::leak(Box::default()));
+            self.all.push(block);
+            self.free.extend(block);
+        }
+        self.free.pop().unwrap_or_else(|| unreachable!("a block has 32 places"))
+    }
+}
+
+impl Registry {
+    pub(crate) fn new(runtime: RuntimeId, shards: usize) -> Self {
+        Self { runtime, shards: (0..shards).map(|_| Shard::default()).collect() }
+    }
+
+    /// Makes a task and enters it. `make` gets the task's key, and returns the task with its
+    /// waker. After the registry was closed the task is made, but not entered.
+    pub(crate) fn enter<T>(
+        &self,
+        shard: usize,
+        origin: Origin,
+        make: impl FnOnce(Key) -> (T, Waker),
+    ) -> T {
+        let shard = shard % self.shards.len();
+        let mut places = lock(&self.shards[shard].0);
+        let id = Id::after(places.last_id);
+        places.last_id = id.0;
+
+        let place = places.take_free();
+        place.steps.store(0, Ordering::Relaxed);
+        place.aborted.store(false, Ordering::Relaxed);
+        let (task, waker) = make(Key { runtime: self.runtime, id, place });
+
+        if places.closed {
+            places.free.push(place);
+            return task;
+        }
+        let Origin { name, location, kind } = origin;
+        let has_name = name.is_some();
+        let shard = shard as u32;
+        *lock(&place.tenant) = Some(Tenant { id, shard, kind, has_name, location, waker });
+        if let Some(name) = name {
+            places.names.insert(id, name);
+        }
+        task
+    }
+
+    /// Gives the place of a task that has ended to the next one.
+    pub(crate) fn give_back(&self, key: &Key, tenant: &Tenant) {
+        let mut places = lock(&self.shards[tenant.shard as usize].0);
+        places.free.push(key.place);
+        if tenant.has_name {
+            places.names.remove(&tenant.id);
+        }
+    }
+
+    /// Describes each task, except that it does not know which of them are being polled.
+    ///
+    /// To go through a million places takes milliseconds. Only one place is locked at a time
+    /// meanwhile, so this is no snapshot.
+    pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
+        let mut tasks = Vec::new();
+        for Shard(shard) in &self.shards {
+            let blocks = lock(shard).all.clone();
+            for place in blocks.into_iter().flatten() {
+                let Some((mut task, has_name)) = place.describe() else {
+                    continue;
+                };
+                // Not under the lock of the place: that one comes after the shard's.
+                if has_name {
+                    task.name = lock(shard).names.get(&task.id).cloned();
+                }
+                tasks.push(task);
+            }
+        }
+        tasks
+    }
+
+    /// Closes the registry: no task can be entered from now on, and all tasks but the jobs that
+    /// have begun are taken out of it. Returns their wakers.
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        for Shard(shard) in &self.shards {
+            let mut places = lock(shard);
+            places.closed = true;
+            for place in places.all.iter().copied().flatten() {
+                let mut tenant = lock(&place.tenant);
+                // A job that has begun runs to its end, and the end waits for it.
+                if let Some(tenant) = tenant.take_if(|tenant| !place.is_begun_job(tenant)) {
+                    wakers.push(tenant.waker);
+                }
+            }
+        }
+        wakers
+    }
+}
+
+/// The tasks are gone: whoever still has the key of one finds no runtime of that id. So the
+/// places can go to the next runtime.
+impl Drop for Registry {
+    fn drop(&mut self) {
+        for Shard(shard) in &self.shards {
+            let blocks = std::mem::take(&mut lock(shard).all);
+            lock(&SPARE).extend(blocks);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
+
+use crate::registry::info::{Kind, Origin, TaskInfo};
+use crate::runtime::block_on::block_on;
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::end;
+use crate::scheduler::shared::Shared;
+use crate::sync::{Arc, Duration, thread};
+use crate::task::{JoinHandle, spawn_blocking_on, spawn_on};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::take;
+use std::ops::Deref;
+
+/// A runtime: the workers, the reactor, the timers, and the tasks.
+///
+/// Most programs have one and never see it, because [`#[arc::main]`](crate::main) builds it.
+///
+/// Dropping a runtime ends it, as [`shutdown`](Self::shutdown) does without a limit. Every task's
+/// future is dropped at its next await point, jobs of `spawn_blocking` that have begun are waited
+/// for, and all threads end. (A worker that is just about to take a task may still poll it once. A
+/// task that another thread wakes at that very moment may be dropped a little later, on a
+/// thread of its own.)
+///
+/// # Panics
+///
+/// When it is dropped inside a task or `block_on`, because waiting for its threads would block a
+/// worker. The runtime ends all the same, in the background. Use
+/// [`shutdown_background`](Self::shutdown_background) there. There is one exception: a task may hold
+/// another runtime until its own one ends. That runtime is dropped without a panic, and its jobs
+/// are not waited for.
+#[derive(Debug)]
+pub struct Runtime {
+    handle: Handle,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Runtime {
+    pub(crate) fn new_started(shared: Arc<Shared>, threads: Vec<thread::JoinHandle<()>>) -> Self {
+        Self { handle: Handle { shared }, threads }
+    }
+
+    /// A handle to spawn and enter with, from any thread.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Ends the runtime, and waits for that, but no longer than `limit`.
+    ///
+    /// Every task's future is dropped at its next await point. The polls and the jobs of
+    /// `spawn_blocking` that have begun are waited for. Those that go on after the limit are left to
+    /// themselves, and the futures are dropped when the last poll has ended.
+    ///
+    /// Returns the tasks that had not finished: those that were dropped where they waited, and those
+    /// whose poll (`Running`) or job (`Blocking`) still goes on. Jobs that had not begun are given
+    /// up, and are not in the list.
+    ///
+    /// # Panics
+    ///
+    /// Inside a task or `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let runtime = arc::runtime::Runtime::new()?;
+    /// let _ = runtime.spawn(std::future::pending::<()>());
+    /// for task in runtime.shutdown(Duration::from_secs(10)) {
+    ///     eprintln!("not finished: {task}");
+    ///     assert_eq!(task.location.file(), file!());
+    /// }
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn shutdown(mut self, limit: Duration) -> Vec<TaskInfo> {
+        self.shut_down(limit)
+    }
+
+    /// Ends the runtime without waiting. This may be called inside a task, also one of its own.
+    pub fn shutdown_background(mut self) {
+        end::begin(&self.shared);
+        self.threads.clear();
+    }
+
+    fn shut_down(&mut self, limit: Duration) -> Vec<TaskInfo> {
+        end::begin(&self.shared);
+
+        // There are none if `shutdown` or `shutdown_background` was called before the drop.
+        let threads = take(&mut self.threads);
+        if threads.is_empty() {
+            return Vec::new();
+        }
+        if context::role() == Role::Polling {
+            // Not a second panic while another one unwinds: it would abort the process.
+            assert!(
+                thread::panicking(),
+                "a Runtime was dropped inside a task or block_on, where waiting for its threads \
+                 would block a worker: it ends in the background. Use \
+                 `Runtime::shutdown_background`, or drop it elsewhere"
+            );
+            return Vec::new();
+        }
+        end::wait(&self.shared, threads, limit)
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.shut_down(Duration::MAX);
+    }
+}
+
+/// A runtime can do everything that its handle can.
+impl Deref for Runtime {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+/// Refers to a runtime, from any thread. A handle is cheap to clone, and does not keep the runtime
+/// running.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Handle {
+    /// The runtime that this thread is in.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn current() -> Self {
+        Self { shared: context::current("Handle::current") }
+    }
+
+    /// The runtime that this thread is in.
+    ///
+    /// # Errors
+    ///
+    /// Outside a runtime.
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        let shared = context::try_current().ok_or(TryCurrentError(()))?;
+        Ok(Self { shared })
+    }
+
+    /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
+    ///
+    /// When the runtime has ended, the future is dropped, and the handle says that it was cancelled.
+    #[track_caller]
+    pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+        &self,
+        future: F,
+    ) -> JoinHandle<F::Output> {
+        spawn_on(&self.shared, Origin::new(Kind::Async), future).0
+    }
+
+    /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
+    /// [`spawn_blocking`](crate::task::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+        &self,
+        function: F,
+    ) -> JoinHandle<R> {
+        spawn_blocking_on(&self.shared, Origin::new(Kind::Blocking), function)
+    }
+
+    /// Runs a future to its end on the calling thread.
+    ///
+    /// On a multi-thread runtime the thread polls this future and nothing else. Tasks that the
+    /// future spawns run on the workers. They go on after `block_on` returns. Several threads may
+    /// be in `block_on` at once.
+    ///
+    /// On a current-thread runtime the thread also runs all tasks, and waits for sockets and timers.
+    /// If another thread does so already, this one only polls its future, and takes over when the
+    /// other one leaves.
+    ///
+    /// If the runtime ends meanwhile, the future goes on, but its tasks are cancelled, its sockets
+    /// fail, and its timers panic. (With [`UnhandledPanic::ShutdownRuntime`](crate::runtime::UnhandledPanic), `block_on` panics
+    /// instead.)
+    ///
+    /// # Panics
+    ///
+    /// * Inside a task or another `block_on`, and in what is dropped when a runtime ends.
+    /// * When the future panics.
+    /// * When the runtime ends and its policy is `ShutdownRuntime`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = arc::runtime::Runtime::new()?;
+    /// let answer = runtime.block_on(async {
+    ///     arc::spawn(async { 42 }).await
+    /// });
+    /// assert_eq!(answer.unwrap(), 42);
+    /// # std::io::Result::Ok(())
+    /// ```
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        block_on(&self.shared, future)
+    }
+
+    /// Makes this runtime the current one of the thread while the guard lives: `arc::spawn`,
+    /// sockets and timers use it.
+    ///
+    /// Guards may be nested, and the innermost one counts. Drop them in the reverse order: in
+    /// another order, the thread is left in one of their runtimes when all are dropped. Do not hold
+    /// the guard across an `.await`: other tasks would run under it. Do not let it outlive the
+    /// `block_on` that created it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = arc::runtime::Runtime::new()?;
+    /// let task = {
+    ///     let _guard = runtime.enter();
+    ///     arc::spawn(async { "spawned from outside" })
+    /// };
+    /// assert_eq!(runtime.block_on(task).unwrap(), "spawned from outside");
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard { _context: context::enter(self.shared.clone()), _handle: PhantomData }
+    }
+
+    /// How many workers run tasks at once.
+    pub fn workers(&self) -> usize {
+        self.shared.config.workers
+    }
+
+    /// Describes each task that has not ended, in no particular order.
+    ///
+    /// The list is no snapshot: the tasks go on while it is made. A task that was running may have
+    /// stopped since, and a task that was spawned meanwhile may be missing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
+    /// let tasks = arc::runtime::Handle::current().tasks();
+    /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
+    /// assert_eq!(tasks[0].id, task.id());
+    /// assert!(tasks.iter().all(|task| task.location.line() > 0));
+    /// # }
+    /// ```
+    pub fn tasks(&self) -> Vec<TaskInfo> {
+        self.shared.tasks()
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Handle({} workers)", self.workers())
+    }
+}
+
+/// Restores the thread's previous runtime when it is dropped.
+#[must_use = "the runtime is current only while the guard lives"]
+pub struct EnterGuard<'a> {
+    _context: context::Guard,
+    _handle: PhantomData<&'a Handle>,
+}
+
+/// The calling thread is not in a runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TryCurrentError(());
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("this thread is not in an arc runtime")
+    }
+}
+
+impl std::error::Error for TryCurrentError {}

@@ -1,0 +1,178 @@
+//! What a thread is to the runtimes: which one is current, which worker the thread runs, and
+//! whether it may block.
+
+use crate::registry::RuntimeId;
+use crate::registry::info::Id;
+use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::worker::Worker;
+use crate::sync::{Arc, PoisonError};
+use std::cell::RefCell;
+use std::mem::{ManuallyDrop, swap};
+use std::rc::Rc;
+
+/// What a thread does. This decides whether it may block.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Role {
+    /// It is a thread of the program's own.
+    Outside,
+    /// It is a thread of this runtime and calls a hook or runs a blocking job.
+    OwnThread(RuntimeId),
+    /// It polls tasks or the future of `block_on`. To block would keep others from being polled.
+    Polling,
+    /// It drops what the tasks of a runtime left. To wait for a job that waits for one of these
+    /// drops would be a deadlock.
+    Ending,
+}
+
+struct Current {
+    /// Where `spawn` spawns to, and what sockets and timers register with.
+    runtime: Option<Arc<Shared>>,
+    /// The worker that this thread runs.
+    worker: Option<Rc<Worker>>,
+    role: Role,
+}
+
+thread_local! {
+    /// This has no destructor, so it is still there in those of other thread-locals. The guards
+    /// leave nothing in it that would have to be dropped.
+    static CURRENT: RefCell<ManuallyDrop<Current>> = const {
+        let outside = Current { runtime: None, worker: None, role: Role::Outside };
+        RefCell::new(ManuallyDrop::new(outside))
+    };
+}
+
+/// The id of the task that is being polled. None outside of tasks.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let task = arc::spawn(async { arc::task::try_id() });
+/// let id = task.id();
+/// assert_eq!(task.await.unwrap(), Some(id));
+/// # }
+/// ```
+pub fn try_id() -> Option<Id> {
+    let polled = CURRENT.with_borrow(|current| {
+        let worker = current.worker.as_ref()?;
+        Some(worker.mine().progress.polled())
+    });
+    // 0 is the id of no task.
+    polled.filter(|&id| id != 0).map(Id)
+}
+
+/// The index of the worker that this thread runs, if it is one of this runtime's.
+pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
+    CURRENT.with_borrow(|current| {
+        let worker = current.worker.as_ref()?;
+        (worker.shared.id == runtime.id).then_some(worker.index)
+    })
+}
+
+/// Finds a runtime by its id, and passes it `value`. The third argument of `act` is the worker of
+/// that runtime that this thread runs, if it runs one. When the runtime has ended, `value` comes
+/// back.
+///
+/// `act` must not run foreign code: it is called under a lock.
+pub(crate) fn hand_to<T, R>(
+    id: RuntimeId,
+    value: T,
+    act: impl FnOnce(T, &Arc<Shared>, Option<&Worker>) -> R,
+) -> Result<R, T> {
+    CURRENT.with_borrow(|current| {
+        // A worker knows its own runtime, without the lock of the table.
+        if let Some(worker) = &current.worker
+            && worker.shared.id == id
+        {
+            return Ok(act(value, &worker.shared, Some(worker)));
+        }
+
+        let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
+        match runtimes.get(&id) {
+            Some(runtime) => Ok(act(value, runtime, None)),
+            None => Err(value),
+        }
+    })
+}
+
+/// Finds a runtime by its id. None: it has ended. `act` must not run foreign code.
+pub(crate) fn find_runtime<R>(id: RuntimeId, act: impl FnOnce(&Arc<Shared>) -> R) -> Option<R> {
+    hand_to(id, (), |(), runtime, _| act(runtime)).ok()
+}
+
+pub(crate) fn role() -> Role {
+    CURRENT.with_borrow(|current| current.role)
+}
+
+/// Whether the calling thread may block. For libraries, to refuse a call that would block.
+///
+/// False inside a task or `block_on`, where blocking would keep other tasks from running, and in
+/// the drop of what a runtime's end drops.
+///
+/// # Examples
+///
+/// ```
+/// use arc::runtime::may_block;
+/// # #[arc::main]
+/// # async fn main() {
+/// assert!(!may_block());
+/// assert!(arc::task::spawn_blocking(may_block).await.unwrap());
+/// # }
+/// ```
+pub fn may_block() -> bool {
+    !matches!(role(), Role::Polling | Role::Ending)
+}
+
+/// The current runtime, if there is one.
+pub(crate) fn try_current() -> Option<Arc<Shared>> {
+    CURRENT.with_borrow(|current| current.runtime.clone())
+}
+
+/// Calls `act` with the current runtime. `what` says which function of arc needs one. `act` must
+/// not run foreign code.
+///
+/// # Panics
+///
+/// When there is no current runtime.
+#[track_caller]
+pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
+    // The panic is raised outside of the borrow. What it unwinds may come here again.
+    let result = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));
+    match result {
+        Some(result) => result,
+        None => panic!(
+            "{what} was called outside an arc runtime: call it from a task, inside \
+             `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"
+        ),
+    }
+}
+
+/// The current runtime, as `with_current` has it.
+#[track_caller]
+pub(crate) fn current(what: &str) -> Arc<Shared> {
+    with_current(what, Arc::clone)
+}
+
+/// Restores what the thread was before.
+pub(crate) struct Guard(Current);
+
+impl Drop for Guard {
+    /// What was current goes into the guard and is dropped with it, outside of the borrow: it may
+    /// be the last reference to a runtime.
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|current| swap(&mut **current, &mut self.0));
+    }
+}
+
+/// Makes `runtime` the current one. A thread that is inside a task is still inside it.
+pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
+    let (worker, role) = CURRENT.with_borrow(|current| (current.worker.clone(), current.role));
+    enter_as(role, runtime, worker)
+}
+
+/// Makes `runtime` the current one, and says what the thread does from now on.
+pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
+    let current = Current { runtime: Some(runtime), worker, role };
+    Guard(ManuallyDrop::into_inner(CURRENT.replace(ManuallyDrop::new(current))))
+}

@@ -1,0 +1,152 @@
+//! Which workers sleep, and how no wake-up is lost.
+//!
+//! Every worker has one bit. The bit is set while the worker sleeps, parked or in the seat.
+//! **A worker is woken by clearing its bit**: the thread that clears it has *claimed* the worker,
+//! and owes the sleeping thread an unpark (or a notification, if it sits in the seat).
+//! The set of sleepers and their count are the same word, so they cannot drift apart.
+//!
+//! # The sleep protocol
+//!
+//! ```text
+//!   a worker that runs out of work          a thread that brings work
+//!   ------------------------------          -------------------------
+//!   S1  set my bit                          P1  push into the injector
+//!   S2  fence                               P2  fence
+//!   S3  look into the injector again        P3  read the bits; if all are set,
+//!       found something: clear my bit           clear one and unpark its worker
+//!       nothing: sleep while my bit is set
+//! ```
+//!
+//! No wake-up is lost. The two fences are totally ordered, so there are two cases:
+//!
+//! * P2 comes before S2. Then S3 sees what P1 pushed, and the worker stays awake.
+//! * S2 comes before P2. Then P3 sees the bit that S1 set. If every other bit is set too, P3
+//!   clears one and wakes that worker. If some bit is clear, its worker is awake and has its own
+//!   S1 to S3 still ahead of it. The argument then holds for that worker, and there
+//!   are only so many workers.
+//!
+//! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
+//! what it pushed. To wake another worker that shares the load is a matter of speed. It is
+//! decided in `share.rs`.
+
+use crate::config::WORKERS_MAX;
+use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thread};
+
+/// The sleeping workers, a bit each.
+pub(crate) struct Idle {
+    asleep: AtomicU64,
+    /// The bits of the workers that exist.
+    all: u64,
+}
+
+impl Idle {
+    /// All workers are awake at first.
+    pub(crate) fn new(workers: usize) -> Self {
+        let all = u64::MAX >> (WORKERS_MAX - workers);
+        Self { asleep: AtomicU64::new(0), all }
+    }
+
+    /// S1 and S2: `worker` is about to sleep. It must look for work once more before it does.
+    /// The fence pairs with the one in `claim_if_all_asleep`.
+    pub(crate) fn fall_asleep(&self, worker: usize) {
+        self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether nobody has claimed `worker` yet. SeqCst pairs with `claim`: a worker stores that
+    /// it sits in the seat before it loads this (`Seat::sleep`), and a thread that claims it
+    /// loads who sits in the seat afterwards.
+    pub(crate) fn is_asleep(&self, worker: usize) -> bool {
+        self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
+    }
+
+    /// Clears the worker's bit. True: the worker was asleep, and the caller owes it an unpark.
+    /// SeqCst pairs with `is_asleep`.
+    #[must_use]
+    pub(crate) fn claim(&self, worker: usize) -> bool {
+        let bit = 1 << worker;
+        self.asleep.fetch_and(!bit, Ordering::SeqCst) & bit != 0
+    }
+
+    /// Claims some sleeping worker. It is the lowest one, whose caches are the warmest; but
+    /// `last_choice` only if no other worker sleeps.
+    #[must_use]
+    pub(crate) fn claim_one(&self, last_choice: Option<usize>) -> Option<usize> {
+        let asleep = self.asleep.load(Ordering::Relaxed);
+        let is_asleep = |worker: &usize| asleep & (1 << worker) != 0;
+        let others = (0..WORKERS_MAX).filter(|worker| Some(*worker) != last_choice);
+
+        // Another thread may claim a worker between the look at the bits and this claim.
+        let mut sleepers = others.chain(last_choice).filter(is_asleep);
+        sleepers.find(|&worker| self.claim(worker))
+    }
+
+    /// P2 and P3: work was made visible to every worker. If no worker is awake to find it, one
+    /// is claimed: the caller owes it an unpark. The fence pairs with the one in `fall_asleep`.
+    #[must_use]
+    pub(crate) fn claim_if_all_asleep(&self, last_choice: Option<usize>) -> Option<usize> {
+        fence(Ordering::SeqCst);
+        if self.all_asleep() { self.claim_one(last_choice) } else { None }
+    }
+
+    /// Whether some worker sleeps. This is only a hint.
+    pub(crate) fn any_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether every worker sleeps. This is exact only after a fence.
+    pub(crate) fn all_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed) == self.all
+    }
+}
+
+/// Wakes the monitor, which sleeps while every worker does.
+#[derive(Default)]
+pub(crate) struct Doorbell {
+    asleep: AtomicBool,
+    thread: OnceLock<Thread>,
+}
+
+impl Doorbell {
+    /// The calling thread is the monitor.
+    pub(crate) fn answer_on(&self, thread: Thread) {
+        self.thread.get_or_init(|| thread);
+    }
+
+    /// Called by a thread that is about to poll. The fence pairs with the one in
+    /// `fall_asleep`: either the monitor sees that this thread polls, or this thread sees that
+    /// the monitor sleeps.
+    pub(crate) fn ring(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+            self.unpark();
+        }
+    }
+
+    /// The monitor is about to sleep. It must look once more whether anybody polls. The fence
+    /// pairs with the one in `ring`.
+    pub(crate) fn fall_asleep(&self) {
+        self.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether nobody has rung since the monitor fell asleep.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed)
+    }
+
+    /// The monitor found a reason to stay awake.
+    pub(crate) fn stay_awake(&self) {
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unpark(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+}
+
+#[cfg(all(test, not(arc_model)))]
+#[path = "../../tests/unit/idle.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+//! The loop: find a task, poll it, sleep when there is none.
+//!
+//! A worker is a place to run tasks, with a queue of its own. One thread runs it: its own thread
+//! or, in a current-thread runtime, the thread in `block_on` that has the lease
+//! (`callers.rs`). This table shows what wakes a worker that sleeps, and who does it:
+//!
+//! | what happened                                | who wakes the worker                   |
+//! |----------------------------------------------|----------------------------------------|
+//! | an event or a deadline                       | the kernel, if it sleeps in the seat   |
+//! | a runnable was injected while all slept      | the thread that injected it            |
+//! | a task waits for too long in a queue         | that queue's worker (`share.rs`)       |
+//! | another worker is stuck in one poll          | the monitor (`runtime/monitor.rs`)     |
+//! | the future of its thread's `block_on` is due | the waker of that future               |
+//! | the runtime ends                             | `end::begin`                           |
+
+use crate::panic::wake;
+use crate::scheduler::queue::Runnable;
+use crate::scheduler::share::{Sharing, View};
+use crate::scheduler::shared::{Shared, WorkerShared};
+use crate::scheduler::coop;
+use crate::sync::{Arc, Instant, lock, thread};
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+/// A worker, as the thread that runs it sees it.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) index: usize,
+    /// How many turns of the loop are left until the next look outside.
+    until_look: Cell<u32>,
+    sharing: Cell<Sharing>,
+    /// What a look at the kernel brings. Empty between two turns.
+    wakers: RefCell<Vec<Waker>>,
+}
+
+impl Worker {
+    /// The calling thread runs the worker from now on.
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        *lock(&shared.workers[index].thread) = Some(thread::current());
+        Self {
+            until_look: Cell::new(shared.config.event_interval),
+            shared,
+            index,
+            sharing: Cell::default(),
+            wakers: RefCell::default(),
+        }
+    }
+
+    /// What others see of this worker.
+    pub(crate) fn mine(&self) -> &WorkerShared {
+        &self.shared.workers[self.index]
+    }
+
+    /// Queues a task that was spawned or woken on this worker's thread.
+    pub(crate) fn push(&self, runnable: Runnable) {
+        runnable.metadata().count_step();
+        self.mine().queue.push(runnable);
+    }
+
+    /// One turn: polls one task, or sleeps until there may be one, or until `stop` says so.
+    pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
+        // The monitor takes a worker that does not come by here for stuck.
+        self.mine().progress.turn();
+
+        // Look outside now and then: a queue that is never empty must hide neither the kernel nor
+        // the clock nor the injector.
+        let found = if self.is_time_to_look() { self.look_outside() } else { None };
+        let Some(runnable) = found.or_else(|| self.find_work()) else {
+            return self.sleep(stop);
+        };
+
+        self.share_load();
+        self.poll(runnable);
+    }
+
+    fn is_time_to_look(&self) -> bool {
+        let left = self.until_look.get() - 1;
+        let is_time = left == 0;
+        self.until_look.set(if is_time { self.shared.config.event_interval } else { left });
+        is_time
+    }
+
+    /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
+    /// injector.
+    fn look_outside(&self) -> Option<Runnable> {
+        let driver = &self.shared.driver;
+        if driver.is_needed()
+            && let Some(seat) = driver.take_seat()
+        {
+            let mut wakers = self.wakers.borrow_mut();
+            seat.look(&mut wakers);
+            wakers.drain(..).for_each(wake);
+        }
+        self.refill()
+    }
+
+    fn refill(&self) -> Option<Runnable> {
+        self.mine().queue.refill(&self.shared.injector, self.shared.workers.len())
+    }
+
+    /// The next of its own tasks, or a share of the injected ones, or half of another worker's.
+    fn find_work(&self) -> Option<Runnable> {
+        if let Some(runnable) = self.mine().queue.pop() {
+            return Some(runnable);
+        }
+        self.sharing.update(|mut sharing| {
+            sharing.queue_is_empty();
+            sharing
+        });
+        self.refill().or_else(|| self.steal())
+    }
+
+    fn steal(&self) -> Option<Runnable> {
+        // Thieves begin at different victims, so that they do not all fall upon the same one.
+        let workers = &self.shared.workers;
+        let (before, after) = workers.split_at(fastrand::usize(..workers.len()));
+        let mut victims = after.iter().chain(before);
+        victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))
+    }
+
+    fn share_load(&self) {
+        let mut sharing = self.sharing.get();
+        let wakes = sharing.before_poll(self);
+        self.sharing.set(sharing);
+        for _ in 0..wakes {
+            self.shared.wake_another();
+        }
+    }
+
+    fn poll(&self, runnable: Runnable) {
+        let progress = &self.mine().progress;
+        let key = runnable.metadata();
+        key.count_step();
+        progress.begin_poll(key.id.0);
+        coop::with_budget(|| runnable.run());
+        progress.end_poll();
+    }
+
+    /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
+    fn sleep(&self, stop: &impl Fn() -> bool) {
+        let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
+
+        // S1, S2
+        idle.fall_asleep(self.index);
+
+        // S3
+        if stop() || !injector.is_empty() {
+            let _ = idle.claim(self.index);
+            monitor.ring();
+            return;
+        }
+
+        let mut wakers = self.wakers.borrow_mut();
+        match driver.take_seat() {
+            Some(seat) => {
+                seat.sleep(self.index, || idle.is_asleep(self.index), &mut wakers);
+                // An event ended the sleep, or somebody who claimed this worker.
+                let _ = idle.claim(self.index);
+            }
+            None => {
+                // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
+                while idle.is_asleep(self.index) {
+                    thread::park();
+                }
+            }
+        }
+
+        // The monitor is called before the wakers: one of them may block this thread, which is
+        // then stuck, and nobody sits in the seat.
+        monitor.ring();
+        wakers.drain(..).for_each(wake);
+    }
+}
+
+/// What the policy of `share.rs` looks at.
+impl View for Worker {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn queued(&self) -> usize {
+        self.mine().queue.len()
+    }
+
+    fn injected(&self) -> usize {
+        self.shared.injector.len()
+    }
+
+    fn any_asleep(&self) -> bool {
+        self.shared.idle.any_asleep()
+    }
+}

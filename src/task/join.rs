@@ -1,0 +1,237 @@
+//! Wait for a task, or abort it.
+
+use crate::panic::{Payload, Unread};
+use crate::registry::Key;
+use crate::registry::info::Id;
+use crate::scheduler::coop;
+use crate::sync::{Mutex, PoisonError, lock};
+use crate::task::contained::Outcome;
+use async_task::FallibleTask;
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
+///
+/// Dropping the handle detaches the task, which goes on without it. A handle gives the output
+/// only once. If it is awaited again, it says that the task was cancelled.
+///
+/// # Cancellation
+///
+/// Cancel safe. A handle that is awaited as `&mut handle` and dropped in between loses nothing.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let handle = arc::spawn(async { 6 * 7 });
+/// assert_eq!(handle.await.unwrap(), 42);
+///
+/// let handle = arc::spawn(async { panic!("oh") });
+/// let error: arc::task::JoinError = handle.await.unwrap_err();
+/// assert!(error.is_panic());
+/// # let _: () = ();
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct JoinHandle<T> {
+    /// None only while the handle is being dropped.
+    task: Option<FallibleTask<Unread<Outcome<T>>, Key>>,
+    key: Key,
+}
+
+impl<T> JoinHandle<T> {
+    pub(crate) fn new(task: FallibleTask<Unread<Outcome<T>>, Key>, key: Key) -> Self {
+        Self { task: Some(task), key }
+    }
+
+    /// Aborts the task: it ends at its next await point, and its future is dropped.
+    ///
+    /// This has no effect on a task that has finished, or on a job of
+    /// [`spawn_blocking`](crate::task::spawn_blocking) that has begun. The handle can still be
+    /// awaited: it is ready when the task has ended, and says whether the task was cancelled or
+    /// had finished before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let handle = arc::spawn(std::future::pending::<()>());
+    /// handle.abort();
+    /// assert!(handle.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
+    pub fn abort(&self) {
+        self.abort_handle().abort();
+    }
+
+    /// Returns a handle that can only abort the task, and does not keep its output.
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle(self.key)
+    }
+
+    /// Whether the task has ended: it finished, panicked, or was aborted and dropped.
+    pub fn is_finished(&self) -> bool {
+        self.task.as_ref().is_none_or(FallibleTask::is_finished)
+    }
+
+    /// The task's id, which stays valid after the task has ended.
+    pub fn id(&self) -> Id {
+        self.key.id
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(coop::poll_proceed(context));
+        let Some(task) = &mut self.task else {
+            return Poll::Pending;
+        };
+        let outcome = ready!(Pin::new(task).poll(context));
+        coop::made_progress();
+
+        // There is no outcome if the future was dropped because the runtime has ended.
+        let outcome = outcome.and_then(Unread::take).unwrap_or(Outcome::Cancelled);
+        let payload = match outcome {
+            Outcome::Finished(output) => return Poll::Ready(Ok(output)),
+            Outcome::Panicked(payload) => Some(Mutex::new(payload)),
+            Outcome::Cancelled => None,
+        };
+        Poll::Ready(Err(JoinError { payload, id: self.key.id }))
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.detach();
+        }
+    }
+}
+
+/// Aborts a task, from anywhere. Dropping the handle has no effect on the task.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let handle = arc::spawn(std::future::pending::<()>());
+/// let abort = handle.abort_handle();
+/// abort.abort();
+/// assert!(handle.await.unwrap_err().is_cancelled());
+/// assert!(abort.is_finished());
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct AbortHandle(Key);
+
+impl AbortHandle {
+    /// Aborts the task, as [`JoinHandle::abort`] does.
+    pub fn abort(&self) {
+        // The task finds out that it was aborted when it is polled.
+        if let Some(waker) = self.0.abort() {
+            waker.wake();
+        }
+    }
+
+    /// Whether the task has ended: it finished, panicked, or was aborted and dropped. Also true
+    /// when the task is about to be dropped with its runtime.
+    pub fn is_finished(&self) -> bool {
+        self.0.has_ended()
+    }
+
+    /// The task's id, which stays valid after the task has ended.
+    pub fn id(&self) -> Id {
+        self.0.id
+    }
+}
+
+/// Why a task gave no output: it panicked, or it was cancelled (aborted, or its runtime ended).
+pub struct JoinError {
+    /// None: the task was cancelled. The lock makes the error `Sync`, which `dyn Error + Send +
+    /// Sync` asks for.
+    payload: Option<Mutex<Payload>>,
+    id: Id,
+}
+
+impl JoinError {
+    /// Whether the task was aborted, or its runtime ended first.
+    pub fn is_cancelled(&self) -> bool {
+        self.payload.is_none()
+    }
+
+    /// Whether the task's future panicked, when it was polled or when it was dropped.
+    pub fn is_panic(&self) -> bool {
+        self.payload.is_some()
+    }
+
+    /// Returns what the panic carried, for [`std::panic::resume_unwind`].
+    ///
+    /// # Panics
+    ///
+    /// When the task did not panic. See [`try_into_panic`](Self::try_into_panic).
+    #[track_caller]
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("{error} and did not panic"),
+        }
+    }
+
+    /// Returns what the panic carried.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, when the task did not panic.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
+        match self.payload {
+            Some(payload) => Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner)),
+            None => Err(self),
+        }
+    }
+
+    /// The id of the task.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.id;
+        let Some(payload) = &self.payload else {
+            return write!(formatter, "task {id} was cancelled");
+        };
+
+        // The text is copied, because a formatter is foreign code: it must not run under a lock.
+        let payload = lock(payload);
+        let text = match (payload.downcast_ref::<String>(), payload.downcast_ref::<&str>()) {
+            (Some(text), _) => text.clone(),
+            (_, Some(text)) => text.to_string(),
+            _ => "(no text)".to_owned(),
+        };
+        drop(payload);
+        write!(formatter, "task {id} panicked: {text}")
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "JoinError({self})")
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        io::Error::other(error.to_string())
+    }
+}
