@@ -158,12 +158,13 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
         "arc-discharge published 2,921 lines by tokei, 2,235 of them code, and 1,023 matches of\n\
          `unsafe` by ripgrep against tokio's 8,340, in the sources and in the vendored\n\
          dependencies, without dev-dependencies and without the crates for Windows and libc.\n\
-         The lines compare as they are: arc and its macros have {} by tokei, {} of them code. The matches do\n\
-         not compare with the tables above: they include comments, strings and names such as\n\
-         `unsafe_code`, the tests and examples inside the dependencies, and the dependencies\n\
-         of every platform, and leave libc out. Counted by that method, in the Rust files of\n\
-         whole packages (what was searched then is not published to the file). linux-raw-sys is\n\
-         to rustix what libc is to tokio; without it, the two are treated alike:\n\n\
+         The lines compare as they are: arc and its macros have {} by tokei, {} of them code.\n\
+         The matches do not compare with the tables above: they include comments, strings and\n\
+         names such as `unsafe_code`, the tests and examples inside the dependencies, and the\n\
+         dependencies of every platform, and leave libc out. Counted by that method, in the Rust\n\
+         files of whole packages (what was searched then is not published to the file).\n\
+         linux-raw-sys is to rustix what libc is to tokio; without it, the two are treated\n\
+         alike:\n\n\
          {table}\nThe dependencies of arc that are counted:\n{}.\n",
         number(total.total()),
         number(total.code),
