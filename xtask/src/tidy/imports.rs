@@ -463,6 +463,12 @@ mod tests {
 ## Next
 ";
 
+    fn drawn_on(page: &str) -> Vec<String> {
+        let mut files = SOURCES.to_vec();
+        files.push((DOCUMENT, page));
+        found_in(drawn, &files)
+    }
+
     #[test]
     fn the_page_shows_the_imports() {
         let graph = Graph::of(&files_of(&SOURCES));
@@ -470,14 +476,13 @@ mod tests {
         let stale = PAGE.replace("| `z` | `sync` |", "| `z` | nothing of arc |");
         assert_eq!(graph.redraw(&stale).unwrap(), PAGE);
 
-        let found = |page| {
-            let mut files = SOURCES.to_vec();
-            files.push((DOCUMENT, page));
-            found_in(drawn, &files)
-        };
-        assert!(found(PAGE).is_empty());
-        assert!(found(&stale)[0].contains(":4: the tables of imports are stale"));
-        let elsewhere = PAGE.replace("## What imports", "## What else imports");
-        assert!(found(&elsewhere)[0].contains("no place for the tables"));
+        assert!(drawn_on(PAGE).is_empty());
+        assert!(drawn_on(&stale)[0].contains(":4: the tables of imports are stale"));
+        for (old, new) in
+            [("What imports", "What else"), ("<!-- imports", "\n## Too late\n<!-- imports")]
+        {
+            let elsewhere = PAGE.replace(old, new);
+            assert!(drawn_on(&elsewhere)[0].contains("no place for the tables"), "{new}");
+        }
     }
 }

@@ -296,6 +296,7 @@ impl<T> Seat<T> {
 impl<T> Drop for Seat<T> {
     fn drop(&mut self) {}
 }
+impl Foreign {}
 trait Guest {
     fn enter();
 }
@@ -306,12 +307,14 @@ static TABLE: u8 = 0;
 `d/mod.rs::Guest::enter` `d/mod.rs::TABLE` `d/mod.rs::Seat::LIMIT`
 a span `that is
 broken`, `d/mod.rs::Seat::gone`: `d/mod.rs::wait` `e.rs::Seat`
+`d/mod.rs::Foreign`
 ";
         let files = [("src/d/mod.rs", source), ("docs/TOUR.md", page), ("CHANGELOG.md", page)];
         let expected = [
             "docs/TOUR.md:4: `src/d/mod.rs` has no item `Seat::gone`",
             "docs/TOUR.md:4: `src/d/mod.rs` has no item `wait`",
             "docs/TOUR.md:4: there is no file `src/e.rs`",
+            "docs/TOUR.md:5: `src/d/mod.rs` has no item `Foreign`",
         ];
         assert_eq!(found_in(items, &files), expected);
     }
