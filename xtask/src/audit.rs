@@ -8,8 +8,9 @@
 use std::path::Path;
 use std::thread;
 
-use crate::count::{self, KINDS, Tally};
+use crate::count::{self, KINDS, Lines, Tally};
 use crate::limits::{self, Budget, FILE, Limits, Remark};
+use crate::loc::{self, LineLimits};
 use crate::source::{Source, rust_files};
 use crate::table::{Table, number};
 use crate::tree::{self, PEERS, Package, TARGET};
@@ -53,8 +54,9 @@ pub struct Audit {
     pub own: Vec<Own>,
     pub arc: Vec<Crate>,
     pub tokio: Vec<Crate>,
-    /// tokei's lines of the runtime.
-    pub lines: usize,
+    /// tokei's lines of the runtime, and of its macros.
+    pub src: Lines,
+    pub macros: Lines,
 }
 
 /// Runs `cargo xtask audit` with the arguments that follow these words.
@@ -96,13 +98,13 @@ impl Audit {
         }
         let crates = tree::tree(&root.join("Cargo.toml"), "arc-runtime", TARGET)?;
         let peers = tree::tree(&root.join(PEERS), "arc-peers", TARGET)?;
-        let runtime = rust_files(root, &crate::loc::RUNTIME)?;
         Ok(Audit {
             folders,
             own,
             arc: count_crates(&crates)?,
             tokio: count_crates(&peers)?,
-            lines: runtime.iter().map(|it| count::lines(&it.text).total()).sum(),
+            src: loc::sum(&rust_files(root, &[loc::SRC])?),
+            macros: loc::sum(&rust_files(root, &[loc::MACROS])?),
         })
     }
 
@@ -273,15 +275,23 @@ fn unexplained(Own { file, found }: &Own) -> Option<Remark> {
 }
 
 fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
-    let mut budgets = vec![Budget {
-        what: "lines of src and macros/src".to_owned(),
-        allowed: limits.number("lines", "runtime")?,
-        counted: audit.lines,
-        remedy: "`cargo xtask loc` tells them by file: do less, or move what can be \
-                 built on the public API to a crate beside it."
-            .to_owned(),
-        is_ratchet: false,
-    }];
+    let lines = LineLimits::of(limits)?;
+    let mut budgets = Vec::new();
+    for (what, allowed, counted) in [
+        ("lines of src", lines.src, audit.src.total()),
+        ("lines of code of src", lines.code, audit.src.code),
+        ("lines of macros/src", lines.macros, audit.macros.total()),
+    ] {
+        budgets.push(Budget {
+            what: what.to_owned(),
+            allowed,
+            counted,
+            remedy: "`cargo xtask loc` tells them by file: do less, or move what can be built \
+                     on the public API to a crate beside it."
+                .to_owned(),
+            is_ratchet: false,
+        });
+    }
     for (folder, tally) in &audit.folders {
         let own = audit.own.iter();
         let own = own.filter(|it| it.file.starts_with(&format!("{folder}/")));
@@ -377,6 +387,24 @@ mod tests {
         let expected =
             [("crate b", true), ("crate c", false), ("crate e", true), ("crate d", false)];
         assert_eq!(told, expected.map(|(text, it)| (text.to_owned(), it)));
+    }
+
+    #[test]
+    fn each_limit_of_lines_is_a_budget() {
+        let text = "[lines]\nsrc = 9\ncode = 5\nmacros = 1\n[tree]\ncrates = 1\n";
+        let audit = Audit {
+            folders: Vec::new(),
+            own: Vec::new(),
+            arc: Vec::new(),
+            tokio: Vec::new(),
+            src: Lines { code: 6, comments: 1, blanks: 2, documentation: 50 },
+            macros: Lines { code: 1, comments: 0, blanks: 1, documentation: 0 },
+        };
+        let limits = Limits::parse(text).unwrap();
+        let broken = budgets(&audit, &limits).unwrap();
+        let broken = broken.iter().filter(|it| it.is_broken()).map(|it| it.what.as_str());
+        let broken: Vec<_> = broken.collect();
+        assert_eq!(broken, ["lines of code of src", "lines of macros/src"]);
     }
 
     #[test]

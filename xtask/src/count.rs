@@ -1,10 +1,11 @@
-//! Counts of one source text: lines, uses of `unsafe`, lengths of functions.
+//! Counts of one source text: lines, uses of `unsafe`, lengths of functions, and the air
+//! in them.
 //!
 //! Everything here is a pure function of the text, so that it can be tested on
 //! small inputs. Which files are counted, and what the limits are, is the business
 //! of `audit.rs` and `loc.rs`.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use syn::Safety;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -156,6 +157,83 @@ pub struct Function {
     pub line: usize,
     /// From the line of `fn` to the line of the closing brace, both included.
     pub length: usize,
+}
+
+/// Functions shorter than this need neither paragraphs nor comments inside.
+pub const SHORTEST_WITH_AIR: usize = 8;
+
+/// How much of the longer functions is blank or has a comment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Air {
+    pub functions: usize,
+    pub lines: usize,
+    pub blanks: usize,
+    /// Lines with a comment, alone or behind code; documentation is none.
+    pub comments: usize,
+}
+
+impl std::ops::AddAssign for Air {
+    fn add_assign(&mut self, other: Self) {
+        self.functions += other.functions;
+        self.lines += other.lines;
+        self.blanks += other.blanks;
+        self.comments += other.comments;
+    }
+}
+
+/// Counts the air in the functions of a Rust source text. A function inside another one
+/// is a part of it, and not counted again.
+///
+/// # Errors
+/// The text is not Rust; the error names the line.
+pub fn air(source: &str) -> Result<Air, String> {
+    let lines: Vec<&str> = source.lines().collect();
+    let tokens = source.parse().map_err(|error: proc_macro2::LexError| error.to_string())?;
+    let mut literals = Vec::new();
+    find_literals(tokens, &mut literals);
+
+    let mut air = Air::default();
+    let mut counted_up_to = 0;
+    for function in syntax(source)?.functions {
+        let end = function.line + function.length;
+        if function.length < SHORTEST_WITH_AIR || function.line < counted_up_to {
+            continue;
+        }
+        counted_up_to = end;
+        air.functions += 1;
+        air.lines += function.length;
+
+        for number in function.line..end {
+            let line = lines[number - 1];
+            air.blanks += usize::from(line.trim().is_empty());
+            air.comments += usize::from(has_comment(line, number, &literals));
+        }
+    }
+    Ok(air)
+}
+
+/// Finds the places of all literals; those of doc comments are among them.
+fn find_literals(tokens: TokenStream, found: &mut Vec<Span>) {
+    for tree in tokens {
+        match tree {
+            TokenTree::Literal(literal) => found.push(literal.span()),
+            TokenTree::Group(group) => find_literals(group.stream(), found),
+            _ => {}
+        }
+    }
+}
+
+/// Whether two slashes stand on a line outside of all literals.
+fn has_comment(line: &str, number: usize, literals: &[Span]) -> bool {
+    for (at, _) in line.match_indices("//") {
+        // Columns of spans count characters.
+        let place = LineColumn { line: number, column: line[..at].chars().count() };
+        let is_inside = |it: &Span| it.start() <= place && place < it.end();
+        if !literals.iter().any(is_inside) {
+            return true;
+        }
+    }
+    false
 }
 
 /// What the syntax tree of one file holds.

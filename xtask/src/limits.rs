@@ -32,7 +32,11 @@ impl Limits {
         Self::parse(&text).map_err(fail)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the limits from a text.
+    ///
+    /// # Errors
+    /// It is not TOML.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
         Ok(Limits(table))
     }
@@ -172,7 +176,7 @@ mod tests {
 
     const TEXT: &str = "
 [lines]
-runtime = 3000
+src = 3000
 
 [unsafe]
 src = 1
@@ -191,7 +195,7 @@ reason = \"it is a table\"
     #[test]
     fn limits_are_read() {
         let limits = Limits::parse(TEXT).unwrap();
-        assert_eq!(limits.number("lines", "runtime"), Ok(3000));
+        assert_eq!(limits.number("lines", "src"), Ok(3000));
         let expected = [("macros/src".to_owned(), 0), ("src".to_owned(), 1)];
         assert_eq!(limits.numbers("unsafe").unwrap(), expected);
         assert_eq!(limits.lists("package")[0].1, ["a", "b"]);

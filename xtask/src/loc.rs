@@ -1,19 +1,22 @@
-//! `cargo xtask loc`: lines, counted by tokei, and functions by length.
+//! `cargo xtask loc`: lines, counted by tokei, functions by length, and the air in them.
 //!
 //! A line of a doc comment is Markdown to tokei, and in no Rust column: it is
 //! told apart from code, comments and blanks here as well.
 
 use std::path::Path;
 
-use crate::count::{self, Function, Lines};
+use crate::count::{self, Air, Function, Lines, SHORTEST_WITH_AIR};
 use crate::limits::Limits;
 use crate::source::{Source, rust_files};
 use crate::table::{Table, number};
-use crate::tree::{self, PEERS};
+use crate::tree::{self, PEERS, Package, READ};
 use crate::{Failure, workspace_root};
 
-/// The runtime, which has the budget of lines.
-pub const RUNTIME: [&str; 2] = ["src", "macros/src"];
+/// The runtime, which has one budget of lines and one of code.
+pub const SRC: &str = "src";
+
+/// Its macros, which have a budget of their own.
+pub const MACROS: &str = "macros/src";
 
 /// What stands beside it, each counted apart.
 const BESIDE: [&str; 10] = [
@@ -24,23 +27,56 @@ const BESIDE: [&str; 10] = [
 /// How many of the longest functions are named.
 const LONGEST_NAMED: usize = 10;
 
+/// What arc's functions are to have of blank lines and of lines with comments, in percent:
+/// about what the crates have that read well.
+const AIR_AIMED_AT: (usize, usize) = (8, 10);
+
+/// The crates whose air is counted beside arc's.
+const READ_BESIDE: [&str; 3] = ["smol", "lilos", "mini-redis"];
+
 /// The lengths by which functions are told apart: up to so many lines.
 const LENGTHS: [usize; 6] = [5, 10, 20, 40, 70, usize::MAX];
 
 const HELP: &str = "\
-Count the lines of every file by tokei, and the functions by length.
+Count the lines of every file by tokei, the functions by length, and what of them is
+blank or has a comment.
 
 usage: cargo xtask loc
 ";
 
 /// Everything that is counted.
 pub struct Loc {
-    pub runtime: Vec<(String, Lines)>,
+    src: Vec<(String, Lines)>,
+    macros: Vec<(String, Lines)>,
     beside: Vec<(String, Lines)>,
     /// tokio's version, and its folders.
     pub tokio: (String, Vec<(String, Lines)>),
     functions: Vec<(String, Function)>,
-    limit: usize,
+    /// arc and the crates beside it, by name.
+    air: Vec<(String, Air)>,
+    limits: LineLimits,
+}
+
+/// The limits of lines in audit.toml.
+pub struct LineLimits {
+    /// Of `src/`: code, comments and blanks.
+    pub src: usize,
+    /// Of `src/`: code alone.
+    pub code: usize,
+    /// Of `macros/src/`: code, comments and blanks.
+    pub macros: usize,
+}
+
+impl LineLimits {
+    /// # Errors
+    /// One of them is missing.
+    pub fn of(limits: &Limits) -> Result<Self, Failure> {
+        Ok(LineLimits {
+            src: limits.number("lines", "src")?,
+            code: limits.number("lines", "code")?,
+            macros: limits.number("lines", "macros")?,
+        })
+    }
 }
 
 /// Runs `cargo xtask loc` with the arguments that follow these words.
@@ -69,7 +105,7 @@ impl Loc {
     /// # Errors
     /// Something cannot be read, or is not Rust.
     pub fn collect(root: &Path, limits: &Limits) -> Result<Self, Failure> {
-        let runtime = rust_files(root, &RUNTIME)?;
+        let runtime = rust_files(root, &[SRC, MACROS])?;
         let mut beside = Vec::new();
         for folder in BESIDE {
             let files = rust_files(root, &[folder])?;
@@ -77,34 +113,72 @@ impl Loc {
                 beside.push((folder.to_owned(), sum(&files)));
             }
         }
+
+        let mut air = vec![("arc".to_owned(), air(&runtime)?)];
+        let read = tree::packages(&root.join(READ))?;
+        for name in READ_BESIDE {
+            let package = find(&read, name)?;
+            let files = rust_files(&package.folder, &["src"])?;
+            air.push((format!("{name} {}", package.version), self::air(&files)?));
+        }
+
         Ok(Loc {
-            functions: functions(&runtime)?,
-            runtime: runtime.iter().map(|it| (it.name.clone(), count::lines(&it.text))).collect(),
+            src: by_file(&rust_files(root, &[SRC])?),
+            macros: by_file(&rust_files(root, &[MACROS])?),
             beside,
             tokio: tokio(root)?,
-            limit: limits.number("lines", "runtime")?,
+            functions: functions(&runtime)?,
+            air,
+            limits: LineLimits::of(limits)?,
         })
     }
 
-    /// The sum over the runtime.
+    /// The sum over the runtime and its macros.
     pub fn total(&self) -> Lines {
-        self.runtime.iter().fold(Lines::default(), |mut sum, it| {
-            sum += it.1;
-            sum
-        })
+        let mut sum = total(&self.src);
+        sum += total(&self.macros);
+        sum
     }
 
     pub fn text(&self) -> String {
-        let runtime = lines_table("runtime", &self.runtime, true);
+        let src = lines_table("runtime", &self.src, true);
+        let macros = lines_table("its macros", &self.macros, true);
         let beside = lines_table("beside it", &self.beside, false);
         let (version, folders) = &self.tokio;
         let tokio = lines_table(&format!("tokio {version}"), folders, false);
-        let (lines, limit) = (number(self.total().total()), number(self.limit));
+
+        let counted = total(&self.src);
+        let limits = &self.limits;
         format!(
-            "{runtime}\n{lines} lines of at most {limit}: code, comments and blanks, as \
-             tokei counts them.\nDoc comments are free.\n\n{beside}\n{tokio}\n{}",
-            self.functions_text()
+            "{src}\n{} lines of at most {}: code, comments and blanks, as tokei counts them. \
+             {} lines of\ncode of at most {}. Doc comments are free.\n\n\
+             {macros}\n{} lines of at most {}.\n\n{beside}\n{tokio}\n{}\n{}",
+            number(counted.total()),
+            number(limits.src),
+            number(counted.code),
+            number(limits.code),
+            number(total(&self.macros).total()),
+            number(limits.macros),
+            self.functions_text(),
+            self.air_text(),
         )
+    }
+
+    /// How much of the functions is blank or has a comment.
+    fn air_text(&self) -> String {
+        let title = format!("Air in functions of {SHORTEST_WITH_AIR} lines and more");
+        let head = [&title, "functions", "lines", "blank %", "comments %"];
+        let mut table = Table::new(1, &head);
+        for (name, air) in &self.air {
+            let functions = number(air.functions);
+            let lines = number(air.lines);
+            let blanks = percent(air.blanks, air.lines);
+            let comments = percent(air.comments, air.lines);
+            table.row([name, &functions, &lines, &blanks, &comments], &[]);
+        }
+
+        let (blanks, comments) = AIR_AIMED_AT;
+        format!("{table}\narc aims at {blanks} % blank lines and {comments} % with comments.\n")
     }
 
     /// How many functions of the runtime are how long, and which are the longest.
@@ -143,14 +217,27 @@ fn functions(files: &[Source]) -> Result<Vec<(String, Function)>, Failure> {
     Ok(functions)
 }
 
+/// The air in all functions of some files.
+fn air(files: &[Source]) -> Result<Air, Failure> {
+    let mut sum = Air::default();
+    for file in files {
+        sum += count::air(&file.text)
+            .map_err(|reason| Failure::Check(format!("{}: {reason}", file.name)))?;
+    }
+    Ok(sum)
+}
+
+/// A share in percent, with one decimal.
+fn percent(part: usize, whole: usize) -> String {
+    let tenths = (part * 1_000 + whole / 2) / whole.max(1);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
 /// tokio as it is published, its runtime and its macros.
 fn tokio(root: &Path) -> Result<(String, Vec<(String, Lines)>), Failure> {
     let packages = tree::packages(&root.join(PEERS))?;
-    let find = |name: &str| {
-        let found = packages.iter().find(|it| it.name == name);
-        found.ok_or_else(|| Failure::Check(format!("{PEERS} has no {name}")))
-    };
-    let (tokio, macros) = (find("tokio")?, find("tokio-macros")?);
+    let tokio = find(&packages, "tokio")?;
+    let macros = find(&packages, "tokio-macros")?;
     let mut folders = Vec::new();
     for (title, package, folder) in [
         ("src", tokio, "src"),
@@ -163,11 +250,26 @@ fn tokio(root: &Path) -> Result<(String, Vec<(String, Lines)>), Failure> {
     Ok((tokio.version.clone(), folders))
 }
 
-fn sum(files: &[Source]) -> Lines {
-    files.iter().fold(Lines::default(), |mut sum, file| {
-        sum += count::lines(&file.text);
-        sum
-    })
+fn find<'all>(packages: &'all [Package], name: &str) -> Result<&'all Package, Failure> {
+    let found = packages.iter().find(|it| it.name == name);
+    found.ok_or_else(|| Failure::Check(format!("no {name} among the peers of xtask")))
+}
+
+fn by_file(files: &[Source]) -> Vec<(String, Lines)> {
+    files.iter().map(|it| (it.name.clone(), count::lines(&it.text))).collect()
+}
+
+fn total(rows: &[(String, Lines)]) -> Lines {
+    let mut sum = Lines::default();
+    for (_, lines) in rows {
+        sum += *lines;
+    }
+    sum
+}
+
+/// The lines of all files together.
+pub fn sum(files: &[Source]) -> Lines {
+    total(&by_file(files))
 }
 
 fn lines_table(title: &str, rows: &[(String, Lines)], with_total: bool) -> Table {
@@ -177,13 +279,11 @@ fn lines_table(title: &str, rows: &[(String, Lines)], with_total: bool) -> Table
         let Lines { code, comments, blanks, documentation } = lines;
         table.row([name], &[lines.total(), code, comments, blanks, documentation]);
     };
-    let mut total = Lines::default();
     for (name, lines) in rows {
         add(name, *lines);
-        total += *lines;
     }
     if with_total {
-        add("total", total);
+        add("total", total(rows));
     }
     table
 }
@@ -206,18 +306,23 @@ mod tests {
 
     #[test]
     fn a_text_tells_lines_and_lengths() {
-        let file = source("src/a.rs", "//! A.\n\nfn a() {\n}\n");
+        let files = [source("src/a.rs", "//! A.\n\nfn a() {\n}\n")];
         let loc = Loc {
-            runtime: vec![("src/a.rs".to_owned(), count::lines(&file.text))],
+            src: by_file(&files),
+            macros: Vec::new(),
             beside: Vec::new(),
             tokio: ("1.0.0".to_owned(), Vec::new()),
-            functions: functions(&[file]).unwrap(),
-            limit: 3_000,
+            functions: functions(&files).unwrap(),
+            air: vec![("arc".to_owned(), Air { functions: 1, lines: 8, blanks: 1, comments: 2 })],
+            limits: LineLimits { src: 3_000, code: 2_400, macros: 150 },
         };
         let text = loc.text();
         let row = "| src/a.rs |     3 |    2 |        0 |      1 |            1 |";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("3 lines of at most 3,000"), "{text}");
+        assert!(text.contains("2 lines of\ncode of at most 2,400"), "{text}");
+        assert!(text.contains("0 lines of at most 150"), "{text}");
         assert!(text.contains("| src/a.rs:3 a     |     2 |"), "{text}");
+        assert!(text.contains("|    12.5 |       25.0 |"), "{text}");
     }
 }

@@ -6,7 +6,7 @@
 //! | `main.rs` | find the subcommand |
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
 //! | `audit.rs` | `unsafe` in arc and in its dependencies, and the budgets |
-//! | `loc.rs` | lines, and functions by length |
+//! | `loc.rs` | lines, functions by length, and the air in them |
 //! | `report.rs` | both of these as LOC_REPORT.md |
 //! | `tidy/` | the style, as far as it can be read off the source |
 //! | `supply.rs` | dependencies, packages, oldest versions |

@@ -9,10 +9,10 @@ use std::path::Path;
 use crate::audit::Audit;
 use crate::count::{self, Matches};
 use crate::limits::Limits;
-use crate::loc::{Loc, RUNTIME};
+use crate::loc::{Loc, MACROS, SRC};
 use crate::source::rust_files;
 use crate::table::{Table, number};
-use crate::tree::{self, ALL_TARGETS, PEERS, Package};
+use crate::tree::{self, ALL_TARGETS, PEERS, Package, READ};
 use crate::{Failure, workspace_root};
 
 const HELP: &str = "\
@@ -99,11 +99,12 @@ fn introduction(root: &Path, loc: &Loc) -> Result<String, Failure> {
     Ok(format!(
         "Written by `cargo xtask report`, which repeats it; `cargo xtask ci` fails when \
          it is stale.\nCounted with tokei {} and syn {}, beside tokio {}. The versions of \
-         all crates are those of\n`Cargo.lock` and `{}`.\n",
+         all crates are those of\n`Cargo.lock`, `{}` and `{}`.\n",
         version("tokei"),
         version("syn"),
         loc.tokio.0,
         PEERS.replace("toml", "lock"),
+        READ.replace("toml", "lock"),
     ))
 }
 
@@ -131,7 +132,7 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
     };
     let (arc, theirs) = (counted_of(arc), counted_of(theirs));
     let mut own = Matches::default();
-    for file in rust_files(root, &RUNTIME)? {
+    for file in rust_files(root, &[SRC, MACROS])? {
         own += count::matches(&file.text);
     }
     let mut sum = own;
@@ -157,12 +158,13 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
         "arc-discharge published 2,921 lines by tokei, 2,235 of them code, and 1,023 matches of\n\
          `unsafe` by ripgrep against tokio's 8,340, in the sources and in the vendored\n\
          dependencies, without dev-dependencies and without the crates for Windows and libc.\n\
-         The lines compare as they are: arc has {} by tokei, {} of them code. The matches do\n\
-         not compare with the tables above: they include comments, strings and names such as\n\
-         `unsafe_code`, the tests and examples inside the dependencies, and the dependencies\n\
-         of every platform, and leave libc out. Counted by that method, in the Rust files of\n\
-         whole packages (what was searched then is not published to the file). linux-raw-sys is\n\
-         to rustix what libc is to tokio; without it, the two are treated alike:\n\n\
+         The lines compare as they are: arc and its macros have {} by tokei, {} of them code.\n\
+         The matches do not compare with the tables above: they include comments, strings and\n\
+         names such as `unsafe_code`, the tests and examples inside the dependencies, and the\n\
+         dependencies of every platform, and leave libc out. Counted by that method, in the Rust\n\
+         files of whole packages (what was searched then is not published to the file).\n\
+         linux-raw-sys is to rustix what libc is to tokio; without it, the two are treated\n\
+         alike:\n\n\
          {table}\nThe dependencies of arc that are counted:\n{}.\n",
         number(total.total()),
         number(total.code),

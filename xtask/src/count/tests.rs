@@ -171,3 +171,32 @@ fn no_line_is_free_by_mistake() {
     let Lines { code, comments, blanks, documentation } = lines(source);
     assert_eq!(code + comments + blanks + documentation, source.lines().count());
 }
+
+#[test]
+fn air_is_counted_in_longer_functions() {
+    let text = "\
+// Outside of functions nothing is counted.
+
+fn short() {
+    // It needs no air.
+
+}
+
+/// Documentation stands outside.
+fn long() {
+    let link = \"https://host\"; // a comment behind code
+
+    // A comment alone.
+    fn inner() {
+        /// Documentation is no comment.
+        const URL: &str = \"//
+        //\";
+        // A comment that is counted once.
+
+        g();
+    }
+}
+";
+    let air = air(text).unwrap();
+    assert_eq!(air, Air { functions: 1, lines: 13, blanks: 2, comments: 3 });
+}

@@ -1,323 +1,488 @@
-//! What imports what: the table of docs/ARCHITECTURE.md, which is the one place
-//! where the edges between the modules of `src/` are allowed, and the invariants
-//! of that page that can be read off the source.
+//! What imports what: who may, and the tables of docs/ARCHITECTURE.md, which are drawn from
+//! the source.
+//!
+//! A file imports another one if it has a path that leads there: from `crate`, `super` or
+//! `self`, from a module that is its own, or from one that it has imported. The longest
+//! beginning of the path that is a module says which file. `lib.rs` knows all and is none.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
-use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
 
+use super::names;
+use super::paths::{Path, paths};
 use super::{File, Found, Repository};
-use crate::limits::Remark;
 
-/// The page that says what imports what.
+/// The page that shows what imports what.
 pub const DOCUMENT: &str = "docs/ARCHITECTURE.md";
 
-/// The section of the page that has the table.
-const SECTION: &str = "## What imports what";
+/// The section of the page that has the tables, and the comments around them.
+const SECTION: &str = "\n## What imports what\n";
+const BEGIN: &str = "<!-- imports -->";
+const END: &str = "<!-- /imports -->";
 
-/// What no table can allow: these modules stay below all that runs tasks.
-const LOW: [(&str, &[&str]); 3] =
-    [("reactor", &["kernel", "readiness", "sync"]), ("timers", &["wheel", "sync"]), ("wheel", &[])];
-
-/// The table: a row for each module, the upper ones first.
-#[derive(Default)]
-pub struct Edges {
-    /// The modules in the order of their rows.
-    order: Vec<String>,
-    /// What a module may import, and whether the row marks it as pointing up.
-    allowed: BTreeMap<String, BTreeMap<String, bool>>,
-}
-
-impl Edges {
-    /// Reads the rows "| `module` | `import`, `upward`*, ... |" of the section.
-    pub fn parse(document: &str) -> Self {
-        let mut edges = Edges::default();
-        let section = document.split_once(SECTION).map_or("", |it| it.1);
-        let section = section.split("\n## ").next().unwrap_or("");
-        for row in section.lines().filter(|line| line.starts_with("| `")) {
-            let mut parts = row.split('`').skip(1);
-            let Some(module) = parts.next() else { continue };
-            let rest: Vec<&str> = parts.collect();
-            // Names alternate with what stands between them.
-            let names = rest[1..].chunks(2).filter(|pair| pair.len() == 2);
-            let imports = names.map(|pair| (pair[0].to_owned(), pair[1].starts_with('*')));
-            edges.order.push(module.to_owned());
-            edges.allowed.insert(module.to_owned(), imports.collect());
-        }
-        edges
-    }
-
-    fn place(&self, module: &str) -> Option<usize> {
-        self.order.iter().position(|it| it == module)
-    }
-}
-
-/// The module of `src/` that a file belongs to; `lib.rs` knows all and is none.
-fn module_of(name: &str) -> Option<&str> {
-    let path = name.strip_prefix("src/")?;
-    let module = path.split('/').next()?;
-    Some(module.strip_suffix(".rs").unwrap_or(module)).filter(|it| *it != "lib")
-}
-
-/// Modules import what the table allows, and downwards.
-pub fn imports(file: &File, repository: &Repository) -> Vec<Found> {
-    let edges = &repository.edges;
-    let (Some(module), Some(syntax)) = (module_of(&file.name), &file.syntax) else {
-        return Vec::new();
-    };
-    let Some(allowed) = edges.allowed.get(module) else {
-        let text = format!("`{module}` has no row in \"{SECTION}\" of {DOCUMENT}: add one");
-        return vec![Found::new(1, text)];
-    };
-    let mut found = Vec::new();
-    for (import, line) in imported(syntax.to_token_stream()) {
-        let Some(place) = edges.place(&import).filter(|_| import != module) else {
-            continue;
-        };
-        let is_up = edges.place(module).is_some_and(|own| place < own);
-        let fixed = LOW.iter().find(|low| low.0 == module);
-        let trouble = match allowed.get(&import) {
-            _ if fixed.is_some_and(|low| !low.1.contains(&import.as_str())) => {
-                "it must know nothing of what runs tasks"
-            }
-            None => "the table of docs/ARCHITECTURE.md does not have it",
-            Some(false) if is_up => "it points up: turn it round, or mark it with a * there",
-            _ => continue,
-        };
-        found.push(Found::new(line, format!("`{module}` imports `{import}`: {trouble}")));
-    }
-    found
-}
-
-/// Rows and entries of the table that nothing in the source needs.
-pub fn stale(files: &[File], edges: &Edges) -> Vec<Remark> {
-    let mut used = BTreeSet::new();
-    for file in files {
-        let (Some(module), Some(syntax)) = (module_of(&file.name), &file.syntax) else {
-            continue;
-        };
-        used.insert((module.to_owned(), String::new()));
-        for (import, _) in imported(syntax.to_token_stream()) {
-            used.insert((module.to_owned(), import));
-        }
-    }
-    let mut remarks = Vec::new();
-    for (module, imports) in &edges.allowed {
-        let empty = String::new();
-        let mut named = std::iter::once(&empty).chain(imports.keys());
-        if let Some(import) = named.find(|it| !used.contains(&(module.clone(), (*it).clone()))) {
-            remarks.push(Remark::complaint(format!(
-                "{DOCUMENT}: `{module}` does not import `{import}`: drop it from the table"
-            )));
-        }
-    }
-    remarks
-}
-
-/// The names after `crate::` in a file, with their lines. Tokens are searched, so
-/// that those in the arguments of macros count; comments are no tokens.
-fn imported(tokens: TokenStream) -> Vec<(String, usize)> {
-    let trees: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut found = Vec::new();
-    for (index, tree) in trees.iter().enumerate() {
-        if let TokenTree::Group(group) = tree {
-            found.extend(imported(group.stream()));
-        }
-        let is_crate = matches!(tree, TokenTree::Ident(word) if word == "crate");
-        let next = trees.get(index + 1).map(TokenTree::to_string);
-        if !is_crate || next.as_deref() != Some(":") {
-            continue;
-        }
-        match trees.get(index + 3) {
-            Some(TokenTree::Ident(word)) => {
-                found.push((word.to_string(), word.span().start().line));
-            }
-            Some(TokenTree::Group(group)) => found.extend(first_names(group.stream())),
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The first name of every entry of `{a, b::c, d::{e, f}}`.
-fn first_names(tokens: TokenStream) -> Vec<(String, usize)> {
-    let mut is_first = true;
-    let mut found = Vec::new();
-    for tree in tokens {
-        match tree {
-            TokenTree::Ident(word) if is_first => {
-                found.push((word.to_string(), word.span().start().line));
-                is_first = false;
-            }
-            TokenTree::Punct(mark) if mark.as_char() == ',' => is_first = true,
-            _ => {}
-        }
-    }
-    found
-}
-
-/// Who calls what waits for the kernel or parks a thread: the seat's ways down to
-/// the kernel, and the threads that have nothing to do.
-const WAITS: [(&str, &str); 11] = [
-    ("seat.wait", "src/worker.rs"),
-    ("seat.wait", "src/monitor.rs"),
-    ("reactor.wait", "src/driver.rs"),
-    ("kernel.wait", "src/reactor.rs"),
-    ("epoll::wait", "src/kernel.rs"),
-    ("0.wait", "src/kernel.rs"),
-    ("thread::park", "src/worker.rs"),
-    ("thread::park_timeout", "src/guest.rs"),
-    ("thread::park", "src/monitor.rs"),
-    ("thread::park_timeout", "src/monitor.rs"),
-    ("thread::sleep", "nowhere"),
+/// What must stay below all that runs tasks, and all that it may import. A name that ends in
+/// a slash stands for all files of a folder.
+const LOW: [(&str, &[&str]); 4] = [
+    ("driver/", &["driver/", "sync.rs", "panic.rs"]),
+    ("driver/reactor.rs", &["driver/kernel/", "driver/readiness.rs", "sync.rs", "panic.rs"]),
+    ("driver/timers.rs", &["driver/wheel.rs", "sync.rs"]),
+    ("driver/wheel.rs", &[]),
 ];
 
-/// Only the seat waits for the kernel.
-pub fn waits(file: &File, _: &Repository) -> Vec<Found> {
-    let mut visitor = Waits(Vec::new());
-    if let Some(syntax) = file.syntax.as_ref().filter(|_| file.is_runtime()) {
-        visitor.visit_file(syntax);
-    }
-    let is_allowed = |call: &str| WAITS.contains(&(call, file.name.as_str()));
-    visitor.0.retain(|found| !is_allowed(&found.text));
-    for found in &mut visitor.0 {
-        found.text = format!("`{}` is not for this file: WAITS in tidy says whose", found.text);
-    }
-    visitor.0
+/// The names of a module, from the crate's root.
+type Module = Vec<String>;
+
+/// What imports what, with a word about each import.
+type Arrows<T> = BTreeMap<String, BTreeMap<String, T>>;
+
+/// The files of `src/`, named from there, and their imports.
+#[derive(Default)]
+pub struct Graph {
+    /// In the order of lib.rs's table; those that it lacks come last.
+    order: Vec<String>,
+    /// What each file imports, and the first line that does.
+    files: Arrows<usize>,
+    /// What each folder, or file beside lib.rs, imports, and where one sees it.
+    rooms: Arrows<String>,
 }
 
-struct Waits(Vec<Found>);
-
-impl<'tree> Visit<'tree> for Waits {
-    fn visit_expr_method_call(&mut self, node: &'tree syn::ExprMethodCall) {
-        if node.method == "wait" {
-            let receiver = node.receiver.to_token_stream().to_string();
-            let last = receiver.split([' ', '.']).next_back().unwrap_or_default();
-            let line = node.method.span().start().line;
-            self.0.push(Found::new(line, format!("{last}.wait")));
+impl Graph {
+    pub fn of(files: &[File]) -> Self {
+        let mut modules = BTreeMap::new();
+        for file in files.iter().filter(|it| it.syntax.is_some()) {
+            if let Some(name) = below_src(file) {
+                modules.insert(module_of(name), name.to_owned());
+            }
         }
-        visit::visit_expr_method_call(self, node);
+
+        let mut graph = Graph::default();
+        for file in files {
+            let Some(name) = below_src(file) else { continue };
+            if name == "lib.rs" {
+                graph.order = names::map_of(&file.text).into_iter().map(|it| it.1).collect();
+            } else {
+                graph.add(name, imports_of(file, name, &modules));
+            }
+        }
+
+        graph.order.retain(|it| graph.files.contains_key(it));
+        for name in graph.files.keys() {
+            if !graph.order.contains(name) {
+                graph.order.push(name.clone());
+            }
+        }
+        graph
     }
 
-    fn visit_expr_path(&mut self, node: &'tree syn::ExprPath) {
-        let names = node.path.segments.iter().map(|it| it.ident.to_string());
-        let names: Vec<_> = names.collect();
-        let call = names[names.len().saturating_sub(2)..].join("::");
-        let is_wait = call.ends_with("::wait") || WAITS.iter().any(|it| it.0 == call);
-        if is_wait || call.starts_with("thread::park") {
-            self.0.push(Found::new(node.span().start().line, call));
+    fn add(&mut self, name: &str, imports: BTreeMap<String, usize>) {
+        let room = self.rooms.entry(room_of(name).to_owned()).or_default();
+        for (import, line) in &imports {
+            if room_of(import) != room_of(name) {
+                let place = || format!("{name}:{line}");
+                room.entry(room_of(import).to_owned()).or_insert_with(place);
+            }
         }
+        self.files.insert(name.to_owned(), imports);
+    }
+
+    /// The rooms, each before all that it imports, as far as that can be.
+    fn rooms_downwards(&self) -> Vec<String> {
+        let mut left: Vec<String> = Vec::new();
+        for name in &self.order {
+            if !left.iter().any(|it| it == room_of(name)) {
+                left.push(room_of(name).to_owned());
+            }
+        }
+
+        let mut rooms = Vec::new();
+        while !left.is_empty() {
+            let is_imported = |room: &String| {
+                left.iter().any(|it| it != room && self.rooms[it].contains_key(room))
+            };
+            // All are imported by some other only if there is a circle, which is an error.
+            let next = left.iter().position(|it| !is_imported(it)).unwrap_or(0);
+            rooms.push(left.remove(next));
+        }
+        rooms
+    }
+
+    /// What stands between the two comments on the page.
+    fn draw(&self) -> String {
+        let rooms = table("room", &self.rooms_downwards(), &self.rooms);
+        let files = table("file", &self.order, &self.files);
+        format!("\n\n{rooms}\n{files}\n")
+    }
+
+    /// The page with the tables as they should be, or none if it has no place for them.
+    pub fn redraw(&self, page: &str) -> Option<String> {
+        let Range { start, end } = place_of(page)?;
+        Some(format!("{}{}{}", &page[..start], self.draw(), &page[end..]))
     }
 }
 
-/// The wheel is a pure structure: ticks in, expired entries out.
-pub fn pure(file: &File, _: &Repository) -> Vec<Found> {
-    const FOREIGN: [&str; 5] = ["Instant", "SystemTime", "Mutex", "Ordering", "thread"];
-    let Some(syntax) = file.syntax.as_ref().filter(|_| file.name == "src/wheel.rs") else {
+/// A row for each of `names`, with what it imports in the same order.
+fn table<T>(head: &str, names: &[String], arrows: &Arrows<T>) -> String {
+    let mut text = format!("| {head} | imports |\n|---|---|\n");
+    for name in names {
+        let imports = names.iter().filter(|it| arrows[name].contains_key(*it));
+        let imports: Vec<_> = imports.map(|it| format!("`{it}`")).collect();
+        let imports = match imports.len() {
+            0 => "nothing of arc".to_owned(),
+            _ => imports.join(", "),
+        };
+        text += &format!("| `{name}` | {imports} |\n");
+    }
+    text
+}
+
+/// Where the tables stand on the page: between the two comments in their section.
+fn place_of(page: &str) -> Option<Range<usize>> {
+    let section = page.find(SECTION)? + SECTION.len();
+    let section_end = page[section..].find("\n## ").map_or(page.len(), |it| section + it);
+    let start = section + page[section..section_end].find(BEGIN)? + BEGIN.len();
+    let end = start + page[start..section_end].find(END)?;
+    Some(start..end)
+}
+
+/// The name of a file of `src/`, seen from there.
+fn below_src(file: &File) -> Option<&str> {
+    file.name.strip_prefix("src/")
+}
+
+/// The folder of a file, or the file itself if it stands beside lib.rs.
+fn room_of(name: &str) -> &str {
+    let room = name.split('/').next().unwrap_or(name);
+    room.strip_suffix(".rs").unwrap_or(room)
+}
+
+fn module_of(name: &str) -> Module {
+    let path = name.strip_suffix(".rs").unwrap_or(name);
+    let mut names: Module = path.split('/').map(str::to_owned).collect();
+    if path == "lib" || path.ends_with("/mod") {
+        names.pop();
+    }
+    names
+}
+
+/// The files that one imports, each with the first line that does.
+fn imports_of(
+    file: &File,
+    name: &str,
+    modules: &BTreeMap<Module, String>,
+) -> BTreeMap<String, usize> {
+    let own = module_of(name);
+    let paths = paths(file.syntax.to_token_stream());
+
+    // A module that is imported by its name is the beginning of other paths.
+    let mut imported = BTreeMap::new();
+    for path in &paths {
+        let Some(mut target) = target_of(path, &own, modules, &BTreeMap::new()) else { continue };
+        if target.last().is_some_and(|it| it == "self") {
+            target.pop();
+        }
+        if let Some(last) = target.last().filter(|_| modules.contains_key(&target)) {
+            imported.insert(last.clone(), target.clone());
+        }
+    }
+
+    let mut imports = BTreeMap::new();
+    for path in &paths {
+        let Some(target) = target_of(path, &own, modules, &imported) else { continue };
+        let mut beginnings = (1..=target.len()).rev().map(|length| &target[..length]);
+        let import = beginnings.find_map(|it| modules.get(it));
+        if let Some(import) = import.filter(|it| *it != name) {
+            imports.entry(import.clone()).or_insert(path.line);
+        }
+    }
+    imports
+}
+
+/// The names of a path from the crate's root, if it leads to something of the crate.
+fn target_of(
+    path: &Path,
+    own: &Module,
+    modules: &BTreeMap<Module, String>,
+    imported: &BTreeMap<String, Module>,
+) -> Option<Module> {
+    let mut target = [own.as_slice(), &path.inside].concat();
+    let mut names = path.names.as_slice();
+    match names[0].as_str() {
+        "crate" => {
+            target.clear();
+            names = &names[1..];
+        }
+        "self" | "super" => {
+            while let Some(first) = names.first().filter(|it| *it == "self" || *it == "super") {
+                if first == "super" {
+                    target.pop();
+                }
+                names = &names[1..];
+            }
+        }
+        // A name that stands alone is a variable, or a module that is only declared.
+        _ if names.len() == 1 => return None,
+        first => {
+            let child = [target.as_slice(), &[first.to_owned()]].concat();
+            if !modules.contains_key(&child) {
+                target.clone_from(imported.get(first)?);
+                names = &names[1..];
+            }
+        }
+    }
+    target.extend_from_slice(names);
+    Some(target)
+}
+
+/// Neither files nor rooms import each other in a circle.
+pub fn circles(file: &File, repository: &Repository) -> Vec<Found> {
+    let graph = &repository.graph;
+    let Some((name, imports)) = below_src(file).and_then(|it| graph.files.get_key_value(it)) else {
         return Vec::new();
     };
-    let words = words(syntax.to_token_stream());
-    let foreign = words.into_iter().filter(|it| FOREIGN.contains(&it.0.as_str()));
-    foreign.map(|(word, line)| Found::new(line, format!("`{word}` in a pure structure"))).collect()
+
+    let mut found = Vec::new();
+    if let Some(circle) = circle_of(name, &graph.files) {
+        let text = format!(
+            "files import each other in a circle, {}: move what both need below them",
+            circle.join(" → ")
+        );
+        found.push(Found::new(imports[&circle[1]], text));
+    }
+
+    let room = room_of(name);
+    if let Some(circle) = circle_of(room, &graph.rooms) {
+        let mut steps = String::new();
+        for pair in circle.windows(2) {
+            steps += &format!("{} ({}) → ", pair[0], graph.rooms[&pair[0]][&pair[1]]);
+        }
+        // It is told where it begins, and not in every file of the room.
+        let place = graph.rooms[room][&circle[1]].rsplit_once(':');
+        let line = place.filter(|it| it.0 == name).and_then(|it| it.1.parse().ok());
+        let text = format!(
+            "rooms import each other in a circle, {steps}{room}: turn an import round, or move \
+             what both need below them"
+        );
+        found.extend(line.map(|line| Found::new(line, text)));
+    }
+    found
 }
 
-fn words(tokens: TokenStream) -> Vec<(String, usize)> {
+/// The shortest circle through `start`, if `start` is the first of its names: so that one
+/// circle is told once.
+fn circle_of<T>(start: &str, arrows: &Arrows<T>) -> Option<Vec<String>> {
+    let mut ways = VecDeque::from([vec![start.to_owned()]]);
+    let mut seen = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for next in arrows.get(way.last()?)?.keys() {
+            let mut longer = way.clone();
+            longer.push(next.clone());
+            if next == start {
+                let is_first = way.iter().all(|it| it.as_str() >= start);
+                return Some(longer).filter(|_| is_first);
+            }
+            if seen.insert(next) {
+                ways.push_back(longer);
+            }
+        }
+    }
+    None
+}
+
+/// The files of the driver import what LOW allows.
+pub fn low(file: &File, repository: &Repository) -> Vec<Found> {
+    let files = &repository.graph.files;
+    let Some((name, imports)) = below_src(file).and_then(|it| files.get_key_value(it)) else {
+        return Vec::new();
+    };
+    let fits = |name: &str, pattern: &str| match pattern.ends_with('/') {
+        true => name.starts_with(pattern),
+        false => name == pattern,
+    };
+
     let mut found = Vec::new();
-    for tree in tokens {
-        match tree {
-            TokenTree::Ident(word) => found.push((word.to_string(), word.span().start().line)),
-            TokenTree::Group(group) => found.extend(words(group.stream())),
-            _ => {}
+    for (import, &line) in imports {
+        let mut rules = LOW.iter().filter(|it| fits(name, it.0));
+        if rules.any(|it| !it.1.iter().any(|allowed| fits(import, allowed))) {
+            let text = format!(
+                "{name} imports {import}: it must know nothing of what runs tasks, LOW in tidy \
+                 says what it may import"
+            );
+            found.push(Found::new(line, text));
         }
     }
     found
+}
+
+/// The page shows the imports as they are.
+pub fn drawn(file: &File, repository: &Repository) -> Vec<Found> {
+    if file.name != DOCUMENT {
+        return Vec::new();
+    }
+    let text = match repository.graph.redraw(&file.text) {
+        Some(text) if text == file.text => return Vec::new(),
+        Some(_) => "the tables of imports are stale: run `cargo xtask tidy --write`".to_owned(),
+        None => format!(
+            "no place for the tables of imports: write the lines `{BEGIN}` and `{END}` below \
+             \"{}\"",
+            SECTION.trim()
+        ),
+    };
+    let line = file.lines().find(|it| it.1.contains(BEGIN)).map_or(1, |it| it.0);
+    vec![Found::new(line, text)]
 }
 
 #[cfg(test)]
-pub mod tests {
-    use super::super::tests::{NONE, lines_found};
+mod tests {
+    use super::super::tests::{files_of, found_in};
     use super::*;
 
-    pub const DOCUMENT_TEXT: &str = "\
+    /// What the third file of a small crate imports, with the lines.
+    fn imports(text: &str) -> Vec<(String, usize)> {
+        let files = files_of(&[
+            ("src/lib.rs", ""),
+            ("src/a/mod.rs", "mod b;\n"),
+            ("src/a/b.rs", text),
+            ("src/a/b/c.rs", ""),
+            ("src/d/mod.rs", ""),
+            ("src/d/e.rs", ""),
+            ("src/sync.rs", ""),
+        ]);
+        Graph::of(&files).files["a/b.rs"].clone().into_iter().collect()
+    }
+
+    fn told(name: &str, line: usize) -> (String, usize) {
+        (name.to_owned(), line)
+    }
+
+    #[test]
+    fn the_longest_module_of_a_path_is_imported() {
+        let text = "use crate::d::e::Item;\nuse crate::{Root, d::Item, sync};\n";
+        assert_eq!(imports(text), [told("d/e.rs", 1), told("d/mod.rs", 2), told("sync.rs", 2)]);
+        let text = "use super::Item;\nfn f() { vec![self::c::Item, super::super::sync::f()] }\n";
+        assert_eq!(imports(text), [told("a/b/c.rs", 2), told("a/mod.rs", 1), told("sync.rs", 2)]);
+    }
+
+    #[test]
+    fn modules_that_are_in_reach_begin_paths() {
+        assert_eq!(imports("mod c;\npub(crate) use c::Item;\n"), [told("a/b/c.rs", 2)]);
+        let text = "use crate::d;\nfn f() { d::e::g() }\n";
+        assert_eq!(imports(text), [told("d/e.rs", 2), told("d/mod.rs", 1)]);
+    }
+
+    #[test]
+    fn declarations_names_and_foreign_paths_are_no_imports() {
+        let text = "mod c;\nuse std::sync::Arc;\npub(in crate::d) fn f(sync: u8, c: u8) {}\n";
+        assert_eq!(imports(text), []);
+        assert_eq!(imports("fn f() { self.d.e(crate::g(), super::b::h()) }\n"), []);
+    }
+
+    #[test]
+    fn files_make_no_circle() {
+        let files = [
+            ("src/a/mod.rs", "\nuse b::Item;\n"),
+            ("src/a/b.rs", "use super::c;\n"),
+            ("src/a/c.rs", "use super::Item;\n"),
+        ];
+        let found = found_in(circles, &files);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("src/a/b.rs:1: files import"), "{found:?}");
+        assert!(found[0].contains("a/b.rs → a/c.rs → a/mod.rs → a/b.rs"), "{found:?}");
+        assert!(found_in(circles, &files[1..]).is_empty());
+    }
+
+    #[test]
+    fn rooms_make_no_circle() {
+        let files = [
+            ("src/a/mod.rs", ""),
+            ("src/a/b.rs", "\nuse crate::d::Item;\n"),
+            ("src/d/mod.rs", ""),
+            ("src/d/e.rs", "use crate::a::Item;\n"),
+        ];
+        let found = found_in(circles, &files);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("src/a/b.rs:2: rooms import"), "{found:?}");
+        assert!(found[0].contains("a (a/b.rs:2) → d (d/e.rs:1) → a:"), "{found:?}");
+        assert!(found_in(circles, &files[..3]).is_empty());
+    }
+
+    #[test]
+    fn the_driver_knows_nothing_of_tasks() {
+        let allowed = [
+            ("src/sync.rs", ""),
+            ("src/scheduler/idle.rs", ""),
+            ("src/driver/wheel.rs", ""),
+            ("src/driver/timers.rs", "use crate::sync;\nuse super::wheel::Wheel;\n"),
+            ("src/driver/kernel/mod.rs", ""),
+            ("src/driver/reactor.rs", "use super::kernel::Kernel;\n"),
+        ];
+        assert!(found_in(low, &allowed).is_empty());
+
+        for (name, text) in [
+            ("src/driver/mod.rs", "use crate::scheduler::idle::Idle;\n"),
+            ("src/driver/reactor.rs", "use super::timers::Timers;\n"),
+            ("src/driver/timers.rs", "use super::kernel;\n"),
+            ("src/driver/wheel.rs", "use crate::sync;\n"),
+        ] {
+            let mut files: Vec<_> = allowed.into();
+            files.push((name, text));
+            let found = found_in(low, &files);
+            assert!(found.iter().any(|it| it.starts_with(&format!("{name}:1: "))), "{name}");
+        }
+    }
+
+    const SOURCES: [(&str, &str); 5] = [
+        ("src/lib.rs", "//! | `sync.rs` | |\n//! | `z.rs` | |\n//! | `a/b.rs` | |\n"),
+        ("src/sync.rs", ""),
+        ("src/z.rs", "use crate::sync;\n"),
+        ("src/a/b.rs", "use crate::{sync, z};\n"),
+        ("src/a/c.rs", ""),
+    ];
+
+    const PAGE: &str = "
 ## What imports what
 
-| module | imports |
+<!-- imports -->
+
+| room | imports |
 |---|---|
-| `net` | `io` |
-| `io` | `net`*, `reactor` |
-| `reactor` | `sync`, `net` |
-| `wheel` | nothing |
-| `sync` | nothing |
+| `a` | `z`, `sync` |
+| `z` | `sync` |
+| `sync` | nothing of arc |
+
+| file | imports |
+|---|---|
+| `sync.rs` | nothing of arc |
+| `z.rs` | `sync.rs` |
+| `a/b.rs` | `sync.rs`, `z.rs` |
+| `a/c.rs` | nothing of arc |
+
+<!-- /imports -->
 
 ## Next
-
-| `no` | `row` |
 ";
 
-    #[test]
-    fn imports_follow_the_table() {
-        let text = "use crate::reactor::Source;\nuse crate::{net, sync::lock};\n";
-        assert_eq!(lines_found(imports, "src/io.rs", text), [2]);
-        let text = "use crate::io::Async;\nfn f() { vec![crate::sync::lock()] }\n";
-        assert_eq!(lines_found(imports, "src/net/mod.rs", text), [2]);
-        assert_eq!(lines_found(imports, "src/lib.rs", text), NONE);
-        assert_eq!(lines_found(imports, "src/gone.rs", ""), [1]);
+    fn drawn_on(page: &str) -> Vec<String> {
+        let mut files = SOURCES.to_vec();
+        files.push((DOCUMENT, page));
+        found_in(drawn, &files)
     }
 
     #[test]
-    fn no_table_lets_the_reactor_know_more() {
-        let text = "use crate::{net, sync};\n";
-        let file = File::of("src/reactor.rs", text);
-        let found = imports(&file, &super::super::tests::repository());
-        assert_eq!(
-            found[0].text,
-            "`reactor` imports `net`: it must know nothing of what runs tasks"
-        );
-        assert_eq!(found.len(), 1);
-    }
+    fn the_page_shows_the_imports() {
+        let graph = Graph::of(&files_of(&SOURCES));
+        assert_eq!(graph.redraw(PAGE).unwrap(), PAGE);
+        let stale = PAGE.replace("| `z` | `sync` |", "| `z` | nothing of arc |");
+        assert_eq!(graph.redraw(&stale).unwrap(), PAGE);
 
-    #[test]
-    fn an_import_that_points_up_is_marked() {
-        let document = DOCUMENT_TEXT.replace("`net`*", "`net`");
-        let mut repository = super::super::tests::repository();
-        repository.edges = Edges::parse(&document);
-        let file = File::of("src/io.rs", "use crate::net;\n");
-        assert!(imports(&file, &repository)[0].text.contains("points up"));
-    }
-
-    #[test]
-    fn the_table_has_no_stale_rows() {
-        let edges = Edges::parse(DOCUMENT_TEXT);
-        let mut files: Vec<_> = [
-            ("src/net/mod.rs", "use crate::io;"),
-            ("src/io.rs", "use crate::{net, reactor};"),
-            ("src/reactor.rs", "use crate::{sync, net};"),
-            ("src/wheel.rs", ""),
-            ("src/sync.rs", ""),
-        ]
-        .map(|(name, text)| File::of(name, text))
-        .into();
-        assert_eq!(stale(&files, &edges), []);
-        files.remove(0);
-        assert!(stale(&files, &edges)[0].text.contains("`net`"));
-    }
-
-    #[test]
-    fn only_the_seat_waits() {
-        let text = "fn f() {\n    self.reactor.wait(1);\n    thread::park();\n}\n";
-        assert_eq!(lines_found(waits, "src/driver.rs", text), [3]);
-        assert_eq!(lines_found(waits, "src/worker.rs", text), [2]);
-        assert_eq!(lines_found(waits, "tests/a.rs", text), NONE);
-        let text = "fn f() { std::thread::sleep(a) }\n";
-        assert_eq!(lines_found(waits, "src/worker.rs", text), [1]);
-    }
-
-    #[test]
-    fn the_wheel_is_pure() {
-        assert_eq!(lines_found(pure, "src/wheel.rs", "// Instant\nstruct Wheel;\n"), NONE);
-        assert_eq!(lines_found(pure, "src/wheel.rs", "\nuse std::time::Instant;\n"), [2]);
+        assert!(drawn_on(PAGE).is_empty());
+        assert!(drawn_on(&stale)[0].contains(":4: the tables of imports are stale"));
+        for (old, new) in
+            [("What imports", "What else"), ("<!-- imports", "\n## Too late\n<!-- imports")]
+        {
+            let elsewhere = PAGE.replace(old, new);
+            assert!(drawn_on(&elsewhere)[0].contains("no place for the tables"), "{new}");
+        }
     }
 }

@@ -5,8 +5,10 @@
 //! | `text.rs` | lines too long, files too long, leftovers |
 //! | `syntax.rs` | long functions, `unwrap`, `allow` and public items without a word |
 //! | `orderings.rs` | orderings stronger than Relaxed that do not say why |
-//! | `imports.rs` | who imports whom, who waits, what must stay pure |
-//! | `names.rs` | names of files, and links, that lead nowhere |
+//! | `paths.rs` | no rule: the paths in a source text |
+//! | `imports.rs` | what imports what, and the tables that show it |
+//! | `waits.rs` | who waits, what must stay pure |
+//! | `names.rs` | names of files and items, and links, that lead nowhere; lib.rs's table |
 //!
 //! What the compiler knows better is left to it: links in documentation to items
 //! are rustdoc's, and the step `doc` checks them, those of private items too.
@@ -14,10 +16,13 @@
 mod imports;
 mod names;
 mod orderings;
+mod paths;
 mod syntax;
 mod text;
+mod waits;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use crate::limits::{self, Exception, FILE, Limits, Remark};
@@ -28,9 +33,10 @@ const HELP: &str = "\
 Check the style, as far as it can be read off the source. audit.toml has the limits
 and the exceptions.
 
-usage: cargo xtask tidy [--rules]
+usage: cargo xtask tidy [--rules | --write]
 
   --rules   list the rules
+  --write   write the tables of imports into docs/ARCHITECTURE.md, and check then
   --help    print this text
 ";
 
@@ -105,17 +111,38 @@ impl File {
 /// What the rules need to know beside the file itself.
 struct Repository {
     names: BTreeSet<String>,
-    /// `docs/ARCHITECTURE.md`, which says what imports what.
-    edges: imports::Edges,
+    graph: imports::Graph,
+    /// The items of each file of `src/`, as pages name them.
+    items: BTreeMap<String, BTreeSet<String>>,
     function_lines: usize,
     file_lines: usize,
     columns: usize,
 }
 
+impl Repository {
+    /// `names` has the files that are read, and those that are only linked to.
+    fn of(files: &[File], names: BTreeSet<String>, limits: &Limits) -> Result<Self, Failure> {
+        let mut items = BTreeMap::new();
+        for file in files.iter().filter(|it| it.is_runtime()) {
+            if let Some(syntax) = &file.syntax {
+                items.insert(file.name.clone(), names::items_of(syntax));
+            }
+        }
+        Ok(Repository {
+            names,
+            graph: imports::Graph::of(files),
+            items,
+            function_lines: limits.number("tidy", "function_lines")?,
+            file_lines: limits.number("tidy", "file_lines")?,
+            columns: limits.number("tidy", "columns")?,
+        })
+    }
+}
+
 type Check = fn(&File, &Repository) -> Vec<Found>;
 
 /// The rules, each a function of a file.
-const RULES: [(&str, &str, Check); 13] = [
+const RULES: [(&str, &str, Check); 17] = [
     ("width", "lines are not too long", text::width),
     ("file-length", "files are not too long", text::file_length),
     ("leftovers", "nothing is left to be done", text::leftovers),
@@ -124,10 +151,14 @@ const RULES: [(&str, &str, Check); 13] = [
     ("allows", "an allowed lint has a reason", syntax::allows),
     ("docs", "public items are documented", syntax::docs),
     ("orderings", "strong orderings say what they pair with", orderings::orderings),
-    ("imports", "modules import as ARCHITECTURE.md says", imports::imports),
-    ("waits", "only the seat waits for the kernel", imports::waits),
-    ("pure", "the wheel knows no clock and no lock", imports::pure),
+    ("circles", "neither files nor rooms import each other in a circle", imports::circles),
+    ("low", "the driver knows nothing of what runs tasks", imports::low),
+    ("drawn", "ARCHITECTURE.md shows the imports as they are", imports::drawn),
+    ("waits", "only the seat waits for the kernel", waits::waits),
+    ("pure", "the wheel and the rules of sharing know no clock and no lock", waits::pure),
+    ("map", "lib.rs's table names each file of src once", names::map),
     ("files", "files that are named exist", names::files),
+    ("items", "items that pages name, as in `task/mod.rs::spawn`, exist", names::items),
     ("links", "links lead somewhere", names::links),
 ];
 
@@ -138,6 +169,10 @@ const RULES: [(&str, &str, Check); 13] = [
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [] => check(&workspace_root()),
+        [only] if only == "--write" => {
+            write(&workspace_root())?;
+            check(&workspace_root())
+        }
         [only] if only == "--rules" => {
             for (name, what, _) in RULES {
                 println!("{name:12} {what}");
@@ -154,29 +189,37 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 
 fn check(root: &Path) -> Result<(), Failure> {
     let limits = Limits::read(root)?;
+    let (files, repository) = read(root, &limits)?;
+    let remarks = breaches(&files, &repository, &limits.exceptions()?);
+    println!("tidy: {} rules, {} files", RULES.len(), files.len());
+    limits::settle("tidy", &remarks)
+}
+
+/// Reads all files, and what the rules need to know of them together.
+fn read(root: &Path, limits: &Limits) -> Result<(Vec<File>, Repository), Failure> {
     let sources = files_below(root, ".", &EXTENSIONS)?;
     let pictures = files_below(root, ".", &PICTURES)?;
     let names = sources.iter().chain(&pictures).map(|it| it.name.clone()).collect();
-    let architecture = sources.iter().find(|it| it.name == imports::DOCUMENT);
-    let edges = imports::Edges::parse(architecture.map_or("", |it| &it.text));
-    let repository = Repository {
-        names,
-        edges,
-        function_lines: limits.number("tidy", "function_lines")?,
-        file_lines: limits.number("tidy", "file_lines")?,
-        columns: limits.number("tidy", "columns")?,
-    };
+
     let mut files = Vec::new();
     for source in sources {
         if !LEFT_OUT.iter().any(|it| source.name.starts_with(it)) {
             files.push(File::new(source)?);
         }
     }
-    let exceptions = limits.exceptions()?;
-    let mut remarks = breaches(&files, &repository, &exceptions);
-    remarks.extend(imports::stale(&files, &repository.edges));
-    println!("tidy: {} rules, {} files", RULES.len(), files.len());
-    limits::settle("tidy", &remarks)
+    let repository = Repository::of(&files, names, limits)?;
+    Ok((files, repository))
+}
+
+/// Writes the tables of imports into their page, if there is a place for them.
+fn write(root: &Path) -> Result<(), Failure> {
+    let (files, repository) = read(root, &Limits::read(root)?)?;
+    let page = files.iter().find(|it| it.name == imports::DOCUMENT);
+    let Some(text) = page.and_then(|it| repository.graph.redraw(&it.text)) else {
+        return Ok(());
+    };
+    let fail = |error| Failure::Check(format!("{}: {error}", imports::DOCUMENT));
+    fs::write(root.join(imports::DOCUMENT), text).map_err(fail)
 }
 
 /// Every breach that no exception excuses, and every exception without a breach.
@@ -213,16 +256,36 @@ fn breaches(files: &[File], repository: &Repository, exceptions: &[Exception]) -
 mod tests {
     use super::*;
 
+    const LIMITS: &str = "[tidy]\nfunction_lines = 3\nfile_lines = 5\ncolumns = 20\n";
+
     /// The repository that the rules' tests see.
-    pub fn repository() -> Repository {
-        let names = ["src/a.rs", "docs/B.md", "tests/unit/a.rs"];
-        Repository {
-            names: names.map(str::to_owned).into(),
-            edges: imports::Edges::parse(imports::tests::DOCUMENT_TEXT),
-            function_lines: 3,
-            file_lines: 5,
-            columns: 20,
+    pub fn repository_of(files: &[File]) -> Repository {
+        let mut names: BTreeSet<_> = files.iter().map(|it| it.name.clone()).collect();
+        names.extend(["src/a.rs", "docs/B.md", "tests/unit/a.rs"].map(str::to_owned));
+        let limits = Limits::parse(LIMITS).expect("the limits are TOML");
+        Repository::of(files, names, &limits).expect("no limit is missing")
+    }
+
+    fn repository() -> Repository {
+        repository_of(&[])
+    }
+
+    /// Files with these names and texts.
+    pub fn files_of(files: &[(&str, &str)]) -> Vec<File> {
+        files.iter().map(|(name, text)| File::of(name, text)).collect()
+    }
+
+    /// What a rule finds in these files, with the places.
+    pub fn found_in(check: Check, files: &[(&str, &str)]) -> Vec<String> {
+        let files = files_of(files);
+        let repository = repository_of(&files);
+        let mut found = Vec::new();
+        for file in &files {
+            for Found { line, text } in check(file, &repository) {
+                found.push(format!("{}:{line}: {text}", file.name));
+            }
         }
+        found
     }
 
     /// The lines of a text in which there is nothing to find.

@@ -1,6 +1,9 @@
-//! Names of files in comments and pages, and links of pages, that lead nowhere.
+//! Names of files and items in comments and pages, and links of pages, that lead nowhere;
+//! and the table of files in lib.rs.
 
 use std::collections::BTreeSet;
+
+use syn::{ImplItem, Item, TraitItem, Type};
 
 use super::{File, Found, Repository};
 
@@ -45,6 +48,147 @@ fn names(line: &str) -> impl Iterator<Item = &str> {
             let is_any = path.split('/').any(|part| !part.is_empty() && part == "NAME");
             !stem.is_empty() && !is_any && !word.starts_with("//")
         })
+}
+
+/// The rows of lib.rs's table, which name a file each: its line, and the name from `src/`.
+pub fn map_of(text: &str) -> Vec<(usize, String)> {
+    let mut rows = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let Some(row) = line.strip_prefix("//! |") else { continue };
+        let first_cell = row.split('|').next().unwrap_or("");
+        let spans = first_cell.split('`').skip(1).step_by(2);
+        for name in spans.filter(|it| it.ends_with(".rs")) {
+            rows.push((index + 1, name.to_owned()));
+        }
+    }
+    rows
+}
+
+/// Each file of `src/` but lib.rs stands in lib.rs's table once.
+pub fn map(file: &File, repository: &Repository) -> Vec<Found> {
+    if file.name != "src/lib.rs" {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (line, name) in map_of(&file.text) {
+        let full = format!("src/{name}");
+        if !repository.names.contains(&full) {
+            found.push(Found::new(line, format!("there is no file `{full}`: drop its row")));
+        } else if !seen.insert(full) {
+            found.push(Found::new(line, format!("`{name}` has a row already: drop this one")));
+        }
+    }
+
+    for name in repository.names.iter().filter(|it| it.starts_with("src/")) {
+        let is_code = name.ends_with(".rs") && *name != file.name;
+        if is_code && !seen.contains(name) {
+            let text = format!("`{name}` has no row in the table of files: give it one");
+            found.push(Found::new(1, text));
+        }
+    }
+    found
+}
+
+/// The items that pages name by file and path, as `task/mod.rs::JoinHandle::abort`, exist.
+pub fn items(file: &File, repository: &Repository) -> Vec<Found> {
+    let is_page = file.name.starts_with("docs/") && file.name.ends_with(".md");
+    if !is_page && !["README.md", "CONTRIBUTING.md"].contains(&file.name.as_str()) {
+        return Vec::new();
+    }
+    let is_part = |letter: char| letter.is_alphanumeric() || "_./:-".contains(letter);
+    let mut found = Vec::new();
+    for (line, text) in file.lines() {
+        for word in text.split(|letter| !is_part(letter)) {
+            let Some((path, item)) = word.split_once(".rs::") else { continue };
+            let name = format!("src/{path}.rs");
+            let item = item.trim_end_matches([':', '.']);
+            match repository.items.get(&name) {
+                None => found.push(Found::new(line, format!("there is no file `{name}`"))),
+                Some(items) if items.contains(item) => {}
+                Some(_) => found.push(Found::new(line, format!("`{name}` has no item `{item}`"))),
+            }
+        }
+    }
+    found
+}
+
+/// The items of a file, as pages name them: those of a type or trait behind its name.
+pub fn items_of(syntax: &syn::File) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    find_items(&syntax.items, "", &mut found);
+    found
+}
+
+/// Finds the items in a module whose path, up to the last `::`, is `before`.
+fn find_items(items: &[Item], before: &str, found: &mut BTreeSet<String>) {
+    for item in items {
+        let name = match item {
+            Item::Const(it) => it.ident.to_string(),
+            Item::Enum(it) => it.ident.to_string(),
+            Item::Fn(it) => it.sig.ident.to_string(),
+            Item::Impl(it) => name_of_type(&it.self_ty),
+            Item::Mod(it) => it.ident.to_string(),
+            Item::Static(it) => it.ident.to_string(),
+            Item::Struct(it) => it.ident.to_string(),
+            Item::Trait(it) => it.ident.to_string(),
+            Item::Type(it) => it.ident.to_string(),
+            _ => continue,
+        };
+        let path = format!("{before}{name}");
+
+        for member in members_of(item) {
+            found.insert(format!("{path}::{member}"));
+        }
+        if let Item::Mod(it) = item
+            && let Some((_, items)) = &it.content
+        {
+            find_items(items, &format!("{path}::"), found);
+        }
+        // The type of an `impl` may stand in another file.
+        if !matches!(item, Item::Impl(_)) {
+            found.insert(path);
+        }
+    }
+}
+
+/// The variants, functions and constants of an item.
+fn members_of(item: &Item) -> Vec<String> {
+    let mut members = Vec::new();
+    match item {
+        Item::Enum(it) => {
+            for variant in &it.variants {
+                members.push(variant.ident.to_string());
+            }
+        }
+        Item::Trait(it) => {
+            for item in &it.items {
+                if let TraitItem::Fn(function) = item {
+                    members.push(function.sig.ident.to_string());
+                }
+            }
+        }
+        Item::Impl(it) => {
+            for item in &it.items {
+                match item {
+                    ImplItem::Const(constant) => members.push(constant.ident.to_string()),
+                    ImplItem::Fn(function) => members.push(function.sig.ident.to_string()),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    members
+}
+
+/// The last name of a type, without references and what is in angle brackets.
+fn name_of_type(of: &Type) -> String {
+    match of {
+        Type::Path(it) => it.path.segments.last().map_or(String::new(), |it| it.ident.to_string()),
+        Type::Reference(it) => name_of_type(&it.elem),
+        _ => String::new(),
+    }
 }
 
 /// The links of pages to files and headings lead somewhere. Links to other hosts are
@@ -111,7 +255,7 @@ fn headings(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::lines_found;
+    use super::super::tests::{found_in, lines_found};
     use super::*;
 
     #[test]
@@ -120,6 +264,59 @@ mod tests {
         assert_eq!(lines_found(files, "src/a.rs", text), [2]);
         let text = "`tests/NAME.rs`, unit/a.rs, https://host/x.md\n`src/gone.rs`\n";
         assert_eq!(lines_found(files, "A.md", text), [2]);
+    }
+
+    #[test]
+    fn the_map_names_each_file_once() {
+        let rows = [
+            "//! | file | what one knows then |",
+            "//! |---|---|",
+            "//! | `b/c.rs` | `a.rs` is for later |",
+            "//! | `gone.rs` | |",
+            "//! | `b/c.rs` | |",
+        ];
+        let text = rows.join("\n");
+        let found = found_in(map, &[("src/lib.rs", &text), ("src/b/c.rs", "")]);
+        let expected = [
+            "src/lib.rs:4: there is no file `src/gone.rs`: drop its row",
+            "src/lib.rs:5: `b/c.rs` has a row already: drop this one",
+            "src/lib.rs:1: `src/a.rs` has no row in the table of files: give it one",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn items_that_pages_name_exist() {
+        let source = "\
+struct Seat<T>(T);
+impl<T> Seat<T> {
+    const LIMIT: u8 = 1;
+    fn wait(&self) {}
+}
+impl<T> Drop for Seat<T> {
+    fn drop(&mut self) {}
+}
+impl Foreign {}
+trait Guest {
+    fn enter();
+}
+static TABLE: u8 = 0;
+";
+        let page = "\
+`d/mod.rs::Seat` `d/mod.rs::Seat::wait`, `d/mod.rs::Seat::drop`.
+`d/mod.rs::Guest::enter` `d/mod.rs::TABLE` `d/mod.rs::Seat::LIMIT`
+a span `that is
+broken`, `d/mod.rs::Seat::gone`: `d/mod.rs::wait` `e.rs::Seat`
+`d/mod.rs::Foreign`
+";
+        let files = [("src/d/mod.rs", source), ("docs/TOUR.md", page), ("CHANGELOG.md", page)];
+        let expected = [
+            "docs/TOUR.md:4: `src/d/mod.rs` has no item `Seat::gone`",
+            "docs/TOUR.md:4: `src/d/mod.rs` has no item `wait`",
+            "docs/TOUR.md:4: there is no file `src/e.rs`",
+            "docs/TOUR.md:5: `src/d/mod.rs` has no item `Foreign`",
+        ];
+        assert_eq!(found_in(items, &files), expected);
     }
 
     #[test]
