@@ -106,6 +106,7 @@ pub struct WebSocketUpgrade {
     selected: Option<HeaderValue>,
     config: WebSocketConfig,
     on_upgrade: OnUpgrade,
+    /// `None` if the request does not come from [`server::serve`].
     answer: Option<Answer>,
 }
 
@@ -144,9 +145,9 @@ impl WebSocketUpgrade {
     ///
     /// The callback is not run if the connection breaks before the upgrade. With [`serve`] it
     /// is not run either if the client gets another response in the end, for example from a
-    /// layer that rejects the request or from a timeout. This cannot be checked with a server
-    /// of your own: there the callback runs although the upgrade was refused, because hyper
-    /// hands over the connection when it ends.
+    /// layer that rejects the request or from a timeout. With a server of your own this is not
+    /// checked: the callback then runs although the upgrade was refused, because hyper hands
+    /// over the connection when it has finished with it.
     ///
     /// # Panics
     ///
@@ -210,10 +211,10 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
         let requested = requested.filter(|it| !it.is_empty());
         let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok()).collect();
 
-        // hyper's, if it serves the connection with upgrades.
+        // hyper adds this extension if it serves the connection with upgrades.
         let on_upgrade = parts.extensions.remove::<OnUpgrade>();
         let on_upgrade = on_upgrade.ok_or_else(|| refused("no upgrades here"))?;
-        // `server::serve`'s.
+        // `server::serve` adds this one.
         let answer = parts.extensions.remove::<Answer>();
 
         let config = WebSocketConfig::default();
@@ -221,7 +222,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
     }
 }
 
-/// The response with status 400 that gives the reason.
+/// Returns a response with status 400 and the reason.
 fn refused(reason: &'static str) -> Response {
     (StatusCode::BAD_REQUEST, reason).into_response()
 }

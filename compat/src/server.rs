@@ -274,6 +274,7 @@ where
 
             // Each connection holds a clone of `ending`: the last one to end closes the channel.
             drop(ending);
+            // Ignore an error: it only says that no connection is left.
             let _ = end.send(());
             end.closed().await;
             Ok(())

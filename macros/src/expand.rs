@@ -61,18 +61,18 @@ impl Function {
         Ok(())
     }
 
-    /// An error at the part of the signature that is wrong.
+    /// Returns an error at the part of the signature that is wrong.
     fn refuse(&self, wrong: impl ToTokens, reason: &str) -> Error {
         let message = format!("{reason}: write `async fn {}()`", self.signature.ident);
         Error::new_spanned(wrong, message)
     }
 
-    /// A function that is not async and has two parts: this function, and the call.
+    /// Returns a function that is not async and contains this function and the call.
     fn with_call(self, name: &str, call: Result<TokenStream>) -> TokenStream {
         let Self { mut attributes, visibility, mut signature, body } = self;
 
-        // A function that is not async is an error already. Inside, it becomes async all the
-        // same, so that no `.await` of the body is another one.
+        // A function that is not async is an error already. Make its copy async all the same,
+        // so that no `.await` of the body is another error.
         signature.asyncness.get_or_insert(parse_quote!(async));
         // A method cannot be moved into a function: only an `impl` may have a `self`.
         let is_method = signature.receiver().is_some();
@@ -85,7 +85,7 @@ impl Function {
         let call = call.unwrap_or_else(|error| {
             // An attribute could hide the error, as `#[test]` does, or add another one.
             attributes.clear();
-            // The compiler accepts no other signature for the program's `main`.
+            // The program's `main` with any other signature could be another error, too.
             if signature.ident == "main" {
                 signature = parse_quote!(fn main());
             }
@@ -101,7 +101,7 @@ enum Flavor {
     MultiThread,
 }
 
-/// The expression that runs `function` with these options.
+/// Returns the expression that runs `function` with these options.
 fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
     let mut flavor = Flavor::MultiThread;
     let mut workers: Option<Expr> = None;
