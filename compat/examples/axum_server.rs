@@ -1,4 +1,4 @@
-//! An axum server on arc: routes, JSON, a WebSocket that echoes, and a graceful end.
+//! An axum server on arc: routes, JSON, a WebSocket that echoes, and a graceful shutdown.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example axum_server -- 127.0.0.1:8080
@@ -15,7 +15,8 @@
 //! $ websocat ws://127.0.0.1:8080/echo
 //! ```
 //!
-//! Ctrl-c ends it when the requests that have begun are answered (on Windows, at once):
+//! Ctrl-c stops the server after it has answered the requests that have begun. (On Windows it
+//! stops at once.)
 //!
 //! ```text
 //! ^Cstopping
@@ -54,7 +55,7 @@ async fn sum(Json(numbers): Json<Vec<i64>>) -> Json<i64> {
 
 async fn echo(mut socket: WebSocket) {
     while let Some(Ok(message)) = socket.next().await {
-        // Pings and the close frame are answered by tungstenite.
+        // tungstenite answers pings and the close frame.
         let is_data = message.is_text() || message.is_binary();
         if is_data && socket.send(message).await.is_err() {
             break;

@@ -1,6 +1,8 @@
-//! gRPC by tonic on arc, server and client, without tonic's `transport`, which is
-//! tokio's. The service is written by hand here; tonic-build generates the same two parts,
-//! and needs `.build_transport(false)` for it.
+//! A gRPC server and client with tonic on arc.
+//!
+//! The example does not use tonic's `transport`, which needs tokio. Its service and its client
+//! are written by hand. tonic-build generates the same two parts if
+//! `.build_transport(false)` is set.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example grpc
@@ -50,7 +52,7 @@ impl server::UnaryService<HelloRequest> for SayHello {
     }
 }
 
-/// The server's side: which method a path stands for.
+/// The server: finds the method for a path.
 async fn greeter(request: hyper::Request<Incoming>) -> Result<hyper::Response<Body>, Infallible> {
     Ok(match request.uri().path() {
         "/hello.Greeter/SayHello" => {
@@ -70,7 +72,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let stream = HyperIo::new(TcpStream::connect(address).await?);
     let (sender, connection) = http2::handshake(ArcExecutor, stream).await?;
     drop(arc::spawn(connection));
-    // The client's side: a connection is a service, and its clones share it.
+    // The client: a service whose clones share one connection.
     let channel = service_fn(move |request| sender.clone().send_request(request));
     let mut client = client::Grpc::with_origin(channel, format!("http://{address}").parse()?);
     for name in ["gRPC", ""] {

@@ -1,5 +1,7 @@
-//! HTTP/2 with prior knowledge: hyper's server and client on arc, and requests that share
-//! one connection. Each is answered after a pause, all of them after the same one.
+//! HTTP/2 with prior knowledge: hyper's server and client on arc, and concurrent requests over
+//! one connection.
+//!
+//! The server answers each request after a pause. The pauses overlap.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example http2
@@ -46,7 +48,7 @@ async fn main() -> Result<(), Failure> {
 
 async fn serve(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
-        // Each stream becomes a task of arc's.
+        // Each stream becomes an arc task.
         let mut builder = server::conn::http2::Builder::new(ArcExecutor);
         builder.timer(ArcTimer).keep_alive_interval(Duration::from_secs(20));
         drop(arc::spawn(builder.serve_connection(HyperIo::new(stream), service_fn(answer))));

@@ -1,5 +1,7 @@
-//! HTTPS: hyper over rustls over an arc socket, server and client, with a certificate
-//! that is made on the spot. futures-rustls takes arc's sockets as they are.
+//! HTTPS: a server and a client that run hyper over rustls over an arc socket.
+//!
+//! The example generates its certificate when it starts. futures-rustls takes arc's sockets
+//! unchanged.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example https
@@ -49,7 +51,7 @@ async fn main() -> Result<(), Failure> {
 async fn serve(listener: TcpListener, acceptor: TlsAcceptor) {
     while let Ok((stream, _)) = listener.accept().await {
         let acceptor = acceptor.clone();
-        // The handshake belongs into the task: a slow client keeps nobody else waiting.
+        // Do the handshake inside the task, so that a slow client does not delay the others.
         drop(arc::spawn(async move {
             let stream = FuturesIo::new(acceptor.accept(stream).await?);
             let mut builder = server::conn::http1::Builder::new();

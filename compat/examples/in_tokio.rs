@@ -1,5 +1,7 @@
-//! Crates that insist on a runtime of tokio's: reqwest asks an axum server, both awaited
-//! by arc's tasks. `enter` starts one tokio runtime for the process, with one thread.
+//! Crates that need a tokio runtime: reqwest sends a request to an axum server, and arc runs
+//! both.
+//!
+//! `enter` starts one tokio runtime for the process, with one worker thread.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example in_tokio

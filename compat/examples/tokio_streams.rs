@@ -1,5 +1,7 @@
-//! tokio's IO traits on arc's sockets, without a runtime of tokio's: its lines and copies,
-//! and tokio-rustls, which asks for tokio's traits.
+//! tokio's IO traits on arc's sockets, without a tokio runtime.
+//!
+//! The example uses tokio's buffered reader and its lines, and tokio-rustls, which needs
+//! tokio's traits.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example tokio_streams

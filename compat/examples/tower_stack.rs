@@ -1,6 +1,7 @@
-//! tower's layers on arc: a service that takes two requests at a time, sheds those beyond,
-//! and gives up what takes too long. Nothing of it needs a runtime of tokio's, for the
-//! timeout is arc-compat's.
+//! tower's layers on arc: a service that handles two requests at a time, rejects further ones,
+//! and cancels those that take too long.
+//!
+//! No layer needs a tokio runtime, because the timeout is that of arc-compat.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example tower_stack
@@ -25,7 +26,7 @@ async fn main() -> Result<(), Failure> {
         .layer(TimeoutLayer::new(Duration::from_millis(100)))
         .service(service_fn(work));
     say("quick", stack.ready().await?.call("quick").await);
-    // `call` begins a request; whoever calls it decides where its response is awaited.
+    // `call` starts a request. Each response is awaited in a task of its own.
     let names = ["endless", "another endless", "one too many"];
     let mut responses = Vec::new();
     for name in names {

@@ -1,5 +1,6 @@
-//! WebSocket by async-tungstenite, over arc's sockets as they are: a server that sends
-//! texts back in capitals, and a client that ends with the close handshake.
+//! WebSockets with async-tungstenite, which takes arc's sockets unchanged.
+//!
+//! The server sends texts back in capitals. The client ends with the close handshake.
 //!
 //! ```text
 //! $ cargo run -p arc-compat --example websocket
@@ -43,7 +44,7 @@ async fn main() -> Result<()> {
 async fn shout(stream: TcpStream) -> Result<()> {
     let mut socket = accept_async(stream).await?;
     while let Some(message) = socket.next().await {
-        // The close frame is answered by tungstenite, when the next message is asked for.
+        // tungstenite answers the close frame when the next message is requested.
         if let Message::Text(text) = message? {
             socket.send(Message::text(text.to_uppercase())).await?;
         }

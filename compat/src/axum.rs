@@ -1,12 +1,12 @@
-//! axum on arc: its Router is served by [`serve`], and WebSockets are arc's tasks.
+//! axum on arc: [`serve`] for a Router, and WebSockets that run as arc tasks.
 //!
-//! `axum::serve` and axum's own `ws` hand their work to `tokio::spawn`, and tell so only
-//! by a panic when there is no runtime of tokio's. Everything else of axum runs as it is:
-//! take it with `default-features = false`, without its features `tokio` and `ws`.
+//! `axum::serve` and axum's own `ws` call `tokio::spawn`. They compile, but panic without a
+//! tokio runtime. The rest of axum runs on arc unchanged. Depend on axum with
+//! `default-features = false`, and leave out its features `tokio` and `ws`.
 //!
 //! # Examples
 //!
-//! A server that sends back what comes in by WebSocket:
+//! A server that echoes WebSocket messages:
 //!
 //! ```no_run
 //! use arc::net::TcpListener;
@@ -55,12 +55,14 @@ use axum::response::IntoResponse;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use std::future::Future;
 
-/// Serves a Router by [`server::serve`], whose documentation holds
-/// for it.
+/// Serves a Router with [`server::serve`].
 ///
-/// It makes the routes once, as `axum::serve` does. As a mere tower service a Router makes
-/// them again for each request, unless `with_state(())` was called last: that costs time,
-/// and layers that count, such as a limit of concurrent requests, begin anew.
+/// The errors, the panics and the cancellation are described there.
+///
+/// This function builds the routes once, as `axum::serve` does. If a Router is passed to
+/// [`server::serve`] instead, it builds them again for each request, unless its last call was
+/// `with_state(())`. That costs time, and resets layers that count, such as a limit of
+/// concurrent requests.
 ///
 /// # Examples
 ///
@@ -79,22 +81,23 @@ pub fn serve(listener: TcpListener, router: Router) -> Serve<Router> {
     server::serve(listener, router.with_state(()))
 }
 
-/// A connection of WebSocket; its messages are async-tungstenite's.
+/// A WebSocket connection. Its messages are those of async-tungstenite.
 pub type WebSocket = WebSocketStream<FuturesIo<Upgraded>>;
 
-/// The extractor that turns a request into a WebSocket, as axum's own does with tokio.
+/// An extractor that turns a request into a WebSocket, like axum's own for tokio.
 ///
-/// It is for HTTP/1.1: WebSockets over HTTP/2 are turned down.
+/// It supports HTTP/1.1 only. WebSockets over HTTP/2 are rejected.
 ///
 /// # Errors
 ///
-/// The request is answered with 426 when it asks for another version of WebSocket than 13,
-/// which the answer names; and with 400 when it is not an upgrade to WebSocket, has no key of
-/// 16 bytes, or does not come by [`serve`].
+/// The extractor rejects a request with status 400 if the request is not an upgrade to
+/// WebSocket, has no key of 16 bytes, or comes from a server that does not support upgrades
+/// ([`serve`] does). It rejects other versions of WebSocket than 13 with status 426, and names
+/// version 13 in the response.
 ///
 /// # Examples
 ///
-/// See the [module's](self).
+/// See the example of the [module](self).
 #[derive(Debug)]
 #[must_use = "the WebSocket begins with `on_upgrade`"]
 pub struct WebSocketUpgrade {
@@ -103,44 +106,52 @@ pub struct WebSocketUpgrade {
     selected: Option<HeaderValue>,
     config: WebSocketConfig,
     on_upgrade: OnUpgrade,
+    /// `None` if the request does not come from [`server::serve`].
     answer: Option<Answer>,
 }
 
 impl WebSocketUpgrade {
-    /// Limits and buffers other than tungstenite's.
+    /// Replaces tungstenite's default limits and buffer sizes.
     ///
     /// # Panics
     ///
-    /// When `max_write_buffer_size` is not more than `write_buffer_size`.
+    /// Panics if `max_write_buffer_size` is not greater than `write_buffer_size`.
     #[track_caller]
     pub fn config(self, config: WebSocketConfig) -> Self {
-        let (least, most) = (config.write_buffer_size, config.max_write_buffer_size);
+        let least = config.write_buffer_size;
+        let most = config.max_write_buffer_size;
+        // tungstenite would panic, too, but only after the client has the response.
         assert!(most > least, "max_write_buffer_size must be more than {least}, not {most}");
         Self { config, ..self }
     }
 
-    /// Selects the first of these protocols that the client has asked for. An empty name is
-    /// none.
+    /// Selects the first of the `known` protocols that the client has asked for. Empty names
+    /// are ignored.
     pub fn protocols(self, known: impl IntoIterator<Item = &'static str>) -> Self {
         let requested = |name: &str| self.requested.iter().find(|it| *it == name).cloned();
-        // As the client wrote it: of what is not ASCII no header could be made here.
+        // Keep the client's own header value: a name that is not ASCII cannot be turned into
+        // one here.
         let selected = known.into_iter().find_map(requested);
         Self { selected, ..self }
     }
 
-    /// The protocol that was selected.
+    /// Returns the selected protocol.
     pub fn selected_protocol(&self) -> Option<&HeaderValue> {
         self.selected.as_ref()
     }
 
-    /// Answers the request, and runs `callback` with the WebSocket in a task of its own. It
-    /// is not run if the connection breaks before, nor, by [`serve`], if something else is
-    /// answered in the end: by a layer that refuses, or a timeout. (A server of your own is
-    /// not asked: hyper hands over the connection once it has come to its end.)
+    /// Returns the response that accepts the upgrade, and runs `callback` with the WebSocket
+    /// in a new task.
+    ///
+    /// The callback is not run if the connection breaks before the upgrade. With [`serve`] it
+    /// is not run either if the client gets another response in the end, for example from a
+    /// layer that rejects the request or from a timeout. With a server of your own this is not
+    /// checked: the callback then runs although the upgrade was refused, because hyper hands
+    /// over the connection when it has finished with it.
     ///
     /// # Panics
     ///
-    /// Outside a runtime. A panic of the callback stays in its task.
+    /// Panics outside a runtime. A panic of the callback stays in its task.
     pub fn on_upgrade<C, F>(self, callback: C) -> Response
     where
         C: FnOnce(WebSocket) -> F + Send + 'static,
@@ -149,6 +160,7 @@ impl WebSocketUpgrade {
         let Self { key, selected, config, on_upgrade, answer, .. } = self;
         drop(arc::spawn(async move {
             let upgraded = on_upgrade.await;
+            // Without `server::serve` there is no answer to check.
             let is_refused = answer.is_some_and(|answer| !answer.is_upgrade());
             if let Ok(upgraded) = upgraded
                 && !is_refused
@@ -158,8 +170,10 @@ impl WebSocketUpgrade {
                 callback(socket.await).await;
             }
         }));
+
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+
         let accept = HeaderValue::try_from(derive_accept_key(key.as_bytes()));
         let headers = response.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
@@ -182,35 +196,44 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
         if !is_upgrade {
             return Err(refused("not an upgrade to WebSocket"));
         }
+
         if !names(parts, SEC_WEBSOCKET_VERSION).any(|it| it == b"13") {
             let offer =
                 [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_VERSION, "13")];
             let reason = "the version of WebSocket is not 13";
             return Err((StatusCode::UPGRADE_REQUIRED, offer, reason).into_response());
         }
+
         let key = parts.headers.get(SEC_WEBSOCKET_KEY).filter(|key| is_key(key.as_bytes()));
         let key = key.ok_or_else(|| refused("no key of WebSocket"))?.clone();
+
         let requested = names(parts, SEC_WEBSOCKET_PROTOCOL);
         let requested = requested.filter(|it| !it.is_empty());
         let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok()).collect();
+
+        // hyper adds this extension if it serves the connection with upgrades.
         let on_upgrade = parts.extensions.remove::<OnUpgrade>();
         let on_upgrade = on_upgrade.ok_or_else(|| refused("no upgrades here"))?;
-        let (answer, config) = (parts.extensions.remove::<Answer>(), Default::default());
+        // `server::serve` adds this one.
+        let answer = parts.extensions.remove::<Answer>();
+
+        let config = WebSocketConfig::default();
         Ok(Self { key, requested, selected: None, config, on_upgrade, answer })
     }
 }
 
+/// Returns a response with status 400 and the reason.
 fn refused(reason: &'static str) -> Response {
     (StatusCode::BAD_REQUEST, reason).into_response()
 }
 
-/// 16 bytes as base64.
+/// Returns whether `key` is 16 bytes in base64.
 fn is_key(key: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     key.strip_suffix(b"==").is_some_and(|key| key.len() == 22 && key.iter().all(is_digit))
 }
 
-/// The elements of a header that is a list.
+/// Returns the elements of a header whose value is a list.
 fn names(parts: &Parts, header: HeaderName) -> impl Iterator<Item = &[u8]> {
     let values = parts.headers.get_all(header).into_iter();
     values.flat_map(|value| value.as_bytes().split(|&byte| byte == b',')).map(<[u8]>::trim_ascii)

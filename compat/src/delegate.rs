@@ -1,7 +1,9 @@
-//! Writing is the same in every family of IO traits, but for the names.
+//! Forwards writes from one family of IO traits to another.
+//!
+//! The methods for writing are the same in every family, except for their names.
 
-/// Implements the writing trait of one family for a wrapper whose inner stream has that of
-/// another.
+/// Implements the write trait of one family for a wrapper whose inner stream implements the
+/// write trait of another family.
 macro_rules! delegate_write {
     ($wrapper:ident<$theirs:path>: $trait:path, $close:ident = $their_close:ident
         $(, vectored: |$this:ident| $vectored:expr)?) => {

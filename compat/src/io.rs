@@ -1,4 +1,5 @@
-//! hyper's IO traits, for arc's sockets and for everything else, and the reverse.
+//! hyper's IO traits for arc's sockets and for other streams, and futures-io's traits for
+//! hyper's streams.
 
 use crate::delegate::delegate_write;
 use arc::io::Direction;
@@ -14,19 +15,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// How much [`FuturesIo`] reads at once: what a TLS record can hold.
+/// The most that [`FuturesIo`] reads at once: the data of one full TLS record.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// A socket of arc that reads into memory which is not initialized.
+/// An arc socket that can read into uninitialized memory.
 ///
-/// [`HyperIo`] relies on the count, so nobody else can implement it.
+/// The trait is sealed, because the soundness of [`HyperIo`] depends on the count that
+/// [`poll_read_uninit`](Self::poll_read_uninit) returns.
 pub trait ReadUninit: sealed::Sealed {
-    /// Reads into the beginning of `buffer`; gives how many bytes of it are
-    /// initialized now. 0: the peer sends no more.
+    /// Reads into the beginning of `buffer`, and returns the number of bytes that are
+    /// now initialized. The number is 0 at the end of the stream.
     ///
     /// # Errors
     ///
-    /// What the system says; or the runtime has ended.
+    /// Returns the system's error, or an error which says that the runtime has ended.
     fn poll_read_uninit(
         &self,
         context: &mut Context<'_>,
@@ -35,7 +37,7 @@ pub trait ReadUninit: sealed::Sealed {
 }
 
 mod sealed {
-    /// Keeps others from implementing the trait that the reads rest on.
+    /// Prevents other crates from implementing [`ReadUninit`](super::ReadUninit).
     pub trait Sealed {}
 }
 
@@ -53,7 +55,7 @@ impl ReadUninit for TcpStream {
     }
 }
 
-/// What points to a socket reads as the socket does.
+/// Implements [`ReadUninit`] for pointers to a socket.
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
         impl<T: ReadUninit + ?Sized> sealed::Sealed for $pointer {}
@@ -73,22 +75,22 @@ macro_rules! forward {
 forward!(&T, Box<T>, Arc<T>);
 
 pin_project! {
-    /// A socket of arc, with hyper's IO traits.
+    /// Gives an arc socket hyper's IO traits.
     ///
-    /// It reads straight into hyper's memory, without clearing it first, and
-    /// writes a head and a body by one system call.
+    /// Reads go straight into hyper's memory, which is not cleared first. A head and its
+    /// body are written by one system call.
     ///
     /// # Errors
     ///
-    /// The socket's own.
+    /// Returns the socket's own errors.
     ///
     /// # Cancellation
     ///
-    /// Nothing is buffered here, so nothing is lost.
+    /// Nothing is lost, because this type buffers nothing.
     ///
     /// # Examples
     ///
-    /// See the [crate's](crate).
+    /// See the example of the [crate](crate).
     #[derive(Debug, Clone)]
     pub struct HyperIo<T> {
         #[pin]
@@ -97,23 +99,23 @@ pin_project! {
 }
 
 impl<T> HyperIo<T> {
-    /// Lends a socket to hyper.
+    /// Wraps a socket.
     pub fn new(inner: T) -> Self {
         Self { inner }
     }
 
-    /// The socket.
+    /// Returns a reference to the socket.
     pub fn get_ref(&self) -> &T {
         &self.inner
     }
 
-    /// The socket back, such as after an upgrade.
+    /// Returns the socket, for example after an upgrade.
     ///
     /// # Examples
     ///
-    /// What the peer sent after the upgrade may have been read by hyper already:
-    /// it is in `read_buf`. (Behind hyper-util's `auto::Builder`, as in `server::serve`, it is
-    /// `hyper_util::server::conn::auto::upgrade::downcast` that gives it back.)
+    /// hyper may already have read bytes that the peer sent after the upgrade. They are in
+    /// `read_buf`. (With hyper-util's `auto::Builder`, as in `server::serve`, call
+    /// `hyper_util::server::conn::auto::upgrade::downcast` instead of `downcast`.)
     ///
     /// ```
     /// use arc::net::TcpStream;
@@ -138,41 +140,41 @@ impl<T: ReadUninit> Read for HyperIo<T> {
         context: &mut Context<'_>,
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: nothing is uninitialized that was initialized before: the
-        // sockets of arc only write bytes into the buffer.
+        // SAFETY: initialized bytes stay initialized, because arc's sockets only write bytes
+        // into the buffer.
         let buffer = unsafe { cursor.as_mut() };
         let count = ready!(self.inner.poll_read_uninit(context, buffer))?;
-        // SAFETY: the sockets, for which alone the sealed trait is implemented,
-        // give the number of bytes that the kernel has written to the beginning
-        // of the buffer.
+
+        // SAFETY: only arc's sockets implement the sealed trait. They return the number of
+        // bytes that the kernel has written to the beginning of the buffer.
         unsafe { cursor.advance(count) };
         Poll::Ready(Ok(()))
     }
 }
 
 pin_project! {
-    /// Any stream with futures-io's traits, such as one of TLS, with hyper's IO
-    /// traits. Use [`HyperIo`] for arc's own sockets: it copies nothing.
+    /// Gives a stream with futures-io's traits, such as a TLS stream, hyper's IO traits.
     ///
-    /// And the reverse: a stream with hyper's traits, such as
-    /// [`Upgraded`](hyper::upgrade::Upgraded), with futures-io's.
+    /// It also works in the other direction: a stream with hyper's traits, such as
+    /// [`Upgraded`](hyper::upgrade::Upgraded), gets futures-io's.
     ///
-    /// What is read goes through a buffer of 16 KiB, because hyper's memory is
-    /// not initialized. It is allocated when it is first used. hyper puts a head
-    /// and a short body together before it writes them, because futures-io does
-    /// not tell whether the stream would take them as one.
+    /// For arc's own sockets use [`HyperIo`], which copies nothing. `FuturesIo` reads for
+    /// hyper through a buffer of 16 KiB, because hyper's memory is not initialized. The
+    /// buffer is allocated by the first read. hyper copies a head and a short body into one
+    /// buffer before it writes them, because futures-io has no way to ask whether the stream
+    /// supports vectored writes.
     ///
     /// # Errors
     ///
-    /// The stream's own.
+    /// Returns the stream's own errors.
     ///
     /// # Panics
     ///
-    /// When the stream claims to have read more than it was asked to.
+    /// Panics if the stream claims to have read more bytes than it was asked for.
     ///
     /// # Cancellation
     ///
-    /// Nothing is kept in the buffer, so nothing is lost.
+    /// Nothing is lost, because the buffer is empty between reads.
     ///
     /// # Examples
     ///
@@ -209,18 +211,17 @@ pin_project! {
 }
 
 impl<T> FuturesIo<T> {
-    /// Lends a stream to hyper.
+    /// Wraps a stream.
     pub fn new(inner: T) -> Self {
         Self { inner, buffer: Box::default() }
     }
 
-    /// The stream.
+    /// Returns a reference to the stream.
     pub fn get_ref(&self) -> &T {
         &self.inner
     }
 
-    /// The stream back, such as after an upgrade; see
-    /// [`HyperIo::into_inner`].
+    /// Returns the stream, for example after an upgrade. See [`HyperIo::into_inner`].
     pub fn into_inner(self) -> T {
         self.inner
     }
@@ -242,9 +243,12 @@ impl<T: AsyncRead> Read for FuturesIo<T> {
         if this.buffer.is_empty() {
             *this.buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
         }
+
+        // Read no more than hyper has room for: nothing may stay in the buffer.
         let wanted = cursor.remaining().min(BUFFER_BYTES);
         let buffer = &mut this.buffer[..wanted];
         let count = ready!(this.inner.poll_read(context, buffer))?;
+
         cursor.put_slice(&buffer[..count]);
         Poll::Ready(Ok(()))
     }

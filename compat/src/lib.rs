@@ -1,25 +1,28 @@
-//! Crates that know another runtime, on arc: hyper's runtime traits for arc's sockets,
-//! tasks and timers, and, each by a feature, what others ask for. It is built on arc's
-//! public API alone.
+//! Runs crates that were written for another runtime on arc.
 //!
-//! | who asks | for | arc-compat has | feature |
+//! This crate implements hyper's runtime traits for arc's sockets, tasks and timers. Its
+//! features add adapters for axum, tower, tonic and crates that require tokio. It uses only
+//! arc's public API.
+//!
+//! | crate | requires | arc-compat provides | feature |
 //! |---|---|---|---|
-//! | hyper | `Read + Write`, of one of arc's sockets | [`HyperIo`] | |
-//! | hyper | `Read + Write`, of a stream with futures-io's traits | [`FuturesIo`] | |
+//! | hyper | `Read + Write`, for an arc socket | [`HyperIo`] | |
+//! | hyper | `Read + Write`, for a stream with futures-io's traits | [`FuturesIo`] | |
 //! | hyper | `Executor` | [`ArcExecutor`] | |
 //! | hyper | `Timer` | [`ArcTimer`] | |
 //! | tower, axum, tonic | an HTTP server for a tower service | `server::serve` | `server` |
 //! | axum | WebSockets | `axum::WebSocketUpgrade` | `axum` |
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
-//! | reqwest, sqlx ... | a runtime of tokio's | `tokio::enter` | `tokio-rt` |
+//! | reqwest, sqlx ... | a tokio runtime | `tokio::enter` | `tokio-rt` |
 //!
-//! No feature is on by default; `full` is all of them. The README says what starts threads
-//! of its own (`tokio::enter` alone), and has an example and a test for each.
+//! No feature is on by default. `full` enables all of them. Only `tokio::enter` and
+//! `tokio::handle` start threads. The README describes these threads, and lists an example
+//! and a test for each row of this table.
 //!
 //! # Examples
 //!
-//! A server and a client of hyper, and one request between them:
+//! A hyper server, a hyper client, and one request between them:
 //!
 //! ```
 //! use arc::net::{TcpListener, TcpStream};

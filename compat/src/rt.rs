@@ -1,4 +1,4 @@
-//! hyper's executor and timer.
+//! hyper's executor and timer, on arc's tasks and timers.
 
 use arc::time::{Instant, sleep_until};
 use hyper::rt::{Executor, Sleep, Timer};
@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Runs what hyper spawns (HTTP/2 does) as tasks of the current runtime,
-/// detached.
+/// Spawns hyper's futures as detached tasks of the current runtime.
+///
+/// hyper needs an executor for HTTP/2 only.
 ///
 /// # Panics
 ///
@@ -41,17 +42,18 @@ where
     }
 }
 
-/// Gives hyper arc's timers, for its timeouts: without one, a server never ends
-/// a connection whose client is slow to send a request's head.
+/// Runs hyper's timeouts on arc's timers.
+///
+/// Without a timer, a hyper server never closes a connection whose client is slow to
+/// send the head of a request.
 ///
 /// # Panics
 ///
-/// The sleeps panic when they are polled outside a runtime, or after theirs has
-/// ended.
+/// A sleep panics if it is polled outside a runtime, or after its runtime has ended.
 ///
 /// # Cancellation
 ///
-/// A sleep that is dropped is disarmed.
+/// Dropping a sleep disarms its timer.
 ///
 /// # Examples
 ///
@@ -80,8 +82,8 @@ impl Timer for ArcTimer {
         Box::pin(ArcSleep { sleep: sleep_until(deadline) })
     }
 
-    /// Sets the sleep that there is, without an allocation, unless it is another
-    /// timer's.
+    /// Moves an [`ArcSleep`] to another deadline, without an allocation. A sleep of
+    /// another timer is replaced by a new `ArcSleep`.
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<ArcSleep>() {
             Some(own) => own.project().sleep.reset(deadline),
@@ -91,7 +93,7 @@ impl Timer for ArcTimer {
 }
 
 pin_project! {
-    /// What [`ArcTimer`] gives: an [`arc::time::Sleep`].
+    /// The sleep of [`ArcTimer`]: an [`arc::time::Sleep`] with hyper's trait.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct ArcSleep {

@@ -1,4 +1,4 @@
-//! An HTTP server for any tower service, such as one of tonic.
+//! An HTTP server for any tower service, such as a tonic service.
 
 use crate::{ArcExecutor, ArcTimer, HyperIo};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,14 +19,16 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::sync::watch;
 use tower_service::Service;
 
-/// How connections are served: both versions of HTTP, by what the client begins with.
+/// Configures the connections of a server.
+///
+/// A connection uses HTTP/1 or HTTP/2, depending on the client's first bytes.
 pub type Builder = auto::Builder<ArcExecutor>;
 
-/// How often a connection that pauses goes on at the end: a client that never stops is not
-/// to keep the server.
+/// How many more times a connection that keeps waking itself is polled before its graceful
+/// shutdown. Without a limit, a client that never stops sending would keep the server running.
 const LAST_TURNS: usize = 64;
 
-/// The client's address, in the extensions of each request of [`serve`].
+/// The client's address. [`serve`] adds it to the extensions of each request.
 ///
 /// # Examples
 ///
@@ -42,38 +44,47 @@ const LAST_TURNS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectInfo(pub SocketAddr);
 
-/// Whether a request that asked for an upgrade was granted it; false until it is answered.
+/// Says whether the server granted the upgrade that a request asked for. False until the
+/// request is answered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer(Arc<AtomicBool>);
 
 #[cfg(feature = "axum")]
 impl Answer {
     pub(crate) fn is_upgrade(&self) -> bool {
+        // Acquire: pairs with the Release in `Serve::into_future`.
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// Serves HTTP/1 and HTTP/2 (with prior knowledge), upgrades included, by a tower service:
-/// a service of tonic, or a stack of tower's layers. For axum's Router there is
-/// `arc_compat::axum::serve`. Each connection is a task of the current runtime, and so is
-/// each stream of HTTP/2. Each request is given to a clone of the service.
+/// Serves HTTP/1 and HTTP/2 with a tower service, such as a tonic service or a stack of
+/// tower layers.
 ///
-/// It begins when it is awaited, and goes on until the future of
-/// [`with_graceful_shutdown`](Serve::with_graceful_shutdown) is ready.
+/// The server supports upgrades. It supports HTTP/2 with prior knowledge. For axum's Router
+/// use `arc_compat::axum::serve`.
+///
+/// Each connection is a task of the current runtime, and each HTTP/2 stream is another. A
+/// clone of the service handles each request.
+///
+/// The server starts when it is awaited. It runs until the future of
+/// [`with_graceful_shutdown`](Serve::with_graceful_shutdown) is ready, or for ever if there
+/// is none.
 ///
 /// # Errors
 ///
-/// When the runtime has ended. A connection that breaks is dropped without a word. When there
-/// are no descriptors left, it waits for some, as [`TcpListener::accept`] does.
+/// Returns an error if the listener's runtime has ended. A broken connection is no error of
+/// the server: it is dropped silently. If the system refuses a connection, for example
+/// because no descriptors are left, the server tries again after the pause of
+/// [`TcpListener::accept`].
 ///
 /// # Panics
 ///
-/// Outside a runtime. A panic of the service ends the task it is in, which is the
-/// connection for HTTP/1 and the stream for HTTP/2.
+/// Panics if it is polled outside a runtime. A panic of the service ends the task that it
+/// runs in: the whole connection for HTTP/1, one stream for HTTP/2.
 ///
 /// # Cancellation
 ///
-/// When it is dropped the listener is closed; each connection goes on until the requests
+/// Dropping the server closes the listener. Each connection continues until the requests
 /// that have begun are finished.
 ///
 /// # Examples
@@ -100,9 +111,12 @@ pub fn serve<S>(listener: TcpListener, service: S) -> Serve<S> {
     Serve { listener, service, builder: builder(), signal: pending() }
 }
 
-/// What [`serve`] begins with: arc's tasks, and arc's timers, so that a client which takes
-/// longer than 30 s for a request's head is dropped; everything else is as hyper has it. So
-/// a client that has sent nothing yet, not as much as shows its version of HTTP, may stay.
+/// Returns the default configuration of [`serve`].
+///
+/// The builder uses arc's tasks and arc's timers. Everything else has hyper's default. So a
+/// client that takes longer than 30 s to send the head of an HTTP/1 request is disconnected.
+/// The limit does not apply before the client has sent enough bytes to show its HTTP
+/// version: a client that sends nothing may stay connected for ever.
 pub fn builder() -> Builder {
     let mut builder = Builder::new(ArcExecutor);
     builder.http1().timer(ArcTimer);
@@ -110,7 +124,7 @@ pub fn builder() -> Builder {
     builder
 }
 
-/// A server; see [`serve`].
+/// A server. See [`serve`].
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<S, F = Pending<()>> {
     listener: TcpListener,
@@ -126,26 +140,36 @@ impl<S, F> fmt::Debug for Serve<S, F> {
 }
 
 impl<S, F> Serve<S, F> {
-    /// Ends when the future is ready: no connection is accepted any more, those without a
-    /// request are closed, and the requests that have begun are finished first, however
-    /// long they take. A connection that has been upgraded is not waited for. HTTP/2 asks
-    /// its client whether it is still there: one that is gone without a word is waited for,
-    /// unless the [builder](Self::with_builder) sets `keep_alive_interval`.
+    /// Shuts the server down gracefully when `signal` is ready.
     ///
-    /// By HTTP/1, requests that have come are answered though nobody had looked at them yet;
-    /// but those behind one that is still worked on are not: its answer says `connection:
-    /// close`. Of a connection that was used before, a head of which only a part has come is
-    /// no request: it is closed.
+    /// The server stops accepting connections, closes those without a request, and waits
+    /// until the requests that have begun are finished, however long they take. It does not
+    /// wait for upgraded connections.
+    ///
+    /// For HTTP/1:
+    ///
+    /// - A request that arrived before the signal is answered, even if the server had not
+    ///   read it yet.
+    /// - A pipelined request behind one that is still being handled is not answered. The
+    ///   response to the earlier request says `connection: close`.
+    /// - A partial head is not a request on a connection that has already served one. Such a
+    ///   connection is closed.
+    ///
+    /// For HTTP/2, the server asks the client whether it is still there, and waits for the
+    /// reply. It keeps waiting if the client is gone without having closed the connection,
+    /// unless the [builder](Self::with_builder) sets `keep_alive_interval`.
     pub fn with_graceful_shutdown<G: Future<Output = ()>>(self, signal: G) -> Serve<S, G> {
         Serve { listener: self.listener, service: self.service, builder: self.builder, signal }
     }
 
-    /// Serves connections otherwise than [`builder`] does. What the builder says of one
-    /// version alone (`http1_only`, `http2_only`) is not heard: hyper-util knows no
-    /// upgrades then.
+    /// Replaces the default configuration, [`builder`].
     ///
-    /// A builder other than [`builder`]'s needs a timer for each limit of time that it is
-    /// told: without one hyper panics in each connection, which is closed.
+    /// A builder that was not made by [`builder`] needs a timer for each version of HTTP for
+    /// which it sets a time limit. Without a timer hyper panics in each connection, which
+    /// closes it.
+    ///
+    /// `http1_only` and `http2_only` have no effect, because hyper-util ignores them on
+    /// connections that support upgrades.
     ///
     /// # Examples
     ///
@@ -169,11 +193,11 @@ impl<S, F> Serve<S, F> {
         Self { builder, ..self }
     }
 
-    /// The address that it listens on.
+    /// Returns the address that the server listens on.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -199,19 +223,25 @@ where
             let (end, ending) = watch::channel(());
             let mut signal = pin!(signal);
             while let Some((stream, peer)) = accept(&listener, signal.as_mut()).await? {
-                let (builder, service) = (builder.clone(), service.clone());
+                let builder = builder.clone();
+                let service = service.clone();
                 let service = service_fn(move |mut request: Request<Incoming>| {
                     let extensions = request.extensions_mut();
                     extensions.insert(ConnectInfo(peer));
+
+                    // hyper adds `OnUpgrade` to a request that asks for an upgrade. Later the
+                    // task that waits for the upgrade reads in `answer` whether it was granted.
                     let answer = extensions.get::<OnUpgrade>().map(|_| Answer::default());
                     if let Some(answer) = &answer {
                         extensions.insert(answer.clone());
                     }
+
                     let response = service.call(request);
                     async move {
                         let response = response.await?;
                         if let Some(Answer(is_upgrade)) = answer {
                             let status = response.status();
+                            // Release: pairs with the Acquire in `Answer::is_upgrade`.
                             is_upgrade.store(
                                 status == StatusCode::SWITCHING_PROTOCOLS,
                                 Ordering::Release,
@@ -220,22 +250,31 @@ where
                         Ok::<_, S::Error>(response)
                     }
                 });
+
                 let mut ending = ending.clone();
                 drop(arc::spawn(async move {
                     let stream = HyperIo::new(stream);
                     let connection = builder.serve_connection_with_upgrades(stream, service);
                     let mut connection = pin!(connection);
-                    // It comes first: a request that is there already has begun.
+
+                    // The connection is polled before `ending`: a request that has already
+                    // arrived counts as begun.
                     let is_served = unless(connection.as_mut(), ending.changed()).await.is_some()
                         || last_turns(connection.as_mut()).await.is_some();
                     if !is_served {
                         connection.as_mut().graceful_shutdown();
-                        // The client knows better what has become of it.
+                        // Ignore an error: a broken connection is no error of the server.
                         let _ = connection.await;
                     }
                 }));
             }
-            drop((listener, ending));
+
+            // Refuse new connections while the last requests are finished.
+            drop(listener);
+
+            // Each connection holds a clone of `ending`: the last one to end closes the channel.
+            drop(ending);
+            // Ignore an error: it only says that no connection is left.
             let _ = end.send(());
             end.closed().await;
             Ok(())
@@ -243,7 +282,7 @@ where
     }
 }
 
-/// What the future gives; None if the other one is ready before it.
+/// Returns the output of `future`, or `None` if `other` is ready first.
 async fn unless<T>(mut future: Pin<&mut impl Future<Output = T>>, other: impl Future) -> Option<T> {
     let mut other = pin!(other);
     let first = poll_fn(|context| match future.as_mut().poll(context) {
@@ -253,14 +292,17 @@ async fn unless<T>(mut future: Pin<&mut impl Future<Output = T>>, other: impl Fu
     first.await
 }
 
-/// Polls a future until it waits for something: None then. hyper pauses after 16 requests,
-/// and wakes itself, though it may have read more.
+/// Polls a future again as long as it wakes itself, at most [`LAST_TURNS`] times more.
+///
+/// Returns its output, or `None` if it waits for something or has used up its turns. hyper
+/// yields after 16 requests and wakes itself, although it may already have read more of them.
 async fn last_turns<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     let mut turns = 0..LAST_TURNS;
     let last = poll_fn(|context| {
         let own = OwnWaker { task: context.waker().clone(), is_woken: false.into() };
         let own = Arc::new(own);
         let waker = own.clone().into();
+
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(output) => Poll::Ready(Some(output)),
             Poll::Pending if own.is_woken.load(Ordering::Relaxed) && turns.next().is_some() => {
@@ -272,7 +314,7 @@ async fn last_turns<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<
     last.await
 }
 
-/// Tells whether a future has woken itself while it was polled.
+/// A waker that records whether a future woke itself while it was polled.
 struct OwnWaker {
     task: Waker,
     is_woken: AtomicBool,
@@ -280,13 +322,14 @@ struct OwnWaker {
 
 impl Wake for OwnWaker {
     fn wake(self: Arc<Self>) {
-        // Read by the thread that polls: what others do may count or not.
+        // Relaxed: only a wake on the polling thread must be seen by that thread. A wake by
+        // another thread may be counted or missed.
         self.is_woken.store(true, Ordering::Relaxed);
         self.task.wake_by_ref();
     }
 }
 
-/// The next connection, unless the signal comes first.
+/// Accepts a connection, or returns `None` if the signal comes first.
 async fn accept(
     listener: &TcpListener,
     mut signal: Pin<&mut impl Future<Output = ()>>,
@@ -300,13 +343,14 @@ async fn accept(
         match accepted.await {
             None => return Ok(None),
             Some(Ok((stream, peer))) => {
-                // hyper puts together what belongs together: to wait for more would only
-                // delay it. Where the system refuses, it is slower.
+                // hyper already combines small writes, so Nagle's algorithm would only delay
+                // them. If the system refuses the option, the connection is just slower.
                 let _ = stream.set_nodelay(true);
                 return Ok(Some((stream, peer)));
             }
-            // The system's, and after a pause: there will be descriptors again.
+            // A system error, such as no descriptors left. `accept` has paused: try again.
             Some(Err(error)) if error.raw_os_error().is_some() => {}
+            // The runtime has ended.
             Some(Err(error)) => return Err(error),
         }
     }

@@ -1,4 +1,4 @@
-//! tower's timeout, by arc's clock.
+//! A timeout for tower services, on arc's timers.
 
 use pin_project_lite::pin_project;
 use std::error::Error;
@@ -11,8 +11,9 @@ use tower_service::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Puts a [`Timeout`] around services. tower's own asks tokio for the time, and panics
-/// without it.
+/// A tower layer that wraps services in a [`Timeout`].
+///
+/// tower's own timeout layer uses tokio's timers, and panics without a tokio runtime.
 ///
 /// # Examples
 ///
@@ -35,7 +36,7 @@ pub struct TimeoutLayer {
 }
 
 impl TimeoutLayer {
-    /// Every call may take as long.
+    /// Creates a layer that limits each call to `duration`.
     pub const fn new(duration: Duration) -> Self {
         Self { duration }
     }
@@ -49,20 +50,22 @@ impl<S> Layer<S> for TimeoutLayer {
     }
 }
 
-/// A service whose calls fail when they take longer than a duration, which begins with
-/// `call`.
+/// A service whose calls fail if they take longer than a given duration.
+///
+/// The time starts when `call` is called, not when the response is first polled.
 ///
 /// # Errors
 ///
-/// The service's own, in a box; or, in a box as well, [`Elapsed`](arc::time::Elapsed).
+/// Returns the service's own error, or [`Elapsed`](arc::time::Elapsed) if the call took too
+/// long. Both are boxed.
 ///
 /// # Panics
 ///
-/// The response panics when it is polled outside a runtime of arc's.
+/// The response future panics if it is polled outside an arc runtime.
 ///
 /// # Cancellation
 ///
-/// A call that takes too long is dropped.
+/// Dropping the response future drops the call, also after the time is over.
 #[derive(Debug, Clone)]
 pub struct Timeout<S> {
     inner: S,
@@ -70,17 +73,17 @@ pub struct Timeout<S> {
 }
 
 impl<S> Timeout<S> {
-    /// Every call of the service may take as long.
+    /// Wraps a service, and limits each call of it to `duration`.
     pub const fn new(inner: S, duration: Duration) -> Self {
         Self { inner, duration }
     }
 
-    /// The service.
+    /// Returns a reference to the service.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service back.
+    /// Returns the service.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -106,7 +109,7 @@ where
 }
 
 pin_project! {
-    /// The response of a [`Timeout`].
+    /// The response future of a [`Timeout`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct ResponseFuture<F> {

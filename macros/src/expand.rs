@@ -1,4 +1,4 @@
-//! How a function is read, checked and wrapped.
+//! Reads the function and the options of a macro, checks both, and writes the new function.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,7 +6,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Expr, Ident, LitStr, Path};
 use syn::{Result, Signature, Visibility, parse_quote};
 
-/// A function, with its body left to the compiler.
+/// A function. Its body is kept as tokens, which only the compiler parses.
 struct Function {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -25,8 +25,10 @@ impl Parse for Function {
     }
 }
 
-/// Expands the macro called `name`. The first mistake becomes a `compile_error!` in
-/// the place of the call of the runtime, or beside an `item` that is no function.
+/// Expands the macro called `name`.
+///
+/// The first mistake becomes a `compile_error!`. It takes the place of the call of the
+/// runtime, or stands before `item` if that is not a function.
 pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Function>(item.clone()) {
         Ok(function) => {
@@ -37,63 +39,83 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
         Err(error) => {
             let message = format!("#[arc::{name}] runs a function: write `async fn {name}()`");
             let error = Error::new(error.span(), message).into_compile_error();
+            // Keep the item: without it, each use of its name would be a further error.
             quote!(#error #item)
         }
     }
 }
 
 impl Function {
-    /// Finds what keeps the function from being run.
+    /// Refuses a function that a runtime cannot run.
     fn check(&self) -> Result<()> {
         let signature = &self.signature;
-        let forbid = |wrong: &dyn ToTokens, reason: &str| {
-            let wrong = wrong.to_token_stream();
-            if wrong.is_empty() {
-                return Ok(());
-            }
-            let message = format!("{reason}: write `async fn {}()`", signature.ident);
-            Err(Error::new_spanned(wrong, message))
-        };
-        let not_async = signature.asyncness.is_none().then_some(&signature.fn_token);
-        forbid(&not_async, "an arc runtime runs async functions")?;
-        forbid(&signature.generics, "generics are not possible here")?;
-        forbid(&signature.inputs, "arguments are not possible here")
+        if signature.asyncness.is_none() {
+            return Err(self.refuse(&signature.fn_token, "an arc runtime runs async functions"));
+        }
+        if !signature.generics.params.is_empty() {
+            return Err(self.refuse(&signature.generics, "generics are not possible here"));
+        }
+        if !signature.inputs.is_empty() {
+            return Err(self.refuse(&signature.inputs, "arguments are not possible here"));
+        }
+        Ok(())
     }
 
-    /// The function as one that is not async, around itself and the call.
+    /// Returns an error at the part of the signature that is wrong.
+    fn refuse(&self, wrong: impl ToTokens, reason: &str) -> Error {
+        let message = format!("{reason}: write `async fn {}()`", self.signature.ident);
+        Error::new_spanned(wrong, message)
+    }
+
+    /// Returns a function that is not async and contains this function and the call.
     fn with_call(self, name: &str, call: Result<TokenStream>) -> TokenStream {
-        let (visibility, body) = (self.visibility, self.body);
-        let (mut attributes, mut signature) = (self.attributes, self.signature);
+        let Self { mut attributes, visibility, mut signature, body } = self;
+
+        // A function that is not async is an error already. Make its copy async all the same,
+        // so that no `.await` of the body is another error.
         signature.asyncness.get_or_insert(parse_quote!(async));
+        // A method cannot be moved into a function: only an `impl` may have a `self`.
         let is_method = signature.receiver().is_some();
-        let inner = (!is_method).then(|| quote!(#signature #body));
+        let inner = if is_method { TokenStream::new() } else { quote!(#signature #body) };
+
         signature.asyncness = None;
         if name == "test" {
             attributes.insert(0, parse_quote!(#[::core::prelude::v1::test]));
         }
-        if call.is_err() {
-            // Nothing that hides the error, as `#[test]` does, or adds one.
+        let call = call.unwrap_or_else(|error| {
+            // An attribute could hide the error, as `#[test]` does, or add another one.
             attributes.clear();
+            // The program's `main` with any other signature could be another error, too.
             if signature.ident == "main" {
                 signature = parse_quote!(fn main());
             }
-        }
-        let call = call.unwrap_or_else(Error::into_compile_error);
+            error.into_compile_error()
+        });
         quote!(#(#attributes)* #visibility #signature { #inner #call })
     }
 }
 
-/// The expression that runs `function` with these options.
+/// What `flavor` selects.
+enum Flavor {
+    CurrentThread,
+    MultiThread,
+}
+
+/// Returns the expression that runs `function` with these options.
 fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
-    let (mut workers, mut single, mut runtime) = (None, None, None);
+    let mut flavor = Flavor::MultiThread;
+    let mut workers: Option<Expr> = None;
+    let mut runtime: Path = parse_quote!(::arc);
+
+    // If an option is given twice, the last one counts.
     let parser = syn::meta::parser(|option| {
         let value = option.value()?;
         match option.path.to_token_stream().to_string().as_str() {
-            "workers" | "worker_threads" => workers = Some(value.parse::<Expr>()?),
-            "crate" => runtime = Some(value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?),
+            "workers" | "worker_threads" => workers = Some(value.parse()?),
+            "crate" => runtime = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
             "flavor" => match value.parse::<LitStr>()?.value().as_str() {
-                "current_thread" => single = Some(parse_quote!(1)),
-                "multi_thread" => single = None,
+                "current_thread" => flavor = Flavor::CurrentThread,
+                "multi_thread" => flavor = Flavor::MultiThread,
                 _ => return Err(option.error("write \"current_thread\" or \"multi_thread\"")),
             },
             _ => return Err(option.error("there is no such option")),
@@ -104,10 +126,15 @@ fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
         let known = "`workers = 4`, `flavor = \"current_thread\"` and `crate = \"my_crate::arc\"`";
         Error::new(error.span(), format!("{error}\nthe options are {known}"))
     })?;
-    let workers = single.or(workers).map(|workers| quote!(.workers(#workers)));
-    let runtime = runtime.unwrap_or_else(|| parse_quote!(::arc));
+
+    let builder = match (flavor, workers) {
+        // The calling thread runs everything, so there is no number to set.
+        (Flavor::CurrentThread, _) => quote!(new_current_thread()),
+        (Flavor::MultiThread, None) => quote!(new_multi_thread()),
+        (Flavor::MultiThread, Some(workers)) => quote!(new_multi_thread().workers(#workers)),
+    };
     Ok(quote! {
-        #runtime::runtime::Builder::new_multi_thread() #workers
+        #runtime::runtime::Builder::#builder
             .build()
             .unwrap_or_else(|error| {
                 ::core::panic!("arc: the runtime could not be started: {error}")

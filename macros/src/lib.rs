@@ -1,8 +1,8 @@
 //! The attribute macros of the `arc` runtime, used as `#[arc::main]` and
 //! `#[arc::test]`.
 //!
-//! Both turn an `async fn` into an ordinary one that builds a runtime and blocks
-//! on the body:
+//! Both turn an `async fn` into an ordinary function that builds a runtime and
+//! blocks on the body:
 //!
 //! ```text
 //! async fn main() -> R { body }
@@ -14,12 +14,16 @@
 //! }
 //! ```
 //!
-//! The body stays an `async fn` with the written return type, so `?`, `return`
+//! With `flavor = "current_thread"` the builder is `new_current_thread()`.
+//!
+//! The body stays an `async fn` with the return type as written. So `?`, `return`
 //! and `-> impl Trait` mean what they mean elsewhere, and the compiler's messages
-//! point at what the user wrote. Wrong use is answered by one message at the token
-//! to change. It takes the place of the runtime, so that the function is still there
-//! and no second message ("main function not found") draws attention away from the
-//! first.
+//! point at the user's own code.
+//!
+//! Wrong use causes one error message, at the token to change. The message replaces
+//! the lines that build and run the runtime, and the function itself remains.
+//! Otherwise a second message ("main function not found") would draw attention away
+//! from the first.
 
 use proc_macro::TokenStream;
 
@@ -28,34 +32,42 @@ mod expand;
 /// Runs an `async fn main` on an arc runtime.
 ///
 /// The function becomes an ordinary `fn` that builds a runtime, blocks on the
-/// body, and hands back what the body returned: `()`, a `Result`, an `ExitCode`,
-/// `!`, or anything else if the function is not the program's `main`. Its
-/// attributes, doc comments and visibility are kept. The runtime is shut down
-/// when the body has returned: tasks that are still running then are dropped.
+/// body, and returns the body's value: `()`, a `Result`, an `ExitCode` or `!`, and
+/// any other type if the function is not the program's `main`. Attributes, doc
+/// comments and visibility are kept.
+///
+/// The runtime shuts down when the body returns. Tasks that have not finished by
+/// then are dropped.
 ///
 /// # Options
 ///
-/// - `workers = N`: the number of worker threads, from 1 to 64; 1 is the
-///   single-threaded runtime. It is a literal, or an expression of type `usize`
-///   that is evaluated before the runtime is built. Default: what
-///   `arc::runtime::Builder` chooses.
-/// - `worker_threads = N`: the same, as tokio spells it.
-/// - `flavor = "current_thread"`: one worker, whatever `workers` says. The default is
-///   `"multi_thread"`. Of an option that is given twice the last counts.
-/// - `crate = "path"`: where the runtime crate is found, for crates that re-export
-///   it. Default: `"::arc"`.
+/// - `workers = N`: the number of worker threads, from 1 to 64. The value is a
+///   literal, or an expression of type `usize` that is evaluated before the runtime
+///   is built. Default: the default of `arc::runtime::Builder`. The body itself runs on
+///   the calling thread. So `workers = 1` is one worker thread for the tasks, beside
+///   the calling thread.
+/// - `worker_threads = N`: the same option under tokio's name.
+/// - `flavor = "current_thread"`: the body and all tasks run on the calling thread, as
+///   in tokio. `workers` is ignored. Default: `"multi_thread"`.
+/// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
+///   Default: `"::arc"`.
+///
+/// If an option is given twice, the last one counts.
 ///
 /// # Panics
 ///
-/// The function panics with the reason if the runtime cannot be started, for
-/// example because the process is out of threads or file descriptors, or if the
-/// value of `workers` turns out to be out of range. Use `arc::runtime::Builder`
-/// to handle these cases.
+/// The function panics if the runtime cannot be started, for example because the
+/// process is out of threads or file descriptors, and if the value of `workers` is
+/// out of range. The message gives the reason. To handle these cases, use
+/// `arc::runtime::Builder`.
 ///
 /// # Errors
 ///
-/// It is a compile-time error to put this on anything but an `async fn` without
-/// arguments, generics and `Self`, or to give an option, or a flavor, that is not in the list.
+/// A compile-time error points out:
+///
+/// - an item that is not an `async fn`;
+/// - a function with arguments, generics or `Self`;
+/// - an option or a flavor that is not listed above.
 ///
 /// # Examples
 ///
@@ -77,7 +89,7 @@ mod expand;
 /// }
 /// ```
 ///
-/// With as many as the command line says:
+/// With the number of worker threads from the command line:
 ///
 /// ```
 /// fn workers() -> usize {
@@ -88,6 +100,16 @@ mod expand;
 /// #[arc::main(workers = workers())]
 /// async fn main() {
 ///     println!("hello from {} workers", arc::runtime::Handle::current().workers());
+/// }
+/// ```
+///
+/// Everything on the calling thread:
+///
+/// ```
+/// #[arc::main(flavor = "current_thread")]
+/// async fn main() {
+///     // No other thread runs this task.
+///     arc::spawn(async { println!("hello from the calling thread") }).await.unwrap();
 /// }
 /// ```
 ///
@@ -108,16 +130,17 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Runs an `async fn` as a test, on an arc runtime of its own.
 ///
-/// The same as [`main`](macro@main), with `#[test]` added: the options, the panic
-/// and the errors are described there. `#[should_panic]`, `#[ignore]` and tests
-/// that return a `Result` work as they do for ordinary tests. The runtime has as
-/// many workers as one of [`main`](macro@main): write `workers = 1` for a test
-/// that is to run on a single thread.
+/// The macro does the same as [`main`](macro@main), and adds `#[test]`. The options,
+/// the panics and the errors are described there. `#[should_panic]`, `#[ignore]` and
+/// tests that return a `Result` work as they do for ordinary tests.
+///
+/// The defaults are those of [`main`](macro@main), too. For a test that must run on a
+/// single thread, write `flavor = "current_thread"`, which is tokio's default for tests.
 ///
 /// # Errors
 ///
-/// Those of [`main`](macro@main). Do not put it on a function that is already a
-/// `#[test]`: it would run twice.
+/// Those of [`main`](macro@main). Do not put this macro on a function that is already
+/// a `#[test]`: the test would run twice.
 ///
 /// # Examples
 ///
@@ -127,7 +150,7 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///     assert_eq!(async { 40 + 2 }.await, 42);
 /// }
 ///
-/// #[arc::test(workers = 1)]
+/// #[arc::test(flavor = "current_thread")]
 /// #[should_panic(expected = "on one thread")]
 /// async fn panics() {
 ///     panic!("on one thread");

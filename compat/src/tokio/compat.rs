@@ -1,4 +1,4 @@
-//! Streams with futures-io's traits where tokio's are asked for, and the reverse.
+//! tokio's IO traits for streams with futures-io's, and the reverse.
 
 use crate::delegate::delegate_write;
 use pin_project_lite::pin_project;
@@ -8,26 +8,27 @@ use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
 
 pin_project! {
-    /// A stream with the IO traits of the other family: tokio's, if it has futures-io's
-    /// (as arc's have), and futures-io's, if it has tokio's.
+    /// Gives a stream the IO traits of the other family.
     ///
-    /// No runtime of tokio's is needed, nor started. A socket of tokio's own is bound to
-    /// one all the same: it has to be made, and to be polled for the first time, within
-    /// `arc_compat::tokio::enter`.
+    /// A stream with futures-io's traits, such as arc's streams, gets tokio's traits. A stream
+    /// with tokio's traits gets futures-io's.
+    ///
+    /// `Compat` neither needs nor starts a tokio runtime. tokio's own sockets still need one:
+    /// create them, and poll them for the first time, inside `arc_compat::tokio::enter`.
     ///
     /// tokio-util's `compat` does the same, but splits vectored writes.
     ///
     /// # Errors
     ///
-    /// The stream's own.
+    /// Returns the stream's own errors.
     ///
     /// # Panics
     ///
-    /// When the stream claims to have read more than it was asked to.
+    /// Panics if the stream claims to have read more bytes than it was asked for.
     ///
     /// # Cancellation
     ///
-    /// Nothing is buffered here, so nothing is lost.
+    /// Nothing is lost, because this type buffers nothing.
     ///
     /// # Examples
     ///
@@ -59,29 +60,32 @@ pin_project! {
 }
 
 impl<T> Compat<T> {
-    /// Lends a stream. Who writes several buffers is told to put them together first,
-    /// because futures-io does not tell whether the stream would take them as one.
+    /// Wraps a stream that may not support vectored writes.
+    ///
+    /// `is_write_vectored` returns false, so that a writer with several buffers copies them
+    /// into one first. The stream cannot be asked, because futures-io has no such method.
     pub fn new(inner: T) -> Self {
         Self { inner, is_vectored: false }
     }
 
-    /// Lends a stream that takes several buffers by one call of the system, as arc's
-    /// sockets do.
+    /// Wraps a stream that writes several buffers by one system call, as arc's sockets do.
+    ///
+    /// `is_write_vectored` returns true.
     pub fn vectored(inner: T) -> Self {
         Self { inner, is_vectored: true }
     }
 
-    /// The stream.
+    /// Returns a reference to the stream.
     pub fn get_ref(&self) -> &T {
         &self.inner
     }
 
-    /// The stream, to be changed.
+    /// Returns a mutable reference to the stream.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.inner
     }
 
-    /// The stream back.
+    /// Returns the stream.
     pub fn into_inner(self) -> T {
         self.inner
     }

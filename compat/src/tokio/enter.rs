@@ -1,4 +1,4 @@
-//! A runtime of tokio's, for futures that insist on one.
+//! A tokio runtime for futures that need one.
 
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -7,40 +7,48 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// The name of its threads.
+/// The name of the runtime's threads.
 const THREAD_NAME: &str = "arc-compat-tokio";
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 
 /// Wraps a future so that each poll of it, and its drop, happen in the context of a tokio
-/// runtime: what crates such as reqwest and sqlx insist on.
+/// runtime.
 ///
-/// The future itself is run by whoever awaits it, on arc. What it leaves to tokio is done
-/// by tokio: its sockets and timers are driven, and the tasks of `tokio::spawn` are run,
-/// by tokio's own thread.
+/// Crates such as reqwest and sqlx need this context. The future itself still runs on arc,
+/// wherever it is awaited. tokio's worker thread drives the future's tokio sockets and
+/// timers, and runs the tasks that it spawns with `tokio::spawn`.
+///
+/// To enter a runtime of your own, use tokio-util's `TokioContext`.
 ///
 /// # What it starts
 ///
-/// One tokio runtime for the whole process: multi-threaded, with one worker thread
-/// named `arc-compat-tokio`, IO and time. It is started when the first wrapped future is
-/// polled, and it never ends. `tokio::task::spawn_blocking`, and tokio's files and name
-/// lookups with it, start further threads of that name, at most 512, each of which ends
-/// when it has had nothing to do for 10 s. An event for a socket or timer of tokio's wakes
-/// the arc task from that thread: one more switch between threads than arc's own need.
+/// The first poll of a wrapped future starts one tokio runtime for the whole process, which
+/// never ends. It is multi-threaded, with IO and time enabled, and has one worker thread
+/// named `arc-compat-tokio`.
 ///
-/// To enter a runtime of your own, there is tokio-util's `TokioContext`.
+/// `tokio::task::spawn_blocking` starts further threads of that name, and so do tokio's
+/// files and name lookups, which use it. There are at most 512 of them, and each ends after
+/// 10 s without work.
 ///
-/// tokio's IO takes no part in the budget of arc's tasks, nor in one of its own here: a loop
-/// over what is always ready has to await `arc::task::consume_budget` now and then.
+/// When a tokio socket or timer is ready, tokio's thread wakes the arc task. That costs one
+/// more switch between threads than an arc socket or timer needs.
+///
+/// # Budget
+///
+/// tokio's IO does not consume the budget of arc's tasks, and tokio's own budget has no
+/// effect here. So a loop over tokio IO that is always ready must await
+/// `arc::task::consume_budget` now and then.
 ///
 /// # Panics
 ///
-/// The future panics when the runtime cannot be started: there are no descriptors or no
-/// threads left.
+/// The future panics if tokio's runtime cannot be started because no descriptors or threads
+/// are left.
 ///
 /// # Cancellation
 ///
-/// That of the future. Tasks that it has spawned on tokio go on, as they do there.
+/// The same as that of the wrapped future. Tasks that the future has spawned on tokio keep
+/// running, as they do in tokio.
 ///
 /// # Examples
 ///
@@ -60,15 +68,17 @@ pub fn enter<F: Future>(future: F) -> Enter<F> {
     Enter { future: Some(future) }
 }
 
-/// The runtime that [`enter`] enters; started, if it has not been yet.
+/// Returns a handle of the runtime that [`enter`] enters.
+///
+/// Starts the runtime if it does not run yet.
 ///
 /// # Panics
 ///
-/// As a future of [`enter`] does.
+/// Panics if tokio's runtime cannot be started, as the future of [`enter`] does.
 ///
 /// # Examples
 ///
-/// A connection that is made anywhere, and driven by tokio:
+/// A task that runs on tokio's thread, and is awaited on arc:
 ///
 /// ```
 /// # #[arc::main]
@@ -92,14 +102,14 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Enter<F> {
-        // None: it is being dropped, which happens in tokio's context as well.
+        // `None` only while `drop` runs: the future is dropped in tokio's context, too.
         #[pin]
         future: Option<F>,
     }
 
     impl<F> PinnedDrop for Enter<F> {
         fn drop(this: Pin<&mut Self>) {
-            // A future that was never polled shall not start what it did not need.
+            // Do not start the runtime here: a future that was never polled did not need it.
             let _context = RUNTIME.get().map(Runtime::enter);
             this.project().future.set(None);
         }

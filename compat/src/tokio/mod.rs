@@ -1,10 +1,10 @@
-//! tokio's IO traits and tokio's context.
+//! tokio's IO traits, and a tokio runtime for futures that need one.
 //!
-//! | what is asked for | arc-compat has | feature | it starts |
+//! | required | arc-compat provides | feature | starts |
 //! |---|---|---|---|
-//! | tokio's IO traits, of a stream with futures-io's | `Compat` | `tokio-io` | nothing |
-//! | futures-io's traits, of a stream with tokio's | `Compat` | `tokio-io` | nothing |
-//! | a tokio runtime around a future | `enter` | `tokio-rt` | a runtime of one thread |
+//! | tokio's IO traits, for a stream with futures-io's | `Compat` | `tokio-io` | nothing |
+//! | futures-io's traits, for a stream with tokio's | `Compat` | `tokio-io` | nothing |
+//! | a tokio runtime around a future | `enter` | `tokio-rt` | a runtime with one worker thread |
 
 #[cfg(feature = "tokio-io")]
 mod compat;
