@@ -39,7 +39,7 @@ pub trait IntoSplit: sealed::Stream {
     /// Splits the stream into a reading and a writing half, which two tasks can own. The halves
     /// share an allocation.
     ///
-    /// Dropping the writing half shuts the sending direction down.
+    /// Dropping the writing half shuts down the sending direction.
     fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
         let stream = Arc::new(self);
         let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
@@ -171,7 +171,7 @@ where
         Pin::new(&mut &*self.stream).poll_flush(context)
     }
 
-    /// Shuts the sending direction down.
+    /// Shuts down the sending direction.
     fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         Pin::new(&mut &*self.stream).poll_close(context)
     }
