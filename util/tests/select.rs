@@ -67,7 +67,7 @@ struct Point {
 }
 
 #[arc::test]
-#[should_panic(expected = "all branches of select! are out")]
+#[should_panic(expected = "all branches of select! are disabled")]
 async fn without_an_else_it_panics_when_all_are_out() {
     select! {
         Some(()) = ready(None) => {},
