@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread;
 
-/// Declares [`LocalKey`](crate::task::LocalKey)s, as `thread_local!` declares thread-locals.
+/// Declares [`LocalKey`]s, as `thread_local!` declares thread-locals.
 ///
 /// Unlike a thread-local, a key has no initial value: [`scope`](crate::task::LocalKey::scope)
 /// gives it one for as long as a future runs.
