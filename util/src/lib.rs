@@ -2,7 +2,8 @@
 //! cancellation, locks and channels, more sockets, signals.
 //!
 //! The crate uses only arc's public API. Where tokio or tokio-util has an item of the same
-//! name, its arguments and its meaning are the same here.
+//! name, its arguments and its meaning are the same here, but for the differences that the README
+//! lists.
 //!
 //! | module | contents |
 //! |---|---|

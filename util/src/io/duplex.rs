@@ -93,10 +93,12 @@ impl Pipe {
     fn poll_readable(&self, context: &Context<'_>, buffer: &[u8]) -> Poll<()> {
         // A waker is foreign code: it is cloned, woken and dropped without the lock.
         let waker = context.waker().clone();
+
         let mut state = self.lock();
         if !state.bytes.is_empty() || state.has_ended || buffer.is_empty() {
             return Poll::Ready(());
         }
+
         let before = state.reader.replace(waker);
         drop(state);
         drop(before);
@@ -122,12 +124,15 @@ impl Pipe {
     /// Ready when a write of `bytes` does not have to wait, because there is room or writing
     /// fails. Once this is ready, it stays ready until the writer writes.
     fn poll_writable(&self, context: &Context<'_>, bytes: &[u8]) -> Poll<()> {
+        // Cloned without the lock, as in `poll_readable`.
         let waker = context.waker().clone();
+
         let mut state = self.lock();
         let has_room = state.bytes.len() < self.capacity || bytes.is_empty();
         if has_room || state.is_broken || state.has_ended {
             return Poll::Ready(());
         }
+
         let before = state.writer.replace(waker);
         drop(state);
         drop(before);

@@ -107,6 +107,7 @@ macro_rules! write_to {
                     if written > 0 || bytes.is_empty() {
                         return Poll::Ready(Ok(written));
                     }
+
                     // An earlier write failed: flushing returns its error.
                     ready!(Pin::new(&mut self.0).poll_flush(context))?;
                 }

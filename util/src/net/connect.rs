@@ -87,6 +87,7 @@ fn take_turns(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first = addresses.first().is_some_and(SocketAddr::is_ipv4);
     let (ours, theirs): (Vec<_>, Vec<_>) =
         addresses.into_iter().partition(|it| it.is_ipv4() == first);
+
     let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
     let mut all = Vec::with_capacity(ours.len() + theirs.len());
     while ours.len() + theirs.len() > 0 {

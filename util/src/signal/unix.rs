@@ -102,6 +102,9 @@ pub fn signal(kind: SignalKind) -> Result<Signal> {
         let what = format!("programs cannot listen for signal {}", kind.0);
         return Err(Error::new(ErrorKind::InvalidInput, what));
     }
+
+    // The signal handler wakes the task by a write, which is one of the few things that a signal
+    // handler may do.
     let (ours, handlers) = UnixStream::pair()?;
     let ours = Async::new(ours)?;
     let id = pipe::register(kind.0, handlers)?;

@@ -150,6 +150,7 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub async fn cancelled(&self) {
+        // Made before the check, so that a `cancel` after the check is not missed.
         let cancelled = self.node.cancelled.notified();
         if !self.is_cancelled() {
             cancelled.await;
@@ -178,6 +179,7 @@ impl CancellationToken {
         if self.is_cancelled() {
             return None;
         }
+
         let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
         poll_fn(|context| match future.as_mut().poll(context) {
             Poll::Ready(output) => Poll::Ready(Some(output)),

@@ -116,6 +116,7 @@ impl<T> Queue<T> {
         if state.is_closed {
             return Err(value);
         }
+
         state.values.push_back(value);
         let receiver = state.waker.take();
         drop(state);
@@ -141,6 +142,7 @@ impl<T> Queue<T> {
     /// what is ready stays ready.
     fn poll_pop(&self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if !self.lock().is_ready() {
+            // Cloned without the lock, so the state must be looked at again.
             let waker = context.waker().clone();
             let mut state = self.lock();
             if !state.is_ready() {
@@ -189,6 +191,7 @@ impl<T> Queue<T> {
     }
 
     async fn closed(&self) {
+        // Made before the check, so that a `close` after the check is not missed.
         let closed = self.closed.notified();
         if !self.lock().is_closed {
             closed.await;
@@ -278,6 +281,7 @@ impl<T> Sender<T> {
             }
             Err(_) => return Err(TrySendError::Closed(value)),
         }
+
         self.0.push(value).map_err(TrySendError::Closed)
     }
 

@@ -79,6 +79,7 @@ impl Notify {
             state.permit = true;
             return;
         };
+
         state.notified.insert(number);
         drop(state);
         wake_all(waker);

@@ -134,6 +134,7 @@ impl Semaphore {
             drop(state);
             panic!("a semaphore has at most MAX_PERMITS permits");
         };
+
         state.permits = sum;
         let woken = state.serve();
         drop(state);

@@ -72,14 +72,18 @@ impl<T> Shared<T> {
     /// See [`Receiver::changed`].
     async fn changed(&self, seen: &mut u64) -> Result<(), RecvError> {
         loop {
+            // Made before the checks, so that a change after them is not missed.
             let changed = self.changed.notified();
             let is_closed = self.is_closed();
+
             if self.read().0.version != *seen || is_closed {
                 arc::task::consume_budget().await;
+
                 // Read the version again: it may have grown while the task waited for budget.
                 let before = std::mem::replace(seen, self.read().0.version);
                 return if *seen != before { Ok(()) } else { Err(RecvError(())) };
             }
+
             changed.await;
         }
     }
@@ -162,6 +166,7 @@ impl<T> Sender<T> {
         if !modify(&mut value.value) {
             return false;
         }
+
         value.version += 1;
         drop(value);
         self.shared.changed.notify_waiters();
@@ -306,6 +311,7 @@ impl<T> Receiver<T> {
         let Self { shared, seen } = self;
         arc::task::consume_budget().await;
         loop {
+            // In a block, as the borrow must not be held across the `.await`.
             {
                 let value = shared.read();
                 let is_wanted = is_wanted(&value);
@@ -315,6 +321,7 @@ impl<T> Receiver<T> {
                     return Ok(value);
                 }
             }
+
             shared.changed(seen).await?;
         }
     }

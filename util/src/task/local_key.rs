@@ -238,6 +238,7 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let mut this = self.project();
         let _guard = Swapped::new(this.key, this.value);
+
         let future = this.future.as_mut().as_pin_mut();
         let polled = future.map_or(Poll::Pending, |future| future.poll(context));
         if polled.is_ready() {

@@ -31,6 +31,7 @@ impl Future for Task {
         let Some(future) = &mut self.0 else {
             return Poll::Ready(());
         };
+
         let polled = contain(|| with_budget(|| future.as_mut().poll(context)));
         polled.unwrap_or_else(|payload| {
             discard(payload);
@@ -170,6 +171,7 @@ impl LocalSet {
     pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         let poller = self.tasks.pollers.add();
+
         poll_fn(|context| {
             let entered = Entered::new(&self.tasks);
             let polled = future.as_mut().poll(context);
@@ -218,6 +220,7 @@ impl Future for LocalSet {
         if !tasks.is_empty() {
             return Poll::Pending;
         }
+
         self.own = None;
         Poll::Ready(())
     }
@@ -355,6 +358,7 @@ impl<T> Slot<T> {
         let Outcome::Running(waker) = &mut *outcome else {
             return;
         };
+
         let waker = waker.take();
         *outcome = Outcome::Ended(result);
         drop(outcome);
@@ -407,7 +411,7 @@ impl<T> Future for LocalJoinHandle<T> {
                 Poll::Pending
             }
             Outcome::Ended(result) => Poll::Ready(result),
-            // The handle was polled again after it was ready, which no caller may expect to end.
+            // Polled again after it was ready: a future may do anything then.
             Outcome::Taken => Poll::Pending,
         }
     }

@@ -76,6 +76,7 @@ impl TaskTracker {
     ///
     /// Cancel safe.
     pub async fn wait(&self) {
+        // Made before the check, so that an end after the check is not missed.
         let ended = self.inner.ended.notified();
         if self.state() != CLOSED {
             ended.await;

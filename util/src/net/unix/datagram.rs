@@ -144,6 +144,7 @@ impl UnixDatagram {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 sent => return sent,
             }
+
             wait = WAIT_MAX.min(wait * 2);
         }
     }

@@ -34,6 +34,7 @@ fn address_of(path: &Path) -> io::Result<SocketAddr> {
     if path.as_os_str().is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is empty"));
     }
+
     #[cfg(target_os = "linux")]
     {
         use std::os::linux::net::SocketAddrExt;
@@ -42,6 +43,7 @@ fn address_of(path: &Path) -> io::Result<SocketAddr> {
             return SocketAddr::from_abstract_name(name);
         }
     }
+
     SocketAddr::from_pathname(path)
 }
 
@@ -51,6 +53,7 @@ fn to_socket2(address: &SocketAddr) -> io::Result<socket2::SockAddr> {
     if let Some(path) = address.as_pathname() {
         return socket2::SockAddr::unix(path);
     }
+
     #[cfg(target_os = "linux")]
     {
         use std::ffi::OsStr;
@@ -60,6 +63,7 @@ fn to_socket2(address: &SocketAddr) -> io::Result<socket2::SockAddr> {
             return socket2::SockAddr::unix(OsStr::from_bytes(&[b"\0", name].concat()));
         }
     }
+
     let what = "a socket without a name cannot be connected to";
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }

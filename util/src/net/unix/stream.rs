@@ -92,6 +92,7 @@ impl UnixStream {
         let address = to_socket2(address)?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
+
         let mut wait = WAIT_MIN;
         loop {
             match socket.connect(&address) {
@@ -106,6 +107,7 @@ impl UnixStream {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
+
             wait = WAIT_MAX.min(wait * 2);
         }
     }
