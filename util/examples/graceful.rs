@@ -1,13 +1,13 @@
-//! A graceful end: a server that sends back lines, and on ctrl-c or SIGTERM lets its
-//! clients finish the lines they have begun, for at most five seconds.
+//! A graceful shutdown: a server that sends lines back. On ctrl-c or SIGTERM it lets its clients
+//! finish the lines that they have begun, for at most five seconds.
 //!
 //! ```text
 //! $ cargo run --release -p arc-util --example graceful -- 127.0.0.1:8080
 //! listening on 127.0.0.1:8080
 //! ```
 //!
-//! In another terminal, type `nc 127.0.0.1 8080` and then some lines: each comes back.
-//! Ctrl-c, in the first:
+//! In another terminal, type `nc 127.0.0.1 8080` and then some lines: each comes back. Then press
+//! ctrl-c in the first terminal:
 //!
 //! ```text
 //! ^Cstopping, with 1 client(s)
@@ -37,7 +37,7 @@ async fn main() -> io::Result<()> {
     let mut stopped = std::pin::pin!(stopped);
     loop {
         select! {
-            // Whoever comes after the signal is not let in.
+            // Polled in order: after the signal, no client is accepted.
             biased;
             result = &mut stopped => break result?,
             accepted = listener.accept() => match accepted {
@@ -57,7 +57,7 @@ async fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Ctrl-c, or what a service manager sends.
+/// Waits for ctrl-c, or for SIGTERM, which a service manager sends.
 #[cfg(unix)]
 async fn stop_signal() -> io::Result<()> {
     use arc_util::signal::ctrl_c;
@@ -74,12 +74,13 @@ async fn stop_signal() -> io::Result<()> {
     std::future::pending().await
 }
 
-/// Sends lines back. Once cancelled, it ends when the client is between two lines.
+/// Sends lines back. Once the token is cancelled, it ends as soon as the client is between two
+/// lines.
 async fn serve(stream: TcpStream, token: CancellationToken) -> io::Result<()> {
     let (mut read, mut write) = (BufReader::new(&stream), &stream);
     let mut line = Vec::new();
     loop {
-        // Cancel safe: what was read of a line is in it.
+        // Cancel safe: `line` keeps the part that was read.
         let arrived = token.run_until_cancelled(read.read_until(b'\n', &mut line));
         let arrived = match arrived.await {
             Some(arrived) => arrived,

@@ -1,21 +1,22 @@
-//! What a tokio user reaches for, built on arc's public API alone: tasks in groups,
-//! `select!`, cancellation, locks and channels, more sockets, signals.
+//! The parts of tokio and tokio-util that arc's core leaves out: groups of tasks, `select!`,
+//! cancellation, locks and channels, more sockets, signals.
 //!
-//! Names, arguments and meaning are tokio's and tokio-util's wherever they have the
-//! thing.
+//! The crate uses only arc's public API. Where tokio or tokio-util has an item of the same
+//! name, its arguments and its meaning are the same here, but for the differences that the README
+//! lists.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, `scope`, [`task_local!`] |
 //! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`] |
-//! | [`sync`] | `CancellationToken`, `Semaphore`, `watch`, `mpsc`; locks, channels of others |
-//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more of TCP |
-//! | [`io`] | pipes in memory, copying both ways, standard input and output |
-//! | [`runtime`] | tokio's names for what a runtime can be told |
-//! | [`time`] | intervals, and arc's own timers |
-//! | `signal` | ctrl-c and the signals of Unix |
+//! | [`sync`] | `CancellationToken`, `Semaphore`, `watch`, `mpsc`; others' locks and channels |
+//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more TCP methods |
+//! | [`io`] | in-memory pipes, copying in both directions, standard input and output |
+//! | [`runtime`] | tokio's names for a runtime's settings |
+//! | [`time`] | intervals, and the timers of arc's core |
+//! | `signal` | ctrl-c and Unix signals |
 //!
-//! The README has a table of tokio's names.
+//! The README maps tokio's names to the names here.
 
 #![forbid(unsafe_code)]
 

@@ -1,35 +1,36 @@
-//! `select!`, `join!` and `try_join!`: macros by example, without `unsafe`.
+//! `select!`, `race!`, `join!` and `try_join!`: macros by example, without `unsafe`.
 //!
-//! Each branch needs names of its own. As macros by example cannot make names up,
-//! [`__labels`](crate::__labels) has a list of them: for every branch a variable, a
-//! variant of the enum that says which branch won, and a number.
+//! Each branch needs names of its own, and macros by example cannot make names up. So
+//! [`__labels`](crate::__labels) has a list of them: for each branch a variable, a variant of
+//! the enum that says which branch has won, and a number.
 
-/// Runs several futures until one of them ends, and drops the others.
+/// Runs several futures until one of them is ready, and drops the others.
 ///
-/// The syntax is tokio's: branches of the form
-/// `pattern = future [, if precondition] => handler`, separated by commas, which may be
-/// left out after a block; then, perhaps, `else => handler`.
+/// The syntax is tokio's. A branch is `pattern = future [, if precondition] => handler`. Commas
+/// separate the branches; a comma after a block may be left out. An optional `else => handler`
+/// stands last.
 ///
-/// - All preconditions are evaluated first, then all futures' expressions; a branch
-///   whose precondition is false is not polled.
-/// - The future that ends first wins if its output matches the pattern; if not, its
-///   branch is out, and the others go on. The futures are dropped, and the handler runs,
-///   with what the pattern has bound.
-/// - When all branches are out, the handler of `else` runs.
-/// - Which branch is polled first is left to chance, so that none that is always ready
-///   starves the others; with `biased;` before them the branches are polled in their
-///   order.
+/// - All preconditions are evaluated first, then the expressions of all futures. A branch whose
+///   precondition is false is disabled: its future is not polled.
+/// - The first future that is ready with an output that matches its pattern wins. If an output
+///   does not match, its branch is disabled, and the others go on.
+/// - When a branch has won, all futures are dropped. Then its handler runs, with the variables
+///   that the pattern has bound.
+/// - When all branches are disabled, the handler of `else` runs.
+/// - Each poll begins with a random branch, so that a branch that is always ready does not
+///   starve the others. With `biased;` as the first word, the branches are always polled in
+///   their order.
 ///
-/// At most 26 branches.
+/// There can be at most 26 branches.
 ///
 /// # Panics
 ///
-/// When all branches are out and there is no `else`.
+/// Panics when all branches are disabled and there is no `else`.
 ///
 /// # Cancellation
 ///
-/// The futures of the branches that did not win are dropped: in a loop use those that
-/// are cancel safe, or make the future before the loop and await `&mut future`.
+/// The futures of the branches that did not win are dropped. In a loop, use futures that are
+/// cancel safe, or make the future before the loop and await `&mut future`.
 ///
 /// # Examples
 ///
@@ -67,17 +68,17 @@ macro_rules! select {
     };
 }
 
-/// Polls all futures until all have ended: a tuple of their outputs.
+/// Polls several futures until all have ended, and returns a tuple of their outputs.
 ///
-/// They are polled within one task, first in their order and then with a random one first,
-/// so that none that is always ready starves the others; with `biased;` before them always in
-/// their order.
+/// The futures are polled within one task. The first poll goes through them in their order, and
+/// each later one begins with a random future, so that a future that is always ready does not
+/// starve the others. With `biased;` as the first word, they are always polled in their order.
 ///
-/// At most 26 futures.
+/// There can be at most 26 futures.
 ///
 /// # Cancellation
 ///
-/// All futures are dropped, and so are the outputs of those that have ended.
+/// Dropping the `join!` drops all futures, and the outputs of those that have ended.
 ///
 /// # Examples
 ///
@@ -98,16 +99,18 @@ macro_rules! join {
     };
 }
 
-/// Polls all futures until all have given `Ok`, or one an `Err`: a `Result` with a tuple
-/// of their values, or with the first error. Otherwise as [`join!`](crate::join).
+/// Polls several futures until all have returned `Ok`, or one has returned `Err`.
+///
+/// The result is `Ok` with a tuple of the values, or `Err` with the first error. Otherwise the
+/// same as [`join!`](crate::join).
 ///
 /// # Errors
 ///
-/// The first error of any of them; the others are dropped.
+/// Fails with the first error of any future. The other futures are dropped.
 ///
 /// # Cancellation
 ///
-/// As `join!`.
+/// Same as `join!`.
 ///
 /// # Examples
 ///
@@ -130,15 +133,17 @@ macro_rules! try_join {
     };
 }
 
-/// Awaits several futures at once, and gives the output of the first that is ready; the
-/// others are dropped. Their outputs are of one type.
+/// Runs several futures of one output type and returns the output of the first that is ready.
+/// Drops the others.
 ///
-/// Which is polled first is left to chance, unless the first word is `biased;`: then they
-/// are polled in the order in which they stand. At most 26 futures.
+/// Each poll begins with a random future. With `biased;` as the first word, the futures are
+/// always polled in their order.
+///
+/// There can be at most 26 futures.
 ///
 /// # Cancellation
 ///
-/// Dropping it drops all of the futures.
+/// Dropping the `race!` drops all futures.
 ///
 /// # Examples
 ///
@@ -165,7 +170,7 @@ macro_rules! race {
     };
 }
 
-/// Calls a macro with the names for its branches: variable, variant, number.
+/// Calls a macro with the names for its branches. Each has a variable, a variant and a number.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __labels {
@@ -185,10 +190,14 @@ macro_rules! __labels {
 
 /// Reads the branches one by one, then writes the code.
 ///
-/// `@pattern [options] [branches read] [names left] [pattern so far] tokens...` takes
-/// tokens up to the `=`; `@branch` the rest of the branch; `@end` has all of them. Each
-/// takes as many tokens at once as it can, as the compiler lets macros call themselves 128
-/// times.
+/// - `@pattern [options] [branches read] [names left] [pattern so far] tokens...` takes tokens
+///   up to the `=`.
+/// - `@branch` takes the rest of the branch: the future, the precondition and the handler.
+/// - `@push` gives the branch its names and adds it to those that were read.
+/// - `@end` has all branches, and writes the code.
+///
+/// The compiler lets macros call themselves 128 times, so each step takes as many tokens as it
+/// can.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -198,7 +207,7 @@ macro_rules! __select {
     (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] []) => {
         $crate::__select! {
             @end [$($o)*] [$($done)*]
-            (::std::panic!("all branches of select! are out, and there is no `else`"))
+            (::std::panic!("all branches of select! are disabled, and there is no `else`"))
         }
     };
     (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [] else => $else:expr $(,)?) => {
@@ -264,28 +273,33 @@ macro_rules! __select {
     ) => {{
         enum __Selected<$($variant),+> {
             $($variant($variant),)+
-            Out,
+            AllDisabled,
         }
-        // Whether the branch is out.
-        let mut out = [$(!$if),+];
+
+        // Whether each branch is disabled.
+        let mut is_disabled = [$(!$if),+];
         let selected = {
             $(let mut $name =
                 $crate::__private::pin!(::std::future::IntoFuture::into_future($f));)+
-            let branches = out.len();
+            let branches = is_disabled.len();
             ::std::future::poll_fn(|context| {
-                // Drawn anew: a branch that uses up the task's budget is not always the first.
+                // Drawn for each poll: a branch that uses up the task's budget must not always
+                // be the first.
                 let start = $crate::__start!(branches, $($start)*);
                 for turn in 0..branches {
                     match (start + turn) % branches {
                         $($number => {
-                            if out[$number] {
+                            if is_disabled[$number] {
                                 continue;
                             }
                             let polled = ::std::future::Future::poll($name.as_mut(), context);
                             let ::std::task::Poll::Ready(output) = polled else {
                                 continue;
                             };
-                            out[$number] = true;
+
+                            // The future has ended. If its output does not match, it must not
+                            // be polled again.
+                            is_disabled[$number] = true;
                             #[allow(unused_variables, unreachable_patterns,
                                 reason = "the pattern is only tried here")]
                             match &output {
@@ -297,23 +311,25 @@ macro_rules! __select {
                         _ => ::std::unreachable!("a number modulo their number"),
                     }
                 }
-                match out.contains(&false) {
+
+                match is_disabled.contains(&false) {
                     true => ::std::task::Poll::Pending,
-                    false => ::std::task::Poll::Ready(__Selected::Out),
+                    false => ::std::task::Poll::Ready(__Selected::AllDisabled),
                 }
             })
             .await
         };
+
         match selected {
             $(__Selected::$variant($($p)+) => $handler,)+
-            __Selected::Out => $else,
+            __Selected::AllDisabled => $else,
             #[allow(unreachable_patterns, reason = "patterns may match always")]
             _ => ::std::unreachable!("the pattern has matched before"),
         }
     }};
 }
 
-/// The one of the branches that is polled first.
+/// Gives the number of the branch that is polled first: 0, or a random one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __start {
@@ -325,11 +341,11 @@ macro_rules! __start {
     };
 }
 
-/// A pattern without `mut`, `ref` and `&`: it matches a reference to what the pattern
-/// matches.
+/// Removes `mut`, `ref` and `&` from a pattern: what is left matches a reference to whatever
+/// the pattern matches.
 ///
-/// `[outer groups] [done] tokens...`: groups are entered, so that what is in them is
-/// cleaned as well, and put together when they end.
+/// The form is `[outer groups] [done] tokens...`. The macro enters each group to clean its
+/// contents, and puts the group together again when the contents end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tried {
@@ -361,7 +377,7 @@ macro_rules! __tried {
     ([] [$($done:tt)*]) => { $($done)* };
 }
 
-/// Gives every future its names, then writes the code.
+/// Gives each future its names, then writes the code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __join {
@@ -382,6 +398,7 @@ macro_rules! __join {
         ));)*
         let futures = <[usize]>::len(&[$($number),*]);
         let mut start = 0;
+
         ::std::future::poll_fn(|_context| {
             let mut is_pending = false;
             for turn in 0..futures {
@@ -393,6 +410,7 @@ macro_rules! __join {
                 };
                 is_pending |= polled;
             }
+
             match is_pending {
                 true => {
                     start = $crate::__start!(futures, $($start)+);
@@ -413,6 +431,7 @@ macro_rules! __join {
         ));)*
         let futures = <[usize]>::len(&[$($number),*]);
         let mut start = 0;
+
         ::std::future::poll_fn(|_context| {
             let mut is_pending = false;
             for turn in 0..futures {
@@ -429,6 +448,7 @@ macro_rules! __join {
                     }
                 }
             }
+
             match is_pending {
                 true => {
                     start = $crate::__start!(futures, $($start)+);
@@ -443,24 +463,24 @@ macro_rules! __join {
     }};
 }
 
-/// What the macros need, wherever they are used.
+/// Items that the expansions of the macros use, in any crate.
 #[doc(hidden)]
 pub mod private {
     pub use futures_util::future::{maybe_done, try_maybe_done};
     pub use std::pin::pin;
 
-    /// The number of one of the branches.
+    /// Returns a random branch number.
     pub fn random(branches: usize) -> usize {
         fastrand::usize(..branches)
     }
 
-    /// There are no more futures than those that have a number.
+    /// Panics; never called, as each number below the number of futures has an arm.
     #[track_caller]
     pub fn beyond<T>() -> T {
         unreachable!("a number modulo their number")
     }
 
-    /// All have ended, and nobody has taken an output yet.
+    /// Returns the output of a future that has ended, and whose output has not been taken yet.
     #[track_caller]
     pub fn taken<T>(output: Option<T>) -> T {
         output.unwrap_or_else(|| unreachable!("the future has ended"))

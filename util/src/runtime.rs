@@ -1,10 +1,10 @@
-//! [`arc::runtime`], and the names that tokio has beyond it, as traits to import.
+//! [`arc::runtime`], re-exported, and extension traits with the names that only tokio has.
 
 pub use arc::runtime::*;
 
 use std::time::Duration;
 
-/// tokio's names for what a [`Builder`] can be told.
+/// Adds tokio's names for the settings of a [`Builder`].
 ///
 /// # Examples
 ///
@@ -15,27 +15,27 @@ use std::time::Duration;
 /// # std::io::Result::Ok(())
 /// ```
 pub trait BuilderExt: Sized {
-    /// As [`Builder::workers`].
+    /// Sets the number of workers, like [`Builder::workers`].
     ///
     /// # Panics
     ///
-    /// When it is 0 or more than 64.
+    /// Panics when `workers` is 0 or more than 64.
     #[must_use]
     fn worker_threads(self, workers: usize) -> Self;
 
-    /// Does nothing: IO and timers are always there.
+    /// Does nothing: IO and timers are always enabled.
     #[must_use]
     fn enable_all(self) -> Self {
         self
     }
 
-    /// Does nothing: IO is always there.
+    /// Does nothing: IO is always enabled.
     #[must_use]
     fn enable_io(self) -> Self {
         self
     }
 
-    /// Does nothing: timers are always there.
+    /// Does nothing: timers are always enabled.
     #[must_use]
     fn enable_time(self) -> Self {
         self
@@ -48,13 +48,14 @@ impl BuilderExt for Builder {
     }
 }
 
-/// tokio's names for what can be done to a [`Runtime`].
+/// Adds tokio's names for the methods of a [`Runtime`].
 pub trait RuntimeExt {
-    /// As [`Runtime::shutdown`], without its report.
+    /// Shuts the runtime down, like [`Runtime::shutdown`], and drops the list of unfinished
+    /// tasks.
     ///
     /// # Panics
     ///
-    /// Inside a task or `block_on`.
+    /// Panics inside a task or `block_on`.
     fn shutdown_timeout(self, limit: Duration);
 }
 

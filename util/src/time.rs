@@ -1,19 +1,18 @@
-//! Intervals; and what [`arc::time`] has, so that a program finds all of tokio's in one
-//! place.
+//! Intervals, and all of [`arc::time`], so that everything tokio has in `time` is found here.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 pub use arc::time::*;
 
-/// A tick that is later than this was missed.
+/// A tick that is awaited later than this after it was due counts as missed.
 const TICK_LATE: Duration = Duration::from_millis(5);
 
-/// Ticks every `period`, the first time at once.
+/// Creates an [`Interval`] that ticks every `period`. The first tick completes at once.
 ///
 /// # Panics
 ///
-/// When the period is zero.
+/// Panics when the period is zero.
 ///
 /// # Examples
 ///
@@ -32,11 +31,11 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks every `period`, the first time at `start`. See [`interval`].
+/// Creates an [`Interval`] that ticks every `period`, first at `start`. See [`interval`].
 ///
 /// # Panics
 ///
-/// When the period is zero.
+/// Panics when the period is zero.
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval's period must not be zero");
@@ -44,22 +43,24 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval { sleep, due: start, period, behavior }
 }
 
-/// The stream of ticks of [`interval`].
+/// A sequence of ticks, one per period; made by [`interval`] or [`interval_at`].
 #[derive(Debug)]
 pub struct Interval {
-    /// After a reset it may end before the next tick is due.
+    /// Waits for the next tick. After a [`reset`](Interval::reset) it may end before that tick
+    /// is due.
     sleep: Sleep,
+    /// When the next tick is due.
     due: Instant,
     period: Duration,
     behavior: MissedTickBehavior,
 }
 
 impl Interval {
-    /// Waits for the next tick, and gives the instant it was due.
+    /// Waits for the next tick and returns the instant at which it was due.
     ///
     /// # Panics
     ///
-    /// Outside a runtime, if it has to wait.
+    /// Panics outside a runtime if it has to wait.
     ///
     /// # Cancellation
     ///
@@ -68,65 +69,74 @@ impl Interval {
         std::future::poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// What [`tick`](Self::tick) does, for futures written by hand.
+    /// Polls for the next tick, for futures written by hand. See [`tick`](Self::tick).
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(context));
+
+        // The interval was reset meanwhile: this sleep was for the old tick.
         if self.sleep.deadline() < self.due {
             self.sleep = sleep_until(self.due);
             ready!(Pin::new(&mut self.sleep).poll(context));
         }
+
         let due = self.due;
         let late = due.elapsed();
-        // Less than `late`, and 2^64 ns are 584 years.
+        // The cast loses nothing: this is at most `late`, and 2^64 ns are 584 years.
         let over = Duration::from_nanos((late.as_nanos() % self.period.as_nanos()) as u64);
         let last = match self.behavior {
             MissedTickBehavior::Delay if late > TICK_LATE => due + late,
             MissedTickBehavior::Skip if late > TICK_LATE => due + late - over,
             _ => due,
         };
-        // None, where the clock ends: that tick never comes.
+
+        // `None` means that the next tick lies beyond the end of the clock: it never comes.
         self.sleep =
             last.checked_add(self.period).map_or_else(|| sleep(Duration::MAX), sleep_until);
         self.due = self.sleep.deadline();
         Poll::Ready(due)
     }
 
-    /// The next tick comes one period from now, also for whoever waits for it already: unless
-    /// that is earlier than it was (before the first tick of [`interval_at`]), when it has to
-    /// be polled once more.
+    /// Makes the next tick due one period from now.
+    ///
+    /// A task that already waits for a tick is woken for the new one, without polling again.
+    /// The exception is a new tick that is earlier than the old one (before the first tick of
+    /// [`interval_at`]): then the interval must be polled once more.
     pub fn reset(&mut self) {
         let next = sleep(self.period);
         self.due = next.deadline();
+
+        // The old sleep keeps the waker of a task that waits. It ends before the new tick is
+        // due, and `poll_tick` then waits for the rest.
         if self.due < self.sleep.deadline() {
             self.sleep = next;
         }
     }
 
-    /// What becomes of ticks that were missed.
+    /// Returns what the interval does about missed ticks.
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.behavior
     }
 
-    /// Says what becomes of ticks that were missed.
+    /// Sets what the interval does about missed ticks.
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.behavior = behavior;
     }
 
-    /// The time between two ticks.
+    /// Returns the time between two ticks.
     pub fn period(&self) -> Duration {
         self.period
     }
 }
 
-/// What an [`Interval`] does when a tick was awaited more than 5 ms too late.
+/// What an [`Interval`] does when a tick is awaited more than 5 ms after it was due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MissedTickBehavior {
-    /// Catches up: the ticks that were missed come at once.
+    /// Catches up: the missed ticks complete at once, one after the other.
     #[default]
     Burst,
-    /// The next tick comes one period after the late one.
+    /// Starts anew: the next tick is due one period after the late one was awaited.
     Delay,
-    /// The ticks that were missed are left out; those that come stay multiples
-    /// of the period.
+    /// Leaves the missed ticks out: the next tick is the first one in the future that is due
+    /// whole periods after the late one was.
     Skip,
 }

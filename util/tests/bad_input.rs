@@ -1,5 +1,5 @@
-//! Senseless input to every constructor and option of arc-util: each is refused by an error
-//! or a panic that says what is wrong, or does what its documentation says. None hangs.
+//! Invalid and extreme input to every constructor and option of arc-util. Each is refused by an
+//! error or a panic that says what is wrong, or does what its documentation says. None hangs.
 
 #![cfg(feature = "sync")]
 
@@ -93,13 +93,13 @@ fn blocking_in_a_task_panics_and_says_what_to_do() {
         let task = arc::spawn(async move { opened.blocking_recv() });
         let payload = task.await.unwrap_err().into_panic();
         panicked("mpsc::UnboundedReceiver::blocking_recv", "called in a task", text, &*payload);
-        // A job may block, and its channel is closed by now.
+        // A job may block. This one does not have to: its channel is closed by now.
         let job = arc::task::spawn_blocking(move || sender.blocking_send(1).is_err());
         assert!(job.await.unwrap());
     });
 }
 
-/// As long as somebody looks at the value nobody changes it; that ends with the look.
+/// A borrow of the value keeps senders from changing it. A panic must end that borrow.
 #[test]
 fn a_watched_value_outlives_a_function_that_panics() {
     let (sender, mut receiver) = watch::channel(1);
@@ -330,7 +330,8 @@ fn connecting_ends_in_time() {
         let stream = arc_util::net::connect_timeout(address, Duration::MAX).await;
         assert_eq!(stream.unwrap().peer_addr().unwrap(), address);
         goes("net::connect_timeout", "MAX", "works");
-        // A lookup on a thread of its own is not over at once; and if it is, all is well.
+        // The lookup runs on another thread and is hardly ever ready at once. If it is, `connect`
+        // may succeed.
         let name = ("localhost", address.port());
         match arc_util::net::connect_timeout(name, Duration::ZERO).await {
             Ok(_) => goes("net::connect_timeout", "ZERO", "TimedOut, or connected at once"),
@@ -406,7 +407,7 @@ fn periods_and_beginnings_of_intervals() {
     run(1, || async {
         let years = |years: u64| Duration::from_secs(years * 365 * 86_400);
         for (age, input) in [(years(200), "200 years ago"), (years(1000), "1000 years ago")] {
-            // Not every clock goes back as far.
+            // Not every clock goes back that far.
             let Some(start) = Instant::now().checked_sub(age) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! A token tells all that wait, and all its children, once and for ever.
+//! Cancelling a token reaches all its waiters and all its children, once and for ever.
 
 mod common;
 
@@ -49,7 +49,7 @@ fn a_child_outlives_its_parent_handle_and_hears_of_its_grandparent() {
     assert!(child.is_cancelled());
 }
 
-/// Reads in its waker, at once, what a task would read a little later.
+/// The waker itself reads the tokens: a task would read them a little later.
 #[test]
 fn who_hears_of_a_token_finds_its_children_cancelled() {
     struct Looks(CancellationToken, AtomicUsize);
@@ -67,7 +67,8 @@ fn who_hears_of_a_token_finds_its_children_cancelled() {
     assert_eq!(looks.1.load(Ordering::SeqCst), 1, "woken once; 100 more: too early");
 }
 
-/// Whoever sees a token cancelled, or has cancelled it, also if somebody else had begun to.
+/// A thread that sees the token cancelled must find its children cancelled. So must a thread that
+/// has called `cancel`, even if another thread had begun to.
 #[test]
 fn a_token_is_cancelled_with_its_family_at_once() {
     for _ in 0..1000 {
@@ -93,7 +94,7 @@ fn a_token_is_cancelled_with_its_family_at_once() {
     }
 }
 
-/// Done by recursion, it would overflow the stack.
+/// Recursion would overflow the stack.
 #[test]
 fn a_line_of_many_generations_is_cancelled_and_dropped() {
     let first = CancellationToken::new();

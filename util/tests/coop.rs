@@ -1,4 +1,4 @@
-//! The budget of a task, around futures that know nothing of it.
+//! The budget of a task, around futures that do not take part in it.
 
 mod common;
 
@@ -12,7 +12,7 @@ use futures_util::future::select_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs a future over and over on the only worker, until another task is run as well.
+/// Runs futures in a loop on the only worker, until another task has run.
 async fn lets_others_run(mut next: impl AsyncFnMut()) {
     let stop = Arc::new(AtomicBool::new(false));
     let other = arc::spawn({
@@ -68,7 +68,7 @@ async fn a_channel_that_is_always_full_lets_others_run() {
     soon(busy).await.unwrap();
 }
 
-/// More of them than a budget has units.
+/// There are more pipes than a budget has units.
 #[arc::test(workers = 1)]
 async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     let (near, mut far): (Vec<_>, Vec<_>) = (0..200).map(|_| duplex(1)).unzip();
@@ -82,7 +82,7 @@ async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     let written = arc::spawn(select_all(ends.into_iter().enumerate().map(|(index, mut end)| {
         Box::pin(async move { end.write_all(b"ull").await.map(|()| index) })
     })));
-    // Both have been polled, and wait.
+    // Both tasks have been polled, and wait.
     yield_now().await;
     soon(far[150].write_all(b"x")).await.unwrap();
     assert_eq!(soon(first).await.unwrap().0.unwrap(), 150);
@@ -90,7 +90,7 @@ async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     assert_eq!(soon(written).await.unwrap().0.unwrap(), 160);
 }
 
-/// Of many values the one that has changed is found, wherever it is.
+/// One value of many has changed. It is found in one poll, however many are looked at before it.
 #[arc::test]
 async fn a_look_at_what_has_not_changed_costs_nothing() {
     let mut channels: Vec<_> = (0..200).map(watch::channel).collect();

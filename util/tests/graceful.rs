@@ -55,7 +55,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It has ended if the test went well.
+        // After a successful test the child has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -74,7 +74,7 @@ fn clients_finish_their_lines_and_no_others_are_let_in() {
         let mut server = Server::start();
         let (mut idle, mut busy) = (server.client(), server.client());
         assert_eq!(ask(&mut idle, "one\n"), "one\n");
-        // Of the second line there is a part, and the server has it.
+        // The server has read a part of the second line.
         assert_eq!(ask(&mut busy, "two\nthr"), "two\n");
         server.kill(signal);
         assert_eq!(server.line(), "stopping, with 2 client(s)");

@@ -12,7 +12,7 @@ use net_common::*;
 use proptest::prelude::*;
 use std::task::{Context, Waker};
 
-/// tokio's rule: what was awaited more than 5 ms too late was missed.
+/// tokio's rule: a tick that is awaited more than 5 ms late was missed.
 fn next_tick(
     behavior: MissedTickBehavior,
     due: Instant,
@@ -32,13 +32,13 @@ fn next_tick(
     }
 }
 
-/// Takes ticks, each so late, and checks every one against the model.
+/// Takes one tick for each lateness, and checks it against the model.
 async fn check(interval: &mut Interval, start: Instant, lateness: &[Duration]) {
     let (behavior, period) = (interval.missed_tick_behavior(), interval.period());
-    // When the next tick may be due: from the earliest to the latest.
+    // The earliest and the latest time at which the next tick may be due.
     let mut expected = (start, start);
     for &late in lateness {
-        // Blocks, as a task does that cannot keep up.
+        // Blocks the thread, like a task that cannot keep up.
         let until = expected.1 + late;
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         let before = Instant::now();
@@ -46,7 +46,7 @@ async fn check(interval: &mut Interval, start: Instant, lateness: &[Duration]) {
         let after = Instant::now();
         assert!(due <= after, "a tick {:?} early", due - after);
         assert!(expected.0 <= due && due <= expected.1, "{behavior:?}");
-        // The model is monotone in what the clock said meanwhile.
+        // The tick read the clock between `before` and `after`. The model is monotone in that.
         expected = (
             next_tick(behavior, due, before.max(due), period),
             next_tick(behavior, due, after, period),
@@ -120,7 +120,7 @@ fn missed_ticks_come_at_once_in_a_burst() {
         let mut interval = interval_at(start, millis(10));
         std::thread::sleep(millis(100));
         for number in 0..=10 {
-            // Ready when polled: it waits for nothing.
+            // Each missed tick is ready when polled, without waiting.
             let mut context = Context::from_waker(Waker::noop());
             let tick = interval.poll_tick(&mut context);
             assert_eq!(tick, std::task::Poll::Ready(start + number * millis(10)));
@@ -141,7 +141,7 @@ fn missed_ticks_are_skipped_or_delayed() {
         let before = Instant::now();
         assert_eq!(delaying.tick().await, start);
         let skipped = skipping.tick().await;
-        // 60 ms, or later on a machine that stood still; a multiple in any case.
+        // 60 ms, or a later multiple of the period if the machine was suspended.
         assert!(skipped >= start + millis(60));
         assert_eq!((skipped - start).as_nanos() % millis(20).as_nanos(), 0);
         assert!(delaying.tick().await >= before + millis(20));
@@ -173,7 +173,7 @@ fn reset_interval_ticks_one_period_later() {
     });
 }
 
-/// As a keep-alive is that starts anew with whatever is heard.
+/// A keep-alive timer works this way: each message resets it.
 #[test]
 fn who_waits_for_a_tick_is_woken_by_the_one_after_a_reset() {
     run_each(|| async {
@@ -186,7 +186,7 @@ fn who_waits_for_a_tick_is_woken_by_the_one_after_a_reset() {
             interval.reset();
             let before = Instant::now();
             wakes.wait_for(1);
-            // It may have been woken for the tick that was.
+            // The wake may have been for the old tick.
             let tick = interval.tick().await;
             assert!(tick <= before + millis(5) && Instant::now() >= tick);
             interval.reset();

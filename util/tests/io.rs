@@ -1,4 +1,4 @@
-//! Pipes in memory, copying to and fro, standard input and output.
+//! In-memory pipes, and copying in both directions.
 
 mod common;
 
@@ -76,7 +76,7 @@ fn the_ends_of_a_duplex_tell_that_the_other_is_gone() {
     let (reads, reader) = Woken::new();
     let (writes, writer) = Woken::new();
     let mut buffer = [0; 8];
-    // Closed: the other direction goes on.
+    // One end is closed: the opposite direction goes on.
     let mut read = Box::pin(right.read(&mut buffer));
     assert!(poll_once(read.as_mut(), &reader).is_pending());
     let closed = poll_once(pin!(left.close()), &writer);
@@ -90,7 +90,7 @@ fn the_ends_of_a_duplex_tell_that_the_other_is_gone() {
     };
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
     assert!(poll_once(pin!(right.write_all(b"full")), &writer).is_ready());
-    // Dropped: who waits for room is told.
+    // One end is dropped: a writer that waits for room is woken.
     let mut write = Box::pin(right.write(b"!"));
     assert!(poll_once(write.as_mut(), &writer).is_pending());
     drop(left);
@@ -118,7 +118,7 @@ fn a_duplex_reads_and_writes_around_the_edge_of_its_buffer() {
     let (mut left, mut right) = duplex(5);
     let waker = Waker::noop();
     let mut buffer = [0; 5];
-    // One byte stays in it, so that it never begins anew.
+    // One byte always stays in the pipe, so that the ring buffer never starts again at its front.
     let sent = random(79, 1);
     assert!(poll_once(pin!(left.write_all(&sent[..1])), waker).is_ready());
     for at in (0..78).step_by(3) {
@@ -163,7 +163,7 @@ async fn a_proxy_copies_both_ways_until_both_have_ended() {
     assert_eq!(soon(proxy).await.unwrap().unwrap(), (3_000_000, 3_000_012));
 }
 
-/// Gives bytes and then nothing, for now; takes bytes, and counts the flushes.
+/// Returns some bytes and is pending after that. Accepts bytes, and counts the flushes.
 struct Peer {
     gives: Vec<u8>,
     taken: Vec<u8>,
@@ -240,7 +240,8 @@ fn an_error_ends_the_copying() {
     assert_eq!(right.taken, b"forth");
 }
 
-/// Gives and takes bytes without end, for units of the task's budget; tells what it took.
+/// Reads and writes bytes without end, each call for one unit of the task's budget. Counts the
+/// bytes that were written.
 struct Endless(Arc<AtomicUsize>);
 
 impl AsyncRead for Endless {
@@ -283,7 +284,7 @@ async fn a_way_that_never_waits_does_not_starve_the_other() {
     assert!(soon(proxy).await.unwrap_err().is_cancelled());
 }
 
-/// Each is polled with a budget every other time.
+/// The copies take turns in being polled with a fresh budget.
 #[arc::test(workers = 2)]
 async fn copies_in_one_task_do_not_starve_each_other() {
     let taken = [(); 4].map(|()| Arc::new(AtomicUsize::new(0)));

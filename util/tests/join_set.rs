@@ -1,4 +1,4 @@
-//! Tasks of a set are joined in the order in which they end, whatever became of them.
+//! Tasks of a set are joined in the order in which they end, in whatever way they end.
 
 #![cfg(feature = "sync")]
 
@@ -170,7 +170,8 @@ async fn join_all_goes_on_with_the_panic() {
     assert_eq!(payload.downcast_ref(), Some(&"on purpose"));
 }
 
-/// A panic after the first poll of `join_next` must wake it as an output does.
+/// Whether a task returns or panics after the first poll of `join_next`: it must wake that
+/// future.
 #[arc::test]
 async fn who_waits_is_woken() {
     let mut set = JoinSet::new();
@@ -207,7 +208,7 @@ async fn a_look_leaves_the_waker_of_whoever_polled_it() {
     let (sender, receiver) = oneshot::channel::<()>();
     set.spawn(async { receiver.await.unwrap() });
     let (woken, waker) = Woken::new();
-    // The first poll of a future may ask for another.
+    // The first poll of a future may wake its own task.
     for _ in 0..2 {
         assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
     }

@@ -114,7 +114,7 @@ fn spawn_local_needs_a_set() {
     assert!(catch_unwind(|| drop(spawn_local(async {}))).is_err());
 }
 
-/// One task, or the future of `run_until`, is always ready.
+/// A task that is always ready, and a future of `run_until` that is, let the other tasks run.
 #[arc::test]
 async fn a_busy_task_does_not_starve_the_others() {
     let set = LocalSet::new();
@@ -159,7 +159,7 @@ async fn a_panic_of_a_drop_stays_with_its_task() {
     let set = LocalSet::new();
     let (sender, receiver) = oneshot::channel();
     let other = set.spawn_local(receiver);
-    // What nobody waits for is dropped by the set.
+    // Without a handle, the set drops the outcome.
     drop(set.spawn_local(async { Breaks }));
     drop(set.spawn_local(async { std::panic::panic_any(Breaks) }));
     set.run_until(arc::task::yield_now()).await;
@@ -176,7 +176,7 @@ fn all_tasks_are_dropped_inside_their_set_whatever_one_does() {
             self.0.set(self.0.get() + 1);
         }
     }
-    /// Its drop spawns another one, as often as that.
+    /// Its drop spawns another one, this many times.
     struct Spawns(Counts, usize);
     impl Drop for Spawns {
         fn drop(&mut self) {
@@ -220,7 +220,8 @@ fn a_set_in_a_thread_local_ends_with_its_thread() {
     assert_eq!(thread.join().unwrap(), 3);
 }
 
-/// Each may be the only one that goes on: as when they are futures of a `FuturesUnordered`.
+/// Each poller may be the only one that goes on, such as when the pollers are futures of one
+/// `FuturesUnordered`.
 #[test]
 fn all_who_poll_a_set_are_woken_by_its_tasks() {
     let set = LocalSet::new();
@@ -228,7 +229,7 @@ fn all_who_poll_a_set_are_woken_by_its_tasks() {
     let task = set.spawn_local(receiver);
     let (woken, waker) = Woken::new();
     let mut first = Box::pin(set.run_until(task));
-    // Once more: its tasks make room for others after the first time.
+    // Poll twice: in the first poll the set's `FuturesUnordered` yields, with a wake of its own.
     assert!(poll_once(first.as_mut(), &waker).is_pending());
     assert!(poll_once(first.as_mut(), &waker).is_pending());
     let (others, other) = Woken::new();
@@ -239,7 +240,8 @@ fn all_who_poll_a_set_are_woken_by_its_tasks() {
     sender.send(7).unwrap();
     assert!(woken.count() > before);
     let other_before = others.count();
-    // The future is looked at before the tasks, one of which it waits for.
+    // `run_until` polls its future before the tasks: this poll ends the task, and the next one is
+    // ready.
     assert!(poll_once(first.as_mut(), &waker).is_pending());
     let Poll::Ready(Ok(Ok(7))) = poll_once(first.as_mut(), &waker) else { panic!("not yet") };
     assert_eq!(others.count(), other_before, "it is gone");

@@ -1,4 +1,4 @@
-//! Channels under tokio's names.
+//! mpsc channels, with tokio's names.
 
 mod common;
 
@@ -86,7 +86,7 @@ async fn a_channel_that_is_never_empty_starves_nobody() {
     let stopped = stop.clone();
     let mut set = JoinSet::new();
     set.spawn(async move {
-        // It has an end of its own, or a runtime with such a task would never end.
+        // The loop has a time limit: a runtime with an endless poll would never end.
         let start = Instant::now();
         while !stopped.load(Ordering::SeqCst) {
             assert!(start.elapsed() < DEADLINE, "it never let the other run");
@@ -94,7 +94,7 @@ async fn a_channel_that_is_never_empty_starves_nobody() {
             receiver.recv().await;
         }
     });
-    // It is behind the other in the queue of the only worker.
+    // This task is behind the other in the queue of the only worker.
     set.spawn(async move { stop.store(true, Ordering::SeqCst) });
     soon(set.join_all()).await;
 }
@@ -112,7 +112,7 @@ fn threads_may_block() {
     thread.join().expect("it sends");
 }
 
-/// Nobody renews the budget of a thread that blocks.
+/// No worker renews the budget of a thread that blocks.
 #[test]
 fn threads_may_send_more_than_a_budget_has() {
     let (sender, mut receiver) = mpsc::channel(1);
@@ -127,7 +127,7 @@ fn threads_may_send_more_than_a_budget_has() {
     thread.join().expect("it sends");
 }
 
-/// As a buffer does that is kept in a thread-local.
+/// A buffer in a thread-local does this when its thread ends.
 #[test]
 fn threads_may_send_in_their_last_moment() {
     struct Sends(Option<mpsc::Sender<u8>>);
@@ -147,7 +147,7 @@ fn threads_may_send_in_their_last_moment() {
     let (sender, mut receiver) = mpsc::channel(1);
     let thread = std::thread::spawn(move || {
         SENDS.with_borrow_mut(|sends| sends.0 = Some(sender));
-        // The second waits for room, and so does the one in the end.
+        // The second value waits for room, and so does the one that is sent when the thread ends.
         (0..2).for_each(|_| SENDS.with_borrow(Sends::send));
     });
     for _ in 0..3 {
@@ -157,7 +157,7 @@ fn threads_may_send_in_their_last_moment() {
     thread.join().expect("it ends");
 }
 
-/// Closing wakes those who wait for it in the midst of it; one of them may panic.
+/// `close` calls wakers before it is done. A waker may use the channel, and may panic.
 #[test]
 fn closing_is_seen_as_a_whole_and_whole_whatever_a_waker_does() {
     struct Tries(mpsc::Sender<u8>, Mutex<Option<Result<(), TrySendError<u8>>>>);
@@ -194,7 +194,7 @@ fn wakers_that_panic_keep_nobody_from_being_woken() {
     assert_eq!(woken.count(), 1);
     drop((breaks, closed));
 
-    // Neither who sends nor who is the last to go hears of it.
+    // The panic of a waker reaches neither the task that sends, nor the drop of the last sender.
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut context = Context::from_waker(Waker::noop());
     let panicking = panicking_waker();
@@ -207,7 +207,7 @@ fn wakers_that_panic_keep_nobody_from_being_woken() {
     assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(None));
 }
 
-/// As an executor does whose queue is the channel that its own task receives from.
+/// An executor does this if its queue is the channel from which its own task receives.
 #[test]
 fn a_waker_may_use_the_channel() {
     struct Sends(mpsc::UnboundedSender<u8>);
@@ -227,7 +227,7 @@ fn a_waker_may_use_the_channel() {
     assert_eq!(end.recv_timeout(DEADLINE), Ok((Ok(1), Ok(2))));
 }
 
-/// The sender may live long, and the waker own a whole runtime.
+/// The sender may live long, and the waker may own a whole runtime.
 #[test]
 fn what_a_receiver_waited_with_goes_with_it() {
     let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
@@ -245,7 +245,7 @@ fn what_a_receiver_waited_with_goes_with_it() {
     assert!(sender.is_closed());
 }
 
-/// Of many channels the one with a value is found, wherever it is.
+/// One channel of many has a value. It is found in one poll, however many are looked at before it.
 #[arc::test]
 async fn a_look_in_vain_costs_nothing() {
     let mut channels: Vec<_> = (0..200).map(|_| mpsc::unbounded_channel()).collect();
@@ -276,7 +276,7 @@ fn room_goes_to_who_has_waited_longest() {
     assert!(poll_once(second.as_mut(), &waker).is_pending());
     assert_eq!(poll_once(first.as_mut(), &waker), Poll::Ready(Ok(())));
     assert_eq!(receiver.try_recv(), Ok(1));
-    // Who gives up lets the next have it.
+    // A sender that gives up leaves its place to the next.
     drop(second);
     assert_eq!(sender.try_send(3), Ok(()));
     assert_eq!((receiver.try_recv(), sender.capacity()), (Ok(3), 1));
@@ -295,7 +295,8 @@ fn who_waits_for_room_gets_the_value_back_when_nobody_receives() {
     assert_eq!(receiver.try_recv(), Ok(0));
 }
 
-/// A request that holds the sender of its answer must not keep who asks waiting.
+/// A value may be a request that holds the sender for its answer: the task that waits for the
+/// answer must not wait for ever.
 #[test]
 fn values_behind_one_whose_drop_panics_are_dropped_as_well() {
     struct Breaks;

@@ -1,4 +1,4 @@
-//! Tasks that borrow: all have ended when the scope returns, in whatever way.
+//! Tasks that borrow: all have ended when the scope returns or panics.
 
 mod common;
 #[path = "../../tests/net_common/mod.rs"]
@@ -97,7 +97,7 @@ fn sockets_and_tasks_of_the_runtime_work_in_them() {
     });
 }
 
-/// Each waits for the other, by spinning: one thread could never run both.
+/// Each task spins until the other has arrived: one thread could never run both.
 #[test]
 fn they_run_on_several_threads() {
     within_limit(|| {
@@ -141,7 +141,7 @@ fn a_panic_of_a_task_comes_out_when_all_have_ended() {
     });
 }
 
-/// The future's own drop panics, after its end.
+/// The drop of a task's future panics, after the future was ready.
 #[test]
 fn a_panic_of_a_drop_comes_out_when_all_have_ended() {
     struct Breaks;
@@ -225,7 +225,7 @@ fn inside_a_task_it_says_what_to_do() {
     });
 }
 
-/// Those that were started must not be waited for in vain.
+/// The threads that did start must end, too.
 #[cfg(target_os = "linux")]
 #[test]
 fn without_threads_the_caller_runs_the_tasks() {
@@ -266,7 +266,7 @@ fn what_would_be_unsound_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/scope_*.rs");
 }
 
-/// What a panic may carry: it panics when it is dropped.
+/// A panic payload that panics when it is dropped.
 struct Breaks;
 
 impl Drop for Breaks {
@@ -275,7 +275,7 @@ impl Drop for Breaks {
     }
 }
 
-/// One is dropped as the other comes out.
+/// One payload is dropped while the other one unwinds.
 #[test]
 fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
     within_limit(|| {

@@ -1,4 +1,4 @@
-//! `select!`, `join!` and `try_join!` with the syntax that people's code has.
+//! `select!`, `join!` and `try_join!` with the syntax of existing code.
 
 #![cfg(feature = "sync")]
 
@@ -23,7 +23,7 @@ async fn the_first_that_ends_wins_and_the_others_are_dropped_before_its_handler(
     let mut log = vec!["begun"];
     let output = select! {
         () = async {
-            // Borrowed by a branch that loses, and by the handler of the one that wins.
+            // Both a branch that loses and the handler of the one that wins borrow `log`.
             log.push("polled");
             let _ = receiver.await;
         } => "wrong",
@@ -67,7 +67,7 @@ struct Point {
 }
 
 #[arc::test]
-#[should_panic(expected = "all branches of select! are out")]
+#[should_panic(expected = "all branches of select! are disabled")]
 async fn without_an_else_it_panics_when_all_are_out() {
     select! {
         Some(()) = ready(None) => {},
@@ -104,7 +104,7 @@ async fn biased_keeps_the_order_and_chance_is_fair() {
         }
     }
     assert_eq!(biased, [1000, 0, 0]);
-    // 333 each, and a deviation of 15: less than 100 is not chance.
+    // Expected are 333 each, with a standard deviation of 15: less than 100 is not chance.
     assert!(fair.iter().all(|&count| count > 100), "{fair:?}");
 }
 
@@ -191,7 +191,7 @@ async fn join_waits_for_all_and_try_join_for_the_first_error() {
     assert_eq!(ended, Ok((1, "two")));
 }
 
-/// The first is always ready, and would use up the task's budget for ever.
+/// The first future is always ready. Polled first each time, it would always use up the budget.
 #[arc::test]
 async fn a_busy_future_does_not_starve_those_that_are_joined_with_it() {
     let stop = std::cell::Cell::new(false);
@@ -215,7 +215,7 @@ async fn a_busy_future_does_not_starve_those_that_are_joined_with_it() {
     assert_eq!(soon(async { try_join!(busy(), other()) }).await, Ok(((), ())));
 }
 
-/// Unless it says `biased`, another one is first each time.
+/// Without `biased`, the future that is polled first changes.
 #[arc::test]
 async fn join_takes_turns_and_biased_keeps_the_order() {
     let order = std::cell::RefCell::new(String::new());
@@ -234,7 +234,8 @@ async fn join_takes_turns_and_biased_keeps_the_order() {
     assert_eq!(orders, ["abcabc", "abcbca", "abccab"].map(String::from).into());
 }
 
-/// Whoever is first each other time only, meets each time a budget that is used up.
+/// If the futures strictly took turns in being first, a nested future could be first only in the
+/// polls whose budget is used up already.
 #[arc::test(workers = 1)]
 async fn joins_in_a_join_do_not_starve_each_other() {
     let stop = Cell::new(false);
@@ -252,7 +253,7 @@ async fn joins_in_a_join_do_not_starve_each_other() {
     soon(async { join!(busy(), async { join!(ends, busy()) }) }).await;
 }
 
-/// The compiler's limit of macros that call themselves is not in the way.
+/// 26 branches stay below the compiler's recursion limit for macros.
 #[arc::test]
 async fn as_many_branches_as_there_are_letters() {
     for wanted in 0..26 {

@@ -1,4 +1,4 @@
-//! Permits are taken, waited for in line, and never lost.
+//! Permits are acquired, waited for in line, and never lost.
 
 mod common;
 
@@ -65,7 +65,7 @@ fn who_gives_up_stands_in_nobodys_way() {
     assert!(poll_once(one.as_mut(), &waker).is_pending());
     drop(many);
     assert_eq!(woken.count(), 1, "there is one permit, and it wants no more");
-    // It was served, and never looks: the permit comes back.
+    // `one` was served and is dropped before it is polled: the permit comes back.
     drop(one);
     assert_eq!(semaphore.available_permits(), 1);
 }
@@ -77,14 +77,14 @@ async fn permits_that_are_always_there_starve_nobody() {
     let stopped = stop.clone();
     let mut set = JoinSet::new();
     set.spawn(async move {
-        // It has an end of its own, or a runtime with such a task would never end.
+        // The loop has a time limit: a runtime with an endless poll would never end.
         let start = Instant::now();
         while !stopped.load(Ordering::SeqCst) {
             assert!(start.elapsed() < DEADLINE, "it never let the other run");
             drop(semaphore.acquire().await);
         }
     });
-    // It is behind the other in the queue of the only worker.
+    // This task is behind the other in the queue of the only worker.
     set.spawn(async move { stop.store(true, Ordering::SeqCst) });
     soon(set.join_all()).await;
 }
@@ -107,7 +107,7 @@ fn permits_are_added_and_forgotten() {
 #[test]
 fn a_waker_that_panics_keeps_nobody_else_asleep() {
     type Wakes = fn(&Semaphore);
-    // The last: who gives up hands on to all behind it, in its drop.
+    // The third way does nothing here: dropping the first waiter serves all behind it.
     let ways: [Wakes; 3] = [|it| it.add_permits(2), Semaphore::close, |_| {}];
     for wake in ways {
         let semaphore = Semaphore::new(0);
@@ -128,7 +128,7 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
     }
 }
 
-/// More were added while one was out: it comes back in a drop, which must not panic.
+/// Permits were added while one was out. It comes back in a drop, which must not panic.
 #[test]
 fn a_permit_too_many_is_forgotten() {
     let full = Semaphore::new(Semaphore::MAX_PERMITS);
@@ -136,7 +136,7 @@ fn a_permit_too_many_is_forgotten() {
     full.add_permits(1);
     drop(out);
     assert_eq!(full.available_permits(), Semaphore::MAX_PERMITS);
-    // So is that of one who was served, and gives up.
+    // The same holds for a waiter that was served and is dropped.
     let full = Semaphore::new(0);
     let mut waits = Box::pin(full.acquire());
     assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
@@ -177,7 +177,7 @@ fn closing_comes_before_being_served() {
     assert_eq!(semaphore.available_permits(), 1, "nothing is lost");
 }
 
-/// Of many semaphores the one with a permit is found, wherever it is.
+/// One semaphore of many has a permit. It is found in one poll, however many are looked at before.
 #[arc::test]
 async fn a_look_in_vain_costs_nothing() {
     let semaphores: Vec<_> = (0..200).map(|number| Semaphore::new(number / 199)).collect();

@@ -1,4 +1,4 @@
-//! Signals. Each test has one of its own, as they go to the whole process.
+//! Signals. Each test uses another signal, as a signal goes to the whole process.
 
 #![cfg(unix)]
 
@@ -41,7 +41,7 @@ async fn a_signal_is_heard_again_and_again_by_all_who_listen() {
         assert_eq!(soon(two.recv()).await, Some(()));
     }
     assert!(poll(&mut one).is_pending(), "each counts once");
-    // Who does not listen any more is in nobody's way.
+    // A dropped listener does not disturb the others.
     drop(two);
     send(kind);
     assert_eq!(soon(one.recv()).await, Some(()));
@@ -55,7 +55,7 @@ async fn a_signal_is_heard_again_and_again_by_all_who_listen() {
 async fn signals_that_nobody_has_received_count_as_one() {
     let kind = SignalKind::user_defined2();
     let mut signals = signal(kind).unwrap();
-    // More than the pipe holds.
+    // More signals than the pipe has room for.
     for _ in 0..5000 {
         send(kind);
     }

@@ -1,5 +1,4 @@
-//! The directions of a stream apart: reading and writing at once, ends, and together
-//! again; of TCP and of Unix streams alike.
+//! Owned halves of TCP and Unix streams: reading and writing at once, closing, and reuniting.
 
 mod common;
 
@@ -8,7 +7,7 @@ use arc_util::net::{IntoSplit, tcp};
 use common::{soon, tcp_pair};
 use std::io::{IoSlice, IoSliceMut};
 
-/// Makes tests of functions that are given the two ends of a connection.
+/// Makes each function a test that gets the two ends of a connection, of both kinds.
 macro_rules! on_both_kinds {
     ($(async fn $name:ident($left:ident, $right:ident) $body:block)*) => {
         mod tcp_streams {
@@ -83,7 +82,7 @@ on_both_kinds! {
         let (left_read, right_write) = (error.0, error.1);
         let mut left = left_read.reunite(left_write).unwrap();
         let mut right = right_write.reunite(right_read).unwrap();
-        // Nothing was shut down on the way.
+        // Reuniting has shut nothing down.
         left.write_all(b"to the right").await.unwrap();
         right.write_all(b"to the left").await.unwrap();
         let mut text = [0; 12];

@@ -21,7 +21,7 @@ fn lines_of_standard_input_are_answered() {
             let mut err = stderr();
             err.write_all(b"the end\n").await.unwrap();
             err.close().await.unwrap();
-            // Not closed itself.
+            // Closing the handle has not closed the stream of the process.
             eprintln!("it is open");
         });
     };
@@ -33,7 +33,7 @@ fn lines_of_standard_input_are_answered() {
     assert!(err.contains("the end\nit is open\n"), "{err}");
 }
 
-/// Unlike with tokio.
+/// tokio differs here.
 #[test]
 fn a_read_that_waits_does_not_hold_up_the_end() {
     let Some(mut child) = child("a_read_that_waits_does_not_hold_up_the_end", "") else {
@@ -56,7 +56,7 @@ fn a_read_that_waits_does_not_hold_up_the_end() {
     drop(input);
 }
 
-/// Standard error is a pipe that nobody reads any more.
+/// Standard error is a pipe that no one reads any more.
 #[cfg(unix)]
 #[test]
 fn writing_to_who_has_left_is_a_broken_pipe() {

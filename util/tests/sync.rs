@@ -1,4 +1,4 @@
-//! Locks, channels and notifications on arc, of arc-util, of other crates, and tokio's.
+//! Locks, channels and notifications of arc-util, of other crates, and of tokio, all on arc.
 
 #![cfg(feature = "sync")]
 
@@ -27,7 +27,7 @@ async fn one_notification_goes_to_one_and_waits_for_the_next() {
     notify.notify_one();
     assert_eq!(woken.count(), 1);
     assert!(poll_once(second.as_mut(), &waker).is_pending(), "the first is first");
-    // What it was given and has not seen goes to the next.
+    // A notification that `first` has not seen goes to the next waiter.
     drop(first);
     assert_eq!(woken.count(), 2);
     assert!(poll_once(second.as_mut(), &waker).is_ready());
@@ -95,7 +95,7 @@ async fn a_watcher_sees_the_last_value_and_the_end() {
     assert!(receiver.has_changed().is_err());
 }
 
-/// Another value that is sent meanwhile must not take the place of the one that was tested.
+/// A value that is sent after the test must not replace the one that was tested.
 #[test]
 fn wait_for_gives_the_value_that_it_tested() {
     const ROUNDS: usize = 10_000;
@@ -105,7 +105,7 @@ fn wait_for_gives_the_value_that_it_tested() {
         }
     };
     let (sender, mut receiver) = watch::channel(true);
-    // The last round whose value was tested, and that in which another was sent.
+    // The last round in which the value was tested, and the last in which another one was sent.
     let (tested, sent) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|threads| {
         threads.spawn(|| {
@@ -187,7 +187,7 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
     drop(task);
     assert_eq!(woken.count(), 5);
 
-    // A notification that is given back is handed on by a drop, where a panic would abort.
+    // A drop hands the notification on. A panic there would abort.
     let mut first = Box::pin(notify.notified());
     let mut second = Box::pin(notify.notified());
     assert!(poll_once(first.as_mut(), &waker).is_pending());
@@ -295,7 +295,7 @@ async fn the_channels_work() {
     assert_eq!(soon(receiver).await, Ok(1));
 }
 
-/// What is written against `tokio::sync` need not be changed.
+/// Code that uses `tokio::sync` runs on arc without changes.
 #[arc::test(workers = 2)]
 async fn tokios_own_channels_and_locks_work_on_arc() {
     let (sender, mut receiver) = tokio::sync::mpsc::channel(2);

@@ -1,4 +1,4 @@
-//! A tracker's wait ends when it is closed and nothing is left, and not before.
+//! `wait` of a tracker ends when the tracker is closed and has no tasks left, and not before.
 
 #![cfg(feature = "sync")]
 

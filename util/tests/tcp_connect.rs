@@ -14,7 +14,8 @@ fn any() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-/// Where nobody listens, and nobody else begins to: it is bound, not listening.
+/// An address that refuses connections: a socket is bound to it, so that no other process can
+/// listen there, and does not listen.
 fn refusing() -> (TcpSocket, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(any()).unwrap();
@@ -112,7 +113,7 @@ async fn sockets_for_ipv6_connect_where_there_is_ipv6() {
     assert_eq!(soon(client).await.unwrap().peer_addr().unwrap(), address);
 }
 
-/// If each had 250 ms, it would take ten seconds.
+/// With 250 ms for each attempt, this would take ten seconds.
 #[arc::test(workers = 2)]
 async fn after_a_failure_the_next_attempt_begins_at_once() {
     let refusing: Vec<_> = (0..40).map(|_| refusing()).collect();
@@ -126,14 +127,14 @@ async fn after_a_failure_the_next_attempt_begins_at_once() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
-/// Where a full queue is silent.
+/// On Linux a listener whose queue is full does not answer.
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
     use arc_util::net::{TcpStream, connect_timeout};
     use common::{DEADLINE, Woken, poll_once};
 
-    /// A listener that does not answer any more: its queue is full. The streams fill it.
+    /// A listener that does not answer, and the streams that fill its queue.
     async fn silent() -> (TcpListener, Vec<TcpStream>) {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(any()).unwrap();

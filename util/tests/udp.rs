@@ -34,7 +34,7 @@ async fn datagrams_go_to_and_fro_with_their_limits() {
         assert_eq!((&buffer[..received], of), (&datagram[..], address));
     }
     let server = soon(echo).await.unwrap();
-    // What does not fit is cut off.
+    // Bytes that do not fit are cut off.
     server.send_to(b"too long", from).await.unwrap();
     let (received, _) = soon(client.recv_from(&mut buffer[..3])).await.unwrap();
     assert_eq!(&buffer[..received], b"too");
@@ -135,7 +135,7 @@ async fn what_a_broadcast_needs_is_the_option() {
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
 }
 
-/// On the loopback interface, which needs no network.
+/// This uses the loopback interface, which needs no network.
 #[cfg(target_os = "linux")]
 #[arc::test]
 async fn members_of_a_group_hear_what_is_sent_to_it() {

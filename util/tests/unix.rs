@@ -52,8 +52,9 @@ async fn incoming_connections_are_a_stream() {
     assert!(soon(two).await.iter().all(Result::is_ok));
 }
 
-/// Why nobody is met at a path whose listener has been dropped. A process that another test
-/// just starts has the descriptor until it is another program.
+/// Returns the error of connecting to a path whose listener was dropped. The listener may live a
+/// little longer in a process that another test starts: that process has a copy of the descriptor
+/// until it executes its program.
 async fn refused(path: &Path) -> std::io::Error {
     let refused = async {
         loop {
@@ -192,7 +193,7 @@ fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
     });
 }
 
-/// What the kernel does elsewhere differs, or is not there.
+/// Other kernels behave differently, or lack these features.
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
@@ -202,7 +203,7 @@ mod linux {
     use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// The kernel says `WouldBlock`, and sends no event when there is room.
+    /// The kernel returns `WouldBlock`, and reports no event when there is room.
     #[arc::test(workers = 2)]
     async fn connecting_waits_while_the_queue_is_full() {
         let folder = Folder::new("queue");
@@ -263,7 +264,7 @@ mod linux {
         assert_eq!((peer.uid(), peer.gid()), (own.uid(), own.gid()));
     }
 
-    /// Between containers the process at the other end has no number.
+    /// Between containers, the process at the other end has no process id here.
     #[test]
     fn a_peer_of_another_namespace_is_known_without_its_number() {
         const NAME: &str = "linux::a_peer_of_another_namespace_is_known_without_its_number";
@@ -317,8 +318,7 @@ mod linux {
         assert!(error.is_err() || error.unwrap() == 0, "nothing is left");
     }
 
-    /// The kernel says that a socket can write which is not connected, and that it would
-    /// block as soon as it tries.
+    /// The kernel reports a socket that is not connected as writable, and then a write would block.
     #[arc::test(workers = 2)]
     async fn who_waits_for_room_does_not_spin() {
         let folder = Folder::new("spin");
@@ -337,7 +337,7 @@ mod linux {
             assert_eq!((sent.0.unwrap(), sent.1.unwrap()), (4, 4));
         };
         let receiving = async {
-            // For as long as they would spin.
+            // Time in which the senders would spin.
             arc::time::sleep(Duration::from_millis(50)).await;
             let mut ours = 0;
             while ours < 2 {
@@ -353,7 +353,7 @@ mod linux {
         }
     }
 
-    /// Counts the polls that a future of its own asks for, not those of its neighbours.
+    /// Counts only the polls for which the future itself was woken, and not its neighbours.
     async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
         let future = std::pin::pin!(future);
         let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);

@@ -1,4 +1,4 @@
-//! Between two streams, in both directions.
+//! Copying between two streams in both directions.
 
 use arc::io::{AsyncRead, AsyncWrite};
 use std::future::poll_fn;
@@ -6,22 +6,24 @@ use std::io::{ErrorKind, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// What each direction holds at most.
+/// The size of the buffer of each direction, in bytes.
 const BUFFER: usize = 8 << 10;
 
-/// Copies what each of two streams reads to the other, until both have ended; gives how
-/// many bytes went from the first to the second, and back.
+/// Copies between two streams in both directions until both have ended. Returns the number of
+/// bytes that went from the first to the second, and from the second to the first.
 ///
-/// When one has ended, the other's sending direction is closed, and the other way goes
-/// on. What was read is flushed when nothing more comes for now.
+/// When one stream has ended, the sending direction of the other is closed, and the opposite
+/// direction goes on. Copied bytes are flushed whenever no more can be read for now.
 ///
 /// # Errors
 ///
-/// The first of either stream's, of reading, writing or closing; the copying ends then.
+/// Fails with the first error of reading, writing or closing either stream. Both directions
+/// stop then.
 ///
 /// # Cancellation
 ///
-/// What was read and not yet written, up to 8 KiB each way, is lost.
+/// Not cancel safe: bytes that were read and not written yet, up to 8 KiB in each direction,
+/// are lost.
 ///
 /// # Examples
 ///
@@ -51,20 +53,20 @@ where
     copy_bidirectional_with_sizes(first, second, BUFFER, BUFFER).await
 }
 
-/// As [`copy_bidirectional`], with buffers of these sizes: for what goes from the first
-/// to the second, and for what comes back.
+/// Copies like [`copy_bidirectional`], with buffers of the given sizes: `forth_size` from the
+/// first stream to the second, and `back_size` from the second to the first.
 ///
 /// # Errors
 ///
-/// As `copy_bidirectional`.
+/// Same as `copy_bidirectional`.
 ///
 /// # Panics
 ///
-/// When a size is 0, or more than memory can be (`isize::MAX`).
+/// Panics when a size is 0, or more than memory can be (`isize::MAX`).
 ///
 /// # Cancellation
 ///
-/// As `copy_bidirectional`.
+/// Same as `copy_bidirectional`, with buffers of these sizes.
 pub async fn copy_bidirectional_with_sizes<A, B>(
     first: &mut A,
     second: &mut B,
@@ -86,21 +88,26 @@ where
                 false => here = back.poll(context, second, first)?,
             }
         }
-        // Left to chance: a way that never waits uses up the task's budget.
+
+        // The first direction of the next poll is random: one that never waits uses up the
+        // task's budget, and the other must get a share of it.
         forth_is_first = fastrand::bool();
         Poll::Ready(Ok((ready!(there), ready!(here))))
     })
     .await
 }
 
-/// One direction.
+/// One direction of the copying.
 struct Way {
     buffer: Box<[u8]>,
-    /// What of the buffer is still to be written.
+    /// The part of the buffer that has not been written yet.
     filled: std::ops::Range<usize>,
     copied: u64,
+    /// Bytes were written since the last flush.
     must_flush: bool,
+    /// The reader has ended.
     has_ended: bool,
+    /// The writer was closed.
     is_closed: bool,
 }
 
@@ -118,6 +125,7 @@ impl Way {
         }
     }
 
+    /// Copies until one side is pending, or the writer is closed. Returns the number of bytes.
     fn poll<R: AsyncRead + ?Sized, W: AsyncWrite + ?Sized>(
         &mut self,
         context: &mut Context<'_>,
@@ -127,14 +135,18 @@ impl Way {
         while !self.has_ended || !self.filled.is_empty() {
             if self.filled.is_empty() {
                 let read = reader.as_mut().poll_read(context, &mut self.buffer)?;
+
+                // Nothing to read for now: let the peer have what was written so far.
                 if read.is_pending() && self.must_flush {
                     ready!(writer.as_mut().poll_flush(context))?;
                     self.must_flush = false;
                 }
+
                 self.filled = 0..ready!(read);
                 self.has_ended = self.filled.is_empty();
                 continue;
             }
+
             let rest = &self.buffer[self.filled.clone()];
             let written = ready!(writer.as_mut().poll_write(context, rest))?;
             if written == 0 {
@@ -144,6 +156,7 @@ impl Way {
             self.copied += written as u64;
             self.must_flush = true;
         }
+
         if !self.is_closed {
             ready!(writer.poll_close(context))?;
             self.is_closed = true;

@@ -1,4 +1,4 @@
-//! A pipe in memory that goes both ways.
+//! An in-memory pipe with two directions.
 
 use crate::wake::wake_all;
 use arc::io::{AsyncRead, AsyncWrite};
@@ -10,16 +10,17 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
-/// Two streams, connected to each other in memory: what is written to one is read from
-/// the other. Each direction holds up to `capacity` bytes; who writes more waits.
+/// Creates two streams that are connected to each other in memory: what is written to one is
+/// read from the other. Each direction holds up to `capacity` bytes; a writer waits when it is
+/// full.
 ///
-/// It needs no runtime: for tests, and wherever a socket is asked for and there is none.
-/// In one it takes part in the budget: whoever can read or write for ever still lets others
-/// run.
+/// The streams need no runtime. Use them in tests, and where an API requires a stream and there
+/// is no socket. In a task they take part in the budget: a task that can always read or write
+/// still lets others run.
 ///
 /// # Panics
 ///
-/// When the capacity is 0.
+/// Panics when the capacity is 0.
 ///
 /// # Examples
 ///
@@ -46,11 +47,11 @@ pub fn duplex(capacity: usize) -> (DuplexStream, DuplexStream) {
     (near, far)
 }
 
-/// One end of a pipe in memory; from [`duplex`].
+/// One end of an in-memory pipe; made by [`duplex`].
 ///
-/// Closing it ends the direction in which it writes. When it is dropped, the other end
-/// reads what is still there, and then the end; writing to it is an error
-/// (`BrokenPipe`).
+/// Closing an end ends the direction in which it writes. When an end is dropped, the other end
+/// reads the bytes that are left, and then the end of the stream; writing to it fails with
+/// `BrokenPipe`.
 ///
 /// # Examples
 ///
@@ -60,7 +61,7 @@ pub struct DuplexStream {
     write: Arc<Pipe>,
 }
 
-/// One direction.
+/// One direction of the pipe.
 struct Pipe {
     capacity: usize,
     state: Mutex<State>,
@@ -69,9 +70,9 @@ struct Pipe {
 #[derive(Default)]
 struct State {
     bytes: VecDeque<u8>,
-    /// Nothing more is written.
+    /// The writing end was closed or dropped: no more bytes will come.
     has_ended: bool,
-    /// Nobody reads any more.
+    /// The reading end was dropped.
     is_broken: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -87,14 +88,17 @@ impl Pipe {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ready when `buffer` can be read into; only the reader can change that.
+    /// Ready when a read into `buffer` does not have to wait. Once this is ready, it stays ready
+    /// until the reader reads.
     fn poll_readable(&self, context: &Context<'_>, buffer: &[u8]) -> Poll<()> {
-        // A waker is code of somebody else's: it is cloned, woken and dropped unlocked.
+        // A waker is foreign code: it is cloned, woken and dropped without the lock.
         let waker = context.waker().clone();
+
         let mut state = self.lock();
         if !state.bytes.is_empty() || state.has_ended || buffer.is_empty() {
             return Poll::Ready(());
         }
+
         let before = state.reader.replace(waker);
         drop(state);
         drop(before);
@@ -104,6 +108,8 @@ impl Pipe {
     fn poll_read(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize>> {
         ready!(self.poll_readable(context, buffer));
         ready!(pin!(consume_budget()).poll(context));
+
+        // The queue is a ring: read its front part, and then what is behind it.
         let mut state = self.lock();
         let (front, _) = state.bytes.as_slices();
         let at_once = buffer.len().min(front.len());
@@ -115,15 +121,18 @@ impl Pipe {
         Poll::Ready(Ok(read))
     }
 
-    /// Ready when some of `bytes` can be written, or nothing ever; only the writer can
-    /// change that.
+    /// Ready when a write of `bytes` does not have to wait, because there is room or writing
+    /// fails. Once this is ready, it stays ready until the writer writes.
     fn poll_writable(&self, context: &Context<'_>, bytes: &[u8]) -> Poll<()> {
+        // Cloned without the lock, as in `poll_readable`.
         let waker = context.waker().clone();
+
         let mut state = self.lock();
         let has_room = state.bytes.len() < self.capacity || bytes.is_empty();
         if has_room || state.is_broken || state.has_ended {
             return Poll::Ready(());
         }
+
         let before = state.writer.replace(waker);
         drop(state);
         drop(before);
@@ -133,10 +142,12 @@ impl Pipe {
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         ready!(self.poll_writable(context, bytes));
         ready!(pin!(consume_budget()).poll(context));
+
         let mut state = self.lock();
         if state.is_broken || state.has_ended {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         }
+
         let written = bytes.len().min(self.capacity - state.bytes.len());
         state.bytes.extend(&bytes[..written]);
         let reader = state.reader.take_if(|_| written > 0);
@@ -145,8 +156,8 @@ impl Pipe {
         Poll::Ready(Ok(written))
     }
 
-    /// The writing end closes it.
-    fn end(&self) {
+    /// Ends the direction: the writing end was closed or dropped.
+    fn close_writer(&self) {
         let mut state = self.lock();
         state.has_ended = true;
         let (reader, writer) = (state.reader.take(), state.writer.take());
@@ -155,8 +166,8 @@ impl Pipe {
         drop(writer);
     }
 
-    /// The reading end is dropped.
-    fn break_off(&self) {
+    /// Breaks the direction: the reading end was dropped. Drops the bytes that are left.
+    fn close_reader(&self) {
         let mut state = self.lock();
         state.is_broken = true;
         let bytes = std::mem::take(&mut state.bytes);
@@ -191,15 +202,15 @@ impl AsyncWrite for DuplexStream {
     }
 
     fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        self.write.end();
+        self.write.close_writer();
         Poll::Ready(Ok(()))
     }
 }
 
 impl Drop for DuplexStream {
     fn drop(&mut self) {
-        self.write.end();
-        self.read.break_off();
+        self.write.close_writer();
+        self.read.close_reader();
     }
 }
 

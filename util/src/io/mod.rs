@@ -1,9 +1,8 @@
-//! Reading and writing: what arc's core has, and pipes in memory, copying to and fro,
+//! Reading and writing: the items of arc's core, in-memory pipes, copying in both directions,
 //! standard input and output.
 //!
-//! The traits are futures-io's. tokio's `copy`, `BufReader`, `lines`, `read_exact` and
-//! the like are here under their names; [`split`] and the sources and sinks come from
-//! futures-util.
+//! The traits are futures-io's. tokio's `copy`, `BufReader`, `lines`, `read_exact` and so on
+//! have the same names here. [`split`] and the sources and sinks come from futures-util.
 
 mod copy;
 mod duplex;
@@ -22,10 +21,10 @@ pub use futures_util::io::{
 pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 
-/// The two directions of a stream of any kind, each owned; a lock keeps them apart.
+/// Splits any stream into two owned halves, one for each direction. A lock keeps the halves
+/// from using the stream at once.
 ///
-/// The streams of [`net`](crate::net) need no lock: see
-/// [`IntoSplit`](crate::net::IntoSplit).
+/// The streams of [`net`](crate::net) need no lock: see [`IntoSplit`](crate::net::IntoSplit).
 ///
 /// # Examples
 ///

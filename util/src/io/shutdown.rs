@@ -4,7 +4,7 @@ use arc::io::{AsyncWrite, AsyncWriteExt};
 use std::future::Future;
 use std::io;
 
-/// `shutdown`, which futures-io calls `close`.
+/// Adds `shutdown`, tokio's name for what futures-io calls `close`.
 ///
 /// # Examples
 ///
@@ -22,15 +22,15 @@ use std::io;
 /// # }
 /// ```
 pub trait AsyncShutdownExt: AsyncWrite + Unpin {
-    /// Writes what is buffered, and tells the reader that nothing more comes.
+    /// Writes what is buffered, and signals the end of the stream to the reader.
     ///
     /// # Errors
     ///
-    /// The writer's, when what is buffered cannot be written.
+    /// Fails with the writer's error when the buffered data cannot be written.
     ///
     /// # Cancellation
     ///
-    /// It can be begun again.
+    /// A `shutdown` that was dropped can be called again.
     fn shutdown(&mut self) -> impl Future<Output = io::Result<()>> {
         self.close()
     }

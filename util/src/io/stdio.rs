@@ -10,10 +10,10 @@ use std::task::{Context, Poll, ready};
 /// How far a thread reads ahead, or lags behind with writing, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// The standard input of the process, read by a thread of its own.
+/// Returns the standard input of the process, which a thread of its own reads.
 ///
-/// The thread reads ahead: make one `Stdin` and keep it, as what was read for one is not
-/// there for the next. A read that waits when the program ends does not hold it up.
+/// The thread reads ahead: bytes that it has read for one `Stdin` are not available to another.
+/// So create one and keep it. A read that waits does not delay the end of the program.
 ///
 /// # Examples
 ///
@@ -33,9 +33,9 @@ pub fn stdin() -> Stdin {
     Stdin(Unblock::with_capacity(BUFFER, io::stdin()))
 }
 
-/// The standard output of the process, written by a thread of its own.
+/// Returns the standard output of the process, which a thread of its own writes.
 ///
-/// Flush it before the program ends: what the thread has not written yet is lost.
+/// Flush it before the program ends: bytes that the thread has not written yet are lost.
 ///
 /// # Examples
 ///
@@ -52,7 +52,7 @@ pub fn stdout() -> Stdout {
     Stdout(Unblock::with_capacity(BUFFER, io::stdout()))
 }
 
-/// The standard error of the process, written by a thread of its own. See [`stdout`].
+/// Returns the standard error of the process, which a thread of its own writes. See [`stdout`].
 ///
 /// # Examples
 ///
@@ -69,17 +69,17 @@ pub fn stderr() -> Stderr {
     Stderr(Unblock::with_capacity(BUFFER, io::stderr()))
 }
 
-/// Reads the standard input; from [`stdin`].
+/// Reads the standard input; made by [`stdin`].
 ///
 /// # Cancellation
 ///
-/// A read that is dropped loses nothing: the next one has what came.
+/// A read that is dropped loses nothing: the next one returns the bytes that came.
 pub struct Stdin(Unblock<io::Stdin>);
 
-/// Writes the standard output; from [`stdout`].
+/// Writes the standard output; made by [`stdout`].
 pub struct Stdout(Unblock<io::Stdout>);
 
-/// Writes the standard error; from [`stderr`].
+/// Writes the standard error; made by [`stderr`].
 pub struct Stderr(Unblock<io::Stderr>);
 
 impl AsyncRead for Stdin {
@@ -94,8 +94,8 @@ impl AsyncRead for Stdin {
 
 macro_rules! write_to {
     ($($type:ty)*) => {$(
-        /// Errors come with a later call than the one whose bytes they are about;
-        /// flushing tells them all.
+        /// An error is returned by a later call than the one that took the bytes. Flushing
+        /// returns any error of the calls before it.
         impl AsyncWrite for $type {
             fn poll_write(
                 mut self: Pin<&mut Self>,
@@ -107,7 +107,8 @@ macro_rules! write_to {
                     if written > 0 || bytes.is_empty() {
                         return Poll::Ready(Ok(written));
                     }
-                    // An earlier write failed: flushing tells how.
+
+                    // An earlier write failed: flushing returns its error.
                     ready!(Pin::new(&mut self.0).poll_flush(context))?;
                 }
             }
@@ -119,7 +120,7 @@ macro_rules! write_to {
                 Pin::new(&mut self.0).poll_flush(context)
             }
 
-            /// Flushes it. The process's own stays open.
+            /// Flushes the stream. The stream of the process stays open.
             fn poll_close(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! Connecting to a name that has several addresses.
+//! Connecting to names that have several addresses.
 
 use arc::net::{SocketAddr, TcpStream, ToSocketAddrs, lookup_host};
 use arc::time::timeout;
@@ -7,31 +7,31 @@ use std::future::Future;
 use std::io::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-/// For how long an attempt has the field to itself: RFC 8305's recommendation.
+/// How long the next attempt waits for the one before it. RFC 8305 recommends this value.
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Connects to whichever of a name's addresses answers first: Happy Eyeballs, RFC 8305.
+/// Connects to the address of a name that answers first: Happy Eyeballs, RFC 8305.
 ///
-/// The families take turns, beginning with that of the address which the system puts
-/// first. The next attempt begins when one has failed, or 250 ms after the last began;
-/// those before it go on. [`TcpStream::connect`] waits for each address in turn, which
-/// takes minutes when the first is never answered.
+/// The attempts alternate between IPv4 and IPv6, beginning with the family of the address that
+/// the system lists first. The next attempt begins when one has failed, or 250 ms after the
+/// last one began. Earlier attempts go on meanwhile. ([`TcpStream::connect`] waits for each
+/// address in turn, which takes minutes when the first one never answers.)
 ///
-/// All addresses are looked up before the first attempt: the system's lookup does not
-/// give those of the two families apart.
+/// All addresses are looked up before the first attempt, because the system's lookup returns
+/// both families together.
 ///
 /// # Errors
 ///
-/// When the name is not known, or no address accepts: then it is the error of the
+/// Fails when the name is not known, and when no address accepts: then the error is that of the
 /// attempt that failed last.
 ///
 /// # Panics
 ///
-/// Outside a runtime.
+/// Panics outside a runtime.
 ///
 /// # Cancellation
 ///
-/// The attempts are given up, and their sockets closed.
+/// Dropping the future abandons all attempts and closes their sockets.
 ///
 /// # Examples
 ///
@@ -51,19 +51,19 @@ pub async fn connect(address: impl ToSocketAddrs) -> Result<TcpStream> {
     race(addresses, TcpStream::connect).await
 }
 
-/// As [`connect`], for at most so long, the lookup included.
+/// Connects like [`connect`], within a time limit that includes the lookup.
 ///
 /// # Errors
 ///
-/// `TimedOut` when the time is over; else as `connect`.
+/// Fails with `TimedOut` when the time is over. Otherwise the same as `connect`.
 ///
 /// # Panics
 ///
-/// Outside a runtime.
+/// Panics outside a runtime.
 ///
 /// # Cancellation
 ///
-/// As `connect`.
+/// Same as `connect`.
 ///
 /// # Examples
 ///
@@ -81,11 +81,13 @@ pub async fn connect_timeout(address: impl ToSocketAddrs, limit: Duration) -> Re
     timeout(limit, connect(address)).await?
 }
 
-/// The families in turns, each in its own order, the first one's first.
+/// Alternates between the families, beginning with the family of the first address. Each family
+/// keeps its own order.
 fn take_turns(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first = addresses.first().is_some_and(SocketAddr::is_ipv4);
     let (ours, theirs): (Vec<_>, Vec<_>) =
         addresses.into_iter().partition(|it| it.is_ipv4() == first);
+
     let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
     let mut all = Vec::with_capacity(ours.len() + theirs.len());
     while ours.len() + theirs.len() > 0 {
@@ -95,7 +97,7 @@ fn take_turns(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     all
 }
 
-/// Makes attempts one after the other until one succeeds.
+/// Begins one attempt after the other until one succeeds. See [`connect`].
 async fn race<T, F: Future<Output = Result<T>>>(
     addresses: Vec<SocketAddr>,
     attempt: impl Fn(SocketAddr) -> F,
@@ -104,6 +106,8 @@ async fn race<T, F: Future<Output = Result<T>>>(
     let mut last = no_address();
     loop {
         attempts.extend(addresses.next().map(&attempt));
+
+        // Only an attempt that has a successor has a time limit.
         let outcome = match addresses.len() {
             0 => attempts.next().await,
             _ => match timeout(ATTEMPT_DELAY, attempts.next()).await {
@@ -111,6 +115,7 @@ async fn race<T, F: Future<Output = Result<T>>>(
                 Err(_) => continue,
             },
         };
+
         match outcome {
             Some(Ok(done)) => return Ok(done),
             Some(Err(error)) => last = error,
@@ -119,7 +124,7 @@ async fn race<T, F: Future<Output = Result<T>>>(
     }
 }
 
-/// Tries one address after the other; the error is the last one's.
+/// Tries one address after the other until one succeeds. The error is that of the last address.
 pub(super) async fn first<T>(
     host: impl ToSocketAddrs,
     what: &str,

@@ -1,9 +1,9 @@
-//! Sockets: those of arc's core, and what tokio has beyond them.
+//! Sockets: those of arc's core, and those that only tokio has.
 //!
-//! Every socket here is an [`Async`](arc::io::Async) of std's or dereferences to one:
-//! `readable`, `writable`, `read_with` and the like are there, and `get_ref` reaches what
-//! std's can do. Only a [`TcpSocket`] is not: it is registered when it listens or
-//! connects.
+//! Every socket here is an [`Async`](arc::io::Async) around a socket of std, or dereferences to
+//! one. So it has `readable`, `writable`, `read_with` and so on, and `get_ref` gives access to
+//! the methods of std's socket. The exception is [`TcpSocket`], which is registered with the
+//! runtime only when it listens or connects.
 
 mod connect;
 mod options;

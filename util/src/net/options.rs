@@ -1,35 +1,35 @@
-//! What all sockets of this crate have, by macros; and the numbers that they refuse.
+//! Code that all sockets of this crate share, as macros, and checks of numeric options.
 
 use std::io::{Error, ErrorKind, Result};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// What a socket with one `Async` inside has: the way to std and back, its `Deref`, its
-/// descriptor, its `Debug`.
+/// Defines what a socket around one `Async` has: conversion from and to std, `Deref`, its
+/// descriptor, `Debug`.
 macro_rules! wraps {
     ($type:ident, $inner:ty) => {
         impl $type {
-            /// Makes one of std's. It is made non-blocking.
+            /// Registers a socket of std with the current runtime, and makes it non-blocking.
             ///
             /// # Errors
             ///
-            /// When the kernel has no room for another descriptor, or the runtime has
+            /// Fails when the kernel cannot watch one more descriptor, and when the runtime has
             /// ended.
             ///
             /// # Panics
             ///
-            /// Outside a runtime.
+            /// Panics outside a runtime.
             #[track_caller]
             pub fn from_std(socket: $inner) -> std::io::Result<Self> {
                 arc::io::Async::new(socket).map(Self)
             }
 
-            /// Gives std's, no longer registered. It stays non-blocking.
+            /// Deregisters the socket and returns it as std's. It stays non-blocking.
             ///
             /// # Errors
             ///
-            /// When the kernel does not know it any more: somebody closed its
-            /// descriptor behind our back.
+            /// Fails when the kernel no longer watches the socket, because other code has
+            /// closed its descriptor.
             pub fn into_std(self) -> std::io::Result<$inner> {
                 self.0.into_inner()
             }
@@ -65,13 +65,13 @@ macro_rules! wraps {
     };
 }
 
-/// Methods that only hand on to what is inside.
+/// Defines methods that call a method of the inner socket.
 macro_rules! options {
     ($type:ty, |$this:ident| $inner:expr; $(
         $(#[$meta:meta])*
         fn $name:ident = $to:ident($($value:ident: $kind:ty),*) -> $output:ty;
     )*) => {
-        /// Options. Errors are the system's; see the manual of its sockets.
+        /// Options. Errors are those of the system calls; see the system's manual on sockets.
         impl $type {$(
             $(#[$meta])*
             pub fn $name(&self $(, $value: $kind)*) -> std::io::Result<$output> {
@@ -84,18 +84,18 @@ macro_rules! options {
 
 pub(crate) use {options, wraps};
 
-/// 18 hours: the most that every system can be told.
+/// The longest time to linger that every system accepts: 18 hours.
 const LINGER_SECONDS_MAX: u64 = u16::MAX as u64;
 
-/// A time to linger, in whole seconds: the system is told no others. Less than a second
-/// must not become zero, which throws away what was not sent.
+/// Rounds a time to linger up to whole seconds, as the system accepts no others. A time below
+/// one second must not become zero, which would discard the unsent data.
 pub(crate) fn whole_seconds(duration: Duration) -> Duration {
     let seconds = duration.as_secs().saturating_add((duration.subsec_nanos() > 0).into());
     Duration::from_secs(seconds.min(LINGER_SECONDS_MAX))
 }
 
-/// The hops if there can be as many. The system takes them as a signed number, of which
-/// the negative ones mean something else.
+/// Returns `hops` if it is in the range. The system takes a signed number, and gives negative
+/// numbers another meaning.
 pub(crate) fn hops(hops: u32, range: RangeInclusive<u32>) -> Result<u32> {
     if range.contains(&hops) {
         return Ok(hops);
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(seconds(Duration::from_millis(1500)), 2);
         assert_eq!(seconds(Duration::from_secs(65_535)), 65_535);
         assert_eq!(seconds(Duration::from_secs(1 << 32)), 65_535);
-        // One more second than there are.
+        // Rounding up would overflow.
         assert_eq!(seconds(Duration::MAX), 65_535);
         assert_eq!(whole_seconds(Duration::from_millis(500)).subsec_nanos(), 0);
     }

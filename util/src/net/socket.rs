@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind};
 use std::net;
 use std::time::Duration;
 
-/// A TCP socket that neither listens nor is connected: for the options that must be set
-/// before. Names are tokio's.
+/// A TCP socket that neither listens nor is connected yet, for options that must be set before
+/// that. Names are tokio's.
 ///
 /// # Examples
 ///
@@ -33,20 +33,21 @@ use std::time::Duration;
 pub struct TcpSocket(Socket);
 
 impl TcpSocket {
-    /// A socket for IPv4.
+    /// Creates a socket for IPv4.
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left.
+    /// Fails when the process or the system has no descriptors left.
     pub fn new_v4() -> io::Result<Self> {
         Self::new(Domain::IPV4)
     }
 
-    /// A socket for IPv6.
+    /// Creates a socket for IPv6.
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left, or no IPv6.
+    /// Fails when the process or the system has no descriptors left, and when the system has no
+    /// IPv6.
     pub fn new_v6() -> io::Result<Self> {
         Self::new(Domain::IPV6)
     }
@@ -55,32 +56,35 @@ impl TcpSocket {
         Socket::new(domain, Type::STREAM, None).map(Self)
     }
 
-    /// Takes a socket that neither listens nor is connected, though std has only a type
-    /// for one that is.
+    /// Converts a socket of std that neither listens nor is connected. (std has no type of its
+    /// own for such a socket.)
     pub fn from_std_stream(stream: net::TcpStream) -> Self {
         Self(stream.into())
     }
 
-    /// Binds it to an address of this machine. Port 0 is any free one.
+    /// Binds the socket to an address of this machine. With port 0 the system chooses a free
+    /// port.
     ///
     /// # Errors
     ///
-    /// When the address is in use, or not this machine's.
+    /// Fails when the address is in use, or is not an address of this machine.
     pub fn bind(&self, address: SocketAddr) -> io::Result<()> {
         self.0.bind(&address.into())
     }
 
-    /// Listens; so many connections wait in the kernel to be accepted, or as many as it
-    /// allows if those are fewer. A socket that was not bound is bound to any free port of
-    /// all addresses.
+    /// Listens for connections.
+    ///
+    /// `backlog` connections can wait in the kernel to be accepted, or fewer if the system's
+    /// limit is lower. If the socket is not bound, the system binds it to a free port of all
+    /// addresses.
     ///
     /// # Errors
     ///
-    /// When another socket listens on the address; or the runtime has ended.
+    /// Fails when another socket listens on the address, and when the runtime has ended.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.0.listen(backlog.try_into().unwrap_or(i32::MAX))?;
         Async::new(self.0.into())
@@ -90,22 +94,24 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// When it refuses or cannot be reached; `InvalidInput` when the socket is connected
-    /// already; or the runtime has ended.
+    /// Fails when the address refuses the connection or cannot be reached, and when the runtime
+    /// has ended. Fails with `InvalidInput` when the socket is connected already.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     ///
     /// # Cancellation
     ///
-    /// The attempt is given up, and the socket closed.
+    /// Dropping the future abandons the attempt and closes the socket.
     pub async fn connect(self, address: SocketAddr) -> io::Result<TcpStream> {
-        // After a connect that did not block, Linux lets the next one succeed, wherever to.
+        // On a socket that has connected without blocking, Linux lets the next connect succeed,
+        // whatever its address is.
         if self.0.peer_addr().is_ok() {
             let what = "the socket is connected already";
             return Err(io::Error::new(ErrorKind::InvalidInput, what));
         }
+
         self.0.set_nonblocking(true)?;
         match self.0.connect(&address.into()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -113,21 +119,22 @@ impl TcpSocket {
             Err(error) if is_in_progress(&error) => {}
             result => result?,
         }
+
         let connecting = TcpStream::from_std(self.0.into())?;
         let outcome = |stream: &net::TcpStream| {
             stream.take_error()?.map_or(Ok(()), Err)?;
-            // An event that came before the connection did.
+            // No peer yet: the event came before the connection. Wait for the next event.
             stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
         };
         connecting.write_with(outcome).await?;
         Ok(connecting)
     }
 
-    /// The address it is bound to.
+    /// Returns the address that the socket is bound to.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Any error of the system call.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address = self.0.local_addr()?.as_socket();
         address.ok_or_else(|| ErrorKind::InvalidInput.into())
@@ -141,68 +148,71 @@ fn is_in_progress(error: &io::Error) -> bool {
 }
 
 options! { TcpSocket, |this| this.0;
-    /// Whether an address in the TIME_WAIT state may be bound to (`SO_REUSEADDR`).
+    /// Returns whether an address in the TIME_WAIT state may be bound to (`SO_REUSEADDR`).
     fn reuseaddr = reuse_address() -> bool;
-    /// Says whether an address in the TIME_WAIT state may be bound to. (On Windows it
-    /// would let another process take the port over.)
+    /// Sets whether an address in the TIME_WAIT state may be bound to. (On Windows this option
+    /// lets another process take the port over.)
     fn set_reuseaddr = set_reuse_address(reuse: bool) -> ();
-    /// Whether several sockets may listen on one address, all of which say so
-    /// (`SO_REUSEPORT`).
+    /// Returns whether several sockets may listen on one address (`SO_REUSEPORT`). All of them
+    /// must set this option.
     #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
     fn reuseport = reuse_port() -> bool;
-    /// Says whether several sockets may listen on one address.
+    /// Sets whether several sockets may listen on one address.
     #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
     fn set_reuseport = set_reuse_port(reuse: bool) -> ();
-    /// Whether small segments are sent at once (`TCP_NODELAY`).
+    /// Returns whether small segments are sent at once (`TCP_NODELAY`).
     fn nodelay = tcp_nodelay() -> bool;
-    /// Says whether small segments are sent at once.
+    /// Sets whether small segments are sent at once.
     fn set_nodelay = set_tcp_nodelay(nodelay: bool) -> ();
-    /// Whether idle connections are probed (`SO_KEEPALIVE`).
+    /// Returns whether idle connections are probed (`SO_KEEPALIVE`).
     fn keepalive = keepalive() -> bool;
-    /// Says whether idle connections are probed.
+    /// Sets whether idle connections are probed.
     fn set_keepalive = set_keepalive(keepalive: bool) -> ();
-    /// For how long closing waits for unsent data (`SO_LINGER`).
+    /// Returns how long closing waits until unsent data has been sent (`SO_LINGER`).
     fn linger = linger() -> Option<Duration>;
-    /// The error that the socket holds, which is cleared.
+    /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
 }
 
-/// Options with numbers. Errors are the system's.
+/// Options with numbers. Errors are those of the system calls.
 impl TcpSocket {
-    /// Says for how long closing waits for unsent data; zero resets the connection. The
-    /// system counts in whole seconds: more is rounded up, and beyond 65,535 s (18 hours)
-    /// it is as many. The wait blocks the thread that drops the stream.
+    /// Sets how long closing waits until unsent data has been sent. Zero resets the connection.
+    ///
+    /// The system counts in whole seconds: the time is rounded up, and times over 65,535 s (18
+    /// hours) count as 65,535 s. The wait blocks the thread that drops the stream.
     pub fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
         self.0.set_linger(duration.map(whole_seconds))
     }
 
-    /// The size of the buffer for sending, in bytes.
+    /// Returns the size of the send buffer, in bytes.
     pub fn send_buffer_size(&self) -> io::Result<u32> {
         self.0.send_buffer_size().map(saturating)
     }
 
-    /// Asks for another size of the buffer for sending, in bytes. The system makes of it
-    /// what it can: Linux takes its least for 0, and its most for too much.
+    /// Requests another size of the send buffer, in bytes. The system adjusts a size that it
+    /// cannot provide: Linux uses its minimum for 0, and its maximum for a size that is too
+    /// large.
     pub fn set_send_buffer_size(&self, bytes: u32) -> io::Result<()> {
-        self.0.set_send_buffer_size(asked(bytes))
+        self.0.set_send_buffer_size(requested(bytes))
     }
 
-    /// The size of the buffer for receiving, in bytes.
+    /// Returns the size of the receive buffer, in bytes.
     pub fn recv_buffer_size(&self) -> io::Result<u32> {
         self.0.recv_buffer_size().map(saturating)
     }
 
-    /// Asks for another size of the buffer for receiving, in bytes. Sockets that a
-    /// listener accepts have the listener's: that is how the window of a connection
-    /// becomes larger than 64 KiB. What cannot be is as with
-    /// [`set_send_buffer_size`](Self::set_send_buffer_size).
+    /// Requests another size of the receive buffer, in bytes. The system adjusts a size that it
+    /// cannot provide, as in [`set_send_buffer_size`](Self::set_send_buffer_size).
+    ///
+    /// Sockets that a listener accepts inherit the listener's size. Setting it there is the way
+    /// to a TCP window of more than 64 KiB.
     pub fn set_recv_buffer_size(&self, bytes: u32) -> io::Result<()> {
-        self.0.set_recv_buffer_size(asked(bytes))
+        self.0.set_recv_buffer_size(requested(bytes))
     }
 }
 
-/// The system takes it as a signed number.
-fn asked(bytes: u32) -> usize {
+/// Limits a size to what the system can take, which is a signed number.
+fn requested(bytes: u32) -> usize {
     bytes.min(i32::MAX as u32) as usize
 }
 

@@ -1,4 +1,4 @@
-//! The two directions of a stream, each owned.
+//! The two directions of a stream as two owned halves.
 
 use arc::io::{AsyncRead, AsyncWrite};
 use arc::net::TcpStream;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::{fmt, net};
 
-/// Streams with two directions that can be owned apart.
+/// Splits a stream into two owned halves, one for each direction.
 ///
-/// Implemented for [`TcpStream`] and, on Unix, for
-/// [`UnixStream`](super::UnixStream). It cannot be implemented elsewhere.
+/// [`TcpStream`] implements this trait, and so does [`UnixStream`](super::UnixStream) on Unix.
+/// Other crates cannot implement it.
 ///
 /// # Examples
 ///
@@ -36,8 +36,10 @@ use std::{fmt, net};
 /// # }
 /// ```
 pub trait IntoSplit: sealed::Stream {
-    /// The two directions apart, for two tasks; at the cost of a shared allocation.
-    /// When the writing half is dropped, the sending direction is shut down.
+    /// Splits the stream into a reading and a writing half, which two tasks can own. The halves
+    /// share an allocation.
+    ///
+    /// Dropping the writing half shuts down the sending direction.
     fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
         let stream = Arc::new(self);
         let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
@@ -48,10 +50,10 @@ pub trait IntoSplit: sealed::Stream {
 impl<S: sealed::Stream> IntoSplit for S {}
 
 pub(super) mod sealed {
-    /// What an `OwnedWriteHalf` needs to know of its stream.
+    /// What an `OwnedWriteHalf` needs of its stream.
     pub trait Stream: Sized {
-        /// Ends the sending direction. It fails when the connection is gone: then
-        /// nothing is left to do.
+        /// Shuts the sending direction down. This fails only when the connection is gone, and
+        /// then there is nothing left to do.
         fn end_sending(&self);
     }
 }
@@ -62,7 +64,7 @@ impl sealed::Stream for TcpStream {
     }
 }
 
-/// The reading direction, from [`IntoSplit::into_split`]. Dereferences to the stream.
+/// The reading half of a stream; made by [`IntoSplit::into_split`]. Dereferences to the stream.
 ///
 /// # Examples
 ///
@@ -71,9 +73,10 @@ pub struct OwnedReadHalf<S = TcpStream> {
     stream: Arc<S>,
 }
 
-/// The writing direction, from [`IntoSplit::into_split`]. Dereferences to the stream.
-/// Dropping it shuts the sending direction down, unless it is
-/// [forgotten](Self::forget).
+/// The writing half of a stream; made by [`IntoSplit::into_split`]. Dereferences to the stream.
+///
+/// Dropping the half shuts the sending direction down, unless it is dropped by
+/// [`forget`](Self::forget).
 ///
 /// # Examples
 ///
@@ -84,11 +87,11 @@ pub struct OwnedWriteHalf<S: IntoSplit = TcpStream> {
 }
 
 impl<S: IntoSplit> OwnedReadHalf<S> {
-    /// Puts the two directions together again.
+    /// Puts the two halves of a stream together again.
     ///
     /// # Errors
     ///
-    /// When they are not of one stream; the error holds both.
+    /// Fails when the halves belong to different streams. The error contains both.
     pub fn reunite(self, other: OwnedWriteHalf<S>) -> std::result::Result<S, ReuniteError<S>> {
         if !Arc::ptr_eq(&self.stream, &other.stream) {
             return Err(ReuniteError(self, other));
@@ -100,16 +103,16 @@ impl<S: IntoSplit> OwnedReadHalf<S> {
 }
 
 impl<S: IntoSplit> OwnedWriteHalf<S> {
-    /// As [`OwnedReadHalf::reunite`].
+    /// Does the same as [`OwnedReadHalf::reunite`].
     ///
     /// # Errors
     ///
-    /// When they are not of one stream; the error holds both.
+    /// Fails when the halves belong to different streams. The error contains both.
     pub fn reunite(self, other: OwnedReadHalf<S>) -> std::result::Result<S, ReuniteError<S>> {
         other.reunite(self)
     }
 
-    /// Drops it without shutting the sending direction down.
+    /// Drops the half without shutting the sending direction down.
     pub fn forget(mut self) {
         self.shuts_down = false;
     }
@@ -168,7 +171,7 @@ where
         Pin::new(&mut &*self.stream).poll_flush(context)
     }
 
-    /// Shuts the sending direction down.
+    /// Shuts down the sending direction.
     fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         Pin::new(&mut &*self.stream).poll_close(context)
     }
@@ -214,7 +217,8 @@ impl<S: IntoSplit + fmt::Debug> fmt::Debug for OwnedWriteHalf<S> {
     }
 }
 
-/// The halves given to [`OwnedReadHalf::reunite`] are not of one stream.
+/// The error of [`OwnedReadHalf::reunite`]: the halves belong to different streams. Contains
+/// both.
 #[derive(Debug)]
 pub struct ReuniteError<S: IntoSplit = TcpStream>(pub OwnedReadHalf<S>, pub OwnedWriteHalf<S>);
 

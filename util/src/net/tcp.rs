@@ -1,4 +1,4 @@
-//! What tokio's TCP sockets have beyond arc's, as traits to import.
+//! Traits that add what tokio's TCP sockets have beyond arc's.
 
 use super::options::{hops as checked_hops, whole_seconds};
 use arc::net::{TcpListener, TcpStream};
@@ -7,14 +7,14 @@ use socket2::SockRef;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::time::Duration;
 
-/// The reading direction of a TCP connection.
+/// The reading half of a TCP connection.
 pub type OwnedReadHalf = super::OwnedReadHalf<TcpStream>;
-/// The writing direction of a TCP connection.
+/// The writing half of a TCP connection.
 pub type OwnedWriteHalf = super::OwnedWriteHalf<TcpStream>;
-/// The halves are not of one TCP connection.
+/// The error of reuniting halves that belong to different TCP connections.
 pub type ReuniteError = super::ReuniteError<TcpStream>;
 
-/// More of a connection: options, and attempts with several buffers.
+/// Adds options, and operations that do not wait, to a TCP connection.
 ///
 /// # Examples
 ///
@@ -30,33 +30,34 @@ pub type ReuniteError = super::ReuniteError<TcpStream>;
 /// # }
 /// ```
 pub trait TcpStreamExt: sealed::Sealed {
-    /// Gives std's socket, no longer registered. It stays non-blocking.
+    /// Deregisters the socket and returns it as std's. It stays non-blocking.
     ///
     /// # Errors
     ///
-    /// When the kernel does not know it any more: somebody closed its descriptor behind
-    /// our back.
+    /// Fails when the kernel no longer watches the socket, because other code has closed its
+    /// descriptor.
     fn into_std(self) -> io::Result<std::net::TcpStream>
     where
         Self: Sized;
 
-    /// Waits for something to read and copies it, leaving it to be read again.
+    /// Waits for data and copies it into a buffer, but does not remove it: it can be read
+    /// again.
     ///
     /// # Errors
     ///
-    /// What the system says; or the runtime has ended.
+    /// Any error of the system call. Fails when the runtime has ended.
     ///
     /// # Cancellation
     ///
     /// Cancel safe.
     fn peek(&self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
-    /// Reads what there is, without waiting.
+    /// Reads available data without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is nothing; what the system says; or the runtime
-    /// has ended.
+    /// Fails with `WouldBlock` when there is no data, with any error of the system call, and
+    /// when the runtime has ended.
     ///
     /// # Examples
     ///
@@ -74,65 +75,65 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// ```
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes what there is room for, without waiting.
+    /// Writes as much as there is room for, without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; what the system says; or the runtime
-    /// has ended.
+    /// Fails with `WouldBlock` when there is no room, with any error of the system call, and
+    /// when the runtime has ended.
     fn try_write(&self, buffer: &[u8]) -> io::Result<usize>;
 
-    /// Reads what there is into several buffers, without waiting.
+    /// Reads available data into several buffers, without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is nothing; what the system says; or the runtime has
-    /// ended.
+    /// Same as [`try_read`](Self::try_read).
     fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
 
-    /// Writes what there is room for out of several buffers, without waiting.
+    /// Writes from several buffers as much as there is room for, without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; what the system says; or the runtime has
-    /// ended.
+    /// Same as [`try_write`](Self::try_write).
     fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize>;
 
-    /// For how long closing waits for unsent data (`SO_LINGER`).
+    /// Returns how long closing waits until unsent data has been sent (`SO_LINGER`).
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Any error of the system call.
     fn linger(&self) -> io::Result<Option<Duration>>;
 
-    /// Says for how long closing waits for unsent data; zero resets the connection. The
-    /// system counts in whole seconds: more is rounded up, and beyond 65,535 s (18 hours)
-    /// it is as many. The wait blocks the thread that drops the stream.
+    /// Sets how long closing waits until unsent data has been sent. Zero resets the connection.
+    ///
+    /// The system counts in whole seconds: the time is rounded up, and times over 65,535 s (18
+    /// hours) count as 65,535 s. The wait blocks the thread that drops the stream.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Any error of the system call.
     fn set_linger(&self, duration: Option<Duration>) -> io::Result<()>;
 
-    /// The time to live of the packets it sends: the hops they may take.
+    /// Returns the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Any error of the system call.
     fn ttl(&self) -> io::Result<u32>;
 
-    /// Sets the time to live, in hops.
+    /// Sets the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` when they are not 1 to 255; or the system's.
+    /// Fails with `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the
+    /// system call.
     fn set_ttl(&self, hops: u32) -> io::Result<()>;
 
-    /// The error that the socket holds, which is cleared.
+    /// Returns the error that the socket holds, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's, when it does not tell.
+    /// The outer error is that of the system call, when the socket's error cannot be read.
     fn take_error(&self) -> io::Result<Option<io::Error>>;
 }
 
@@ -182,7 +183,7 @@ impl TcpStreamExt for TcpStream {
     }
 }
 
-/// More of a listener.
+/// Adds options, and a stream of connections, to a TCP listener.
 ///
 /// # Examples
 ///
@@ -200,32 +201,33 @@ impl TcpStreamExt for TcpStream {
 /// # }
 /// ```
 pub trait TcpListenerExt: sealed::Sealed {
-    /// Gives std's socket, no longer registered. It stays non-blocking.
+    /// Deregisters the socket and returns it as std's. It stays non-blocking.
     ///
     /// # Errors
     ///
-    /// When the kernel does not know it any more: somebody closed its descriptor behind
-    /// our back.
+    /// Fails when the kernel no longer watches the socket, because other code has closed its
+    /// descriptor.
     fn into_std(self) -> io::Result<std::net::TcpListener>
     where
         Self: Sized;
 
-    /// The connections as a stream, which never ends. See
-    /// [`accept`](TcpListener::accept), also for the errors.
+    /// Returns the connections as a stream, which never ends. Its errors are those of
+    /// [`accept`](TcpListener::accept).
     fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + '_;
 
-    /// The time to live of the packets it sends: the hops they may take.
+    /// Returns the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Any error of the system call.
     fn ttl(&self) -> io::Result<u32>;
 
-    /// Sets the time to live, in hops.
+    /// Sets the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` when they are not 1 to 255; or the system's.
+    /// Fails with `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the
+    /// system call.
     fn set_ttl(&self, hops: u32) -> io::Result<()>;
 }
 
@@ -250,7 +252,7 @@ impl TcpListenerExt for TcpListener {
 }
 
 mod sealed {
-    /// The traits may grow.
+    /// Keeps other crates from implementing the traits, so that these can get new methods.
     pub trait Sealed {}
     impl Sealed for super::TcpStream {}
     impl Sealed for super::TcpListener {}

@@ -1,4 +1,4 @@
-//! Datagrams over IP.
+//! UDP sockets.
 
 use super::connect::{first, no_address};
 use super::options::{hops as checked_hops, options, wraps};
@@ -7,14 +7,14 @@ use arc::net::{SocketAddr, ToSocketAddrs, lookup_host};
 use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr};
 
-/// Sends and receives datagrams over UDP.
+/// A UDP socket, which sends and receives datagrams.
 ///
-/// By shared reference, so several tasks can use it at once. After
-/// [`connect`](Self::connect) it has one peer, and [`send`](Self::send) and
-/// [`recv`](Self::recv) work. A datagram that is longer than the buffer it is received
-/// into is cut (on Windows it is an error).
+/// Its methods take a shared reference, so several tasks can use one socket at once. After
+/// [`connect`](Self::connect) the socket has one peer, and [`send`](Self::send) and
+/// [`recv`](Self::recv) work with it. A datagram that is longer than the buffer is cut when it
+/// is received; on Windows this is an error.
 ///
-/// Dereferences to its [`Async`].
+/// The socket dereferences to its [`Async`].
 ///
 /// # Examples
 ///
@@ -38,60 +38,64 @@ pub struct UdpSocket(Async<net::UdpSocket>);
 wraps!(UdpSocket, net::UdpSocket);
 
 impl UdpSocket {
-    /// Binds to an address, or the first of several that can be had. Port 0 is any free
-    /// one, which [`local_addr`](Self::local_addr) tells.
+    /// Binds to an address, or to the first of several addresses that can be bound. With port 0
+    /// the system chooses a free port, which [`local_addr`](Self::local_addr) returns.
     ///
     /// # Errors
     ///
-    /// When the address is in use or not this machine's, or its name is not known; the
-    /// error says which address.
+    /// Fails when the address is in use or is not an address of this machine, and when its name
+    /// is not known. The error message contains the address.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     ///
     /// # Cancellation
     ///
-    /// Nothing is left behind but a name lookup that goes on unheard.
+    /// Dropping the future leaves nothing behind, except that a name lookup that has begun runs
+    /// to its end.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, "binding to", |address| Self::from_std(net::UdpSocket::bind(address)?)).await
     }
 
-    /// Makes an address the only peer, or the first of several that can be; again, if
-    /// there was one. Nothing is sent.
+    /// Makes an address the socket's only peer, or the first of several addresses that can be.
+    /// Replaces the peer if there is one. Sends nothing.
     ///
     /// # Errors
     ///
-    /// When the name is not known, or the system has no way there.
+    /// Fails when the name is not known, and when the system has no route to the address.
     ///
     /// # Cancellation
     ///
-    /// Nothing is left behind but a name lookup that goes on unheard.
+    /// Dropping the future leaves nothing behind, except that a name lookup that has begun runs
+    /// to its end.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
         let connect = |address| self.0.get_ref().connect(address);
         first(address, "connecting to", connect).await
     }
 
-    /// Sends a datagram to the peer; gives how many bytes were sent, which is all.
+    /// Sends a datagram to the peer. Returns the number of bytes sent, which is the whole
+    /// datagram.
     ///
     /// # Errors
     ///
-    /// When there is no peer, or the datagram is too long; or one sent before was
-    /// refused; or the runtime has ended.
+    /// Fails when there is no peer, when the datagram is too long, when a datagram sent earlier
+    /// was refused, and when the runtime has ended.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: then it was not sent.
+    /// Cancel safe: if the future is dropped before it is ready, the datagram was not sent.
     pub async fn send(&self, datagram: &[u8]) -> io::Result<usize> {
         self.0.write_with(|socket| socket.send(datagram)).await
     }
 
-    /// Receives a datagram from the peer, or whoever sends if there is none, into a buffer;
-    /// gives its length.
+    /// Receives a datagram into a buffer and returns its length. The sender is the peer, or any
+    /// sender if the socket has no peer.
     ///
     /// # Errors
     ///
-    /// When a datagram that was sent before was refused; or the runtime has ended.
+    /// Fails when a datagram that this socket has sent was refused, and when the runtime has
+    /// ended.
     ///
     /// # Cancellation
     ///
@@ -100,27 +104,27 @@ impl UdpSocket {
         self.0.read_with(|socket| socket.recv(buffer)).await
     }
 
-    /// Sends a datagram to an address, of several to the first.
+    /// Sends a datagram to an address, or to the first of several addresses.
     ///
     /// # Errors
     ///
-    /// When the name is not known, the datagram is too long, or the system has no way
-    /// there; or the runtime has ended.
+    /// Fails when the name is not known, when the datagram is too long, when the system has no
+    /// route to the address, and when the runtime has ended.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: then it was not sent.
+    /// Cancel safe: if the future is dropped before it is ready, the datagram was not sent.
     pub async fn send_to(&self, datagram: &[u8], to: impl ToSocketAddrs) -> io::Result<usize> {
         let to = lookup_host(to).await?.next().ok_or_else(no_address)?;
         let send = |socket: &net::UdpSocket| socket.send_to(datagram, to);
         self.0.write_with(send).await
     }
 
-    /// Receives a datagram; gives its length and the sender.
+    /// Receives a datagram into a buffer and returns its length and its sender.
     ///
     /// # Errors
     ///
-    /// What the system says; or the runtime has ended.
+    /// Any error of the system call. Fails when the runtime has ended.
     ///
     /// # Cancellation
     ///
@@ -129,11 +133,12 @@ impl UdpSocket {
         self.0.read_with(|socket| socket.recv_from(buffer)).await
     }
 
-    /// As [`recv`](Self::recv); the datagram stays, to be received again.
+    /// Copies the next datagram into a buffer, like [`recv`](Self::recv), but does not remove
+    /// it: it can be received again.
     ///
     /// # Errors
     ///
-    /// As `recv`.
+    /// Same as `recv`.
     ///
     /// # Cancellation
     ///
@@ -142,11 +147,12 @@ impl UdpSocket {
         self.0.read_with(|socket| socket.peek(buffer)).await
     }
 
-    /// As [`recv_from`](Self::recv_from); the datagram stays, to be received again.
+    /// Copies the next datagram into a buffer, like [`recv_from`](Self::recv_from), but does
+    /// not remove it: it can be received again.
     ///
     /// # Errors
     ///
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     ///
     /// # Cancellation
     ///
@@ -155,124 +161,132 @@ impl UdpSocket {
         self.0.read_with(|socket| socket.peek_from(buffer)).await
     }
 
-    /// Sends a datagram to the peer, without waiting.
+    /// Sends a datagram to the peer without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; else as [`send`](Self::send).
+    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
+    /// [`send`](Self::send).
     pub fn try_send(&self, datagram: &[u8]) -> io::Result<usize> {
         self.0.try_write_with(|socket| socket.send(datagram))
     }
 
-    /// Receives a datagram from the peer, or whoever sends if there is none, without
-    /// waiting.
+    /// Receives a datagram without waiting. The sender is the peer, or any sender if the socket
+    /// has no peer.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is none; else as [`recv`](Self::recv).
+    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
+    /// [`recv`](Self::recv).
     pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.try_read_with(|socket| socket.recv(buffer))
     }
 
-    /// Sends a datagram to an address, without waiting.
+    /// Sends a datagram to an address without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; else as [`send_to`](Self::send_to).
+    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
+    /// [`send_to`](Self::send_to).
     pub fn try_send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.0.try_write_with(|socket| socket.send_to(datagram, to))
     }
 
-    /// Receives a datagram, without waiting.
+    /// Receives a datagram without waiting, and returns its length and its sender.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is none; else as [`recv_from`](Self::recv_from).
+    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
+    /// [`recv_from`](Self::recv_from).
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.try_read_with(|socket| socket.recv_from(buffer))
     }
 
-    /// As [`try_recv`](Self::try_recv); the datagram stays, to be received again.
+    /// Copies the next datagram, like [`try_recv`](Self::try_recv), but does not remove it: it
+    /// can be received again.
     ///
     /// # Errors
     ///
-    /// As `try_recv`.
+    /// Same as `try_recv`.
     pub fn try_peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.try_read_with(|socket| socket.peek(buffer))
     }
 
-    /// As [`try_recv_from`](Self::try_recv_from); the datagram stays, to be received
-    /// again.
+    /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from), but does not
+    /// remove it: it can be received again.
     ///
     /// # Errors
     ///
-    /// As `try_recv_from`.
+    /// Same as `try_recv_from`.
     pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.try_read_with(|socket| socket.peek_from(buffer))
     }
 }
 
 options! { UdpSocket, |this| this.0.get_ref();
-    /// The address it is bound to.
+    /// Returns the address that the socket is bound to.
     fn local_addr = local_addr() -> SocketAddr;
-    /// The peer; an error when there is none.
+    /// Returns the address of the peer. Fails when there is no peer.
     fn peer_addr = peer_addr() -> SocketAddr;
-    /// The error that the socket holds, which is cleared.
+    /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
-    /// Whether it may send to broadcast addresses (`SO_BROADCAST`).
+    /// Returns whether the socket may send to broadcast addresses (`SO_BROADCAST`).
     fn broadcast = broadcast() -> bool;
-    /// Says whether it may send to broadcast addresses.
+    /// Sets whether the socket may send to broadcast addresses.
     fn set_broadcast = set_broadcast(broadcast: bool) -> ();
-    /// The time to live of the packets it sends: the hops they may take.
+    /// Returns the time to live of the packets that the socket sends, in hops.
     fn ttl = ttl() -> u32;
-    /// Whether this machine receives what it sends to a multicast group.
+    /// Returns whether this machine receives what it sends to a multicast group of IPv4.
     fn multicast_loop_v4 = multicast_loop_v4() -> bool;
-    /// Says whether this machine receives what it sends to a multicast group.
+    /// Sets whether this machine receives what it sends to a multicast group of IPv4.
     fn set_multicast_loop_v4 = set_multicast_loop_v4(on: bool) -> ();
-    /// The time to live of the packets it sends to multicast groups; 1 at first.
+    /// Returns the time to live of packets to multicast groups of IPv4. The default is 1.
     fn multicast_ttl_v4 = multicast_ttl_v4() -> u32;
-    /// Whether this machine receives what it sends to a multicast group of IPv6.
+    /// Returns whether this machine receives what it sends to a multicast group of IPv6.
     fn multicast_loop_v6 = multicast_loop_v6() -> bool;
-    /// Says whether this machine receives what it sends to a multicast group of IPv6.
+    /// Sets whether this machine receives what it sends to a multicast group of IPv6.
     fn set_multicast_loop_v6 = set_multicast_loop_v6(on: bool) -> ();
 }
 
 /// Times to live.
 impl UdpSocket {
-    /// Sets the time to live, in hops.
+    /// Sets the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` when they are not 1 to 255; or the system's.
+    /// Fails with `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the
+    /// system call.
     pub fn set_ttl(&self, hops: u32) -> io::Result<()> {
         self.0.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
     }
 
-    /// Sets the time to live of packets to multicast groups, in hops; 0: they do not leave
-    /// this machine.
+    /// Sets the time to live of packets to multicast groups of IPv4, in hops. With 0 they do
+    /// not leave this machine.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` when they are more than 255; or the system's.
+    /// Fails with `InvalidInput` when `hops` is more than 255. Otherwise any error of the
+    /// system call.
     pub fn set_multicast_ttl_v4(&self, hops: u32) -> io::Result<()> {
         self.0.get_ref().set_multicast_ttl_v4(checked_hops(hops, 0..=255)?)
     }
 }
 
-/// Multicast groups. Errors are the system's; see the manual of its sockets.
+/// Multicast groups. Errors are those of the system calls; see the system's manual on sockets.
 impl UdpSocket {
-    /// Joins a group, on the interface with an address of its own; unspecified: the
-    /// system chooses.
+    /// Joins a group of IPv4 on the interface that has the address `interface`. If that is the
+    /// unspecified address, the system chooses the interface.
     pub fn join_multicast_v4(&self, group: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.0.get_ref().join_multicast_v4(&group, &interface)
     }
 
-    /// Leaves a group.
+    /// Leaves a group of IPv4.
     pub fn leave_multicast_v4(&self, group: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.0.get_ref().leave_multicast_v4(&group, &interface)
     }
 
-    /// Joins a group of IPv6, on the interface with this number; 0: the system chooses.
+    /// Joins a group of IPv6 on the interface that has the index `interface`. If that is 0, the
+    /// system chooses the interface.
     pub fn join_multicast_v6(&self, group: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.0.get_ref().join_multicast_v6(group, interface)
     }

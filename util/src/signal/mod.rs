@@ -1,30 +1,29 @@
-//! Signals of the system. Names are tokio's.
+//! Signals of the system, on Unix only so far. Names are tokio's.
 //!
-//! From when a signal is first asked for, it does not do any more what it did by
-//! default, such as ending the process: also when nobody waits for it, to the end of the
-//! process.
-//!
-//! Only on Unix so far.
+//! The first listener for a signal replaces the default action of that signal, such as ending
+//! the process. The default action does not return when no one listens any more: it stays
+//! replaced until the process ends.
 
 pub mod unix;
 
 use std::io;
 use unix::{SignalKind, signal};
 
-/// Waits for ctrl-c: SIGINT. Only what comes after the first poll counts.
+/// Waits for ctrl-c (SIGINT). Only signals that arrive after the first poll count.
 ///
 /// # Errors
 ///
-/// When the system has no descriptors left, or the runtime has ended.
+/// Fails when the process or the system has no descriptors left, and when the runtime has
+/// ended.
 ///
 /// # Panics
 ///
-/// Outside a runtime.
+/// Panics outside a runtime.
 ///
 /// # Cancellation
 ///
-/// A signal that comes when nobody waits is lost: in a loop keep the future, or use
-/// [`signal`].
+/// A signal that arrives after the future was dropped is lost. In a loop, keep the future, or
+/// use [`signal`].
 ///
 /// # Examples
 ///
@@ -39,6 +38,6 @@ use unix::{SignalKind, signal};
 /// ```
 pub async fn ctrl_c() -> io::Result<()> {
     let mut interrupts = signal(SignalKind::interrupt())?;
-    let heard = interrupts.recv().await;
-    heard.ok_or_else(|| io::Error::other("the runtime has ended"))
+    let received = interrupts.recv().await;
+    received.ok_or_else(|| io::Error::other("the runtime has ended"))
 }

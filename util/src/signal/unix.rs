@@ -1,4 +1,4 @@
-//! The signals of Unix.
+//! Signals of Unix.
 
 use arc::io::{Async, Direction};
 use signal_hook::SigId;
@@ -8,7 +8,7 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::net::UnixStream;
 use std::task::{Context, Poll, ready};
 
-/// Which signal.
+/// A kind of signal.
 ///
 /// # Examples
 ///
@@ -20,12 +20,12 @@ use std::task::{Context, Poll, ready};
 pub struct SignalKind(i32);
 
 impl SignalKind {
-    /// The signal with this number.
+    /// Creates the kind of signal that has this number.
     pub const fn from_raw(number: i32) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the number of the signal.
     pub const fn as_raw_value(&self) -> i32 {
         self.0
     }
@@ -56,27 +56,28 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// SIGALRM: a timer of the system's.
+    /// SIGALRM: a timer of the system has expired.
     alarm = SIGALRM;
     /// SIGCHLD: a child process has ended or stopped.
     child = SIGCHLD;
-    /// SIGHUP: the terminal is gone; to a server: read the configuration again.
+    /// SIGHUP: the terminal was closed. Servers take it as a request to read their configuration
+    /// again.
     hangup = SIGHUP;
     /// SIGINT: ctrl-c.
     interrupt = SIGINT;
     /// SIGIO: a descriptor is ready.
     io = SIGIO;
-    /// SIGPIPE: a pipe was written that nobody reads.
+    /// SIGPIPE: a write to a pipe that no one reads.
     pipe = SIGPIPE;
     /// SIGQUIT: ctrl-\.
     quit = SIGQUIT;
-    /// SIGTERM: the process shall end.
+    /// SIGTERM: a request to end the process.
     terminate = SIGTERM;
-    /// SIGUSR1: what the program makes of it.
+    /// SIGUSR1: each program defines its meaning.
     user_defined1 = SIGUSR1;
-    /// SIGUSR2: what the program makes of it.
+    /// SIGUSR2: each program defines its meaning.
     user_defined2 = SIGUSR2;
-    /// SIGWINCH: the terminal has another size.
+    /// SIGWINCH: the size of the terminal has changed.
     window_change = SIGWINCH;
 }
 
@@ -84,13 +85,13 @@ kinds! {
 ///
 /// # Errors
 ///
-/// When programs cannot listen for it (SIGKILL, SIGSTOP, SIGSEGV, SIGFPE, SIGILL), when
-/// there is no such signal, when the system has no descriptors left, or when the runtime
-/// has ended.
+/// Fails when programs cannot listen for the signal (SIGKILL, SIGSTOP, SIGSEGV, SIGFPE,
+/// SIGILL), when there is no such signal, when the process or the system has no descriptors
+/// left, and when the runtime has ended.
 ///
 /// # Panics
 ///
-/// Outside a runtime.
+/// Panics outside a runtime.
 ///
 /// # Examples
 ///
@@ -101,16 +102,19 @@ pub fn signal(kind: SignalKind) -> Result<Signal> {
         let what = format!("programs cannot listen for signal {}", kind.0);
         return Err(Error::new(ErrorKind::InvalidInput, what));
     }
+
+    // The signal handler wakes the task by a write, which is one of the few things that a signal
+    // handler may do.
     let (ours, handlers) = UnixStream::pair()?;
     let ours = Async::new(ours)?;
     let id = pipe::register(kind.0, handlers)?;
     Ok(Signal { pipe: ours, id })
 }
 
-/// Listens for a signal; from [`signal`].
+/// Listens for a signal; made by [`signal`].
 ///
-/// Signals of one kind that come before they are received count as one: that is so in
-/// the system, too. Each `Signal` hears all signals of its kind.
+/// Each `Signal` receives all signals of its kind. Signals of one kind that arrive before they
+/// are received count as one, as they do in the system.
 ///
 /// # Examples
 ///
@@ -129,13 +133,13 @@ pub fn signal(kind: SignalKind) -> Result<Signal> {
 #[derive(Debug)]
 #[must_use = "it listens as long as it lives"]
 pub struct Signal {
-    /// The handler writes a byte to the other end, unless it is full.
+    /// The signal handler writes a byte to the other end of this pipe, unless it is full.
     pipe: Async<UnixStream>,
     id: SigId,
 }
 
 impl Signal {
-    /// Waits for the signal. None: the runtime has ended.
+    /// Waits for the signal. Returns `None` when the runtime has ended.
     ///
     /// # Cancellation
     ///
@@ -144,7 +148,7 @@ impl Signal {
         self.pipe.read_with(drain).await.ok()
     }
 
-    /// What [`recv`](Self::recv) does, for futures written by hand.
+    /// Polls for the signal, for futures written by hand. See [`recv`](Self::recv).
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
         let drained = |pipe: &_| drain(pipe).map(|()| 0);
         let received = ready!(self.pipe.poll_transfer(Direction::Read, context, 0, drained));
@@ -152,8 +156,7 @@ impl Signal {
     }
 }
 
-/// Takes out all bytes: the signals that came count as one. It fails only if there was
-/// none.
+/// Reads all bytes: the signals that have arrived count as one. Fails only if there is no byte.
 fn drain(mut pipe: &UnixStream) -> Result<()> {
     let mut bytes = [0; 64];
     let mut read = pipe.read(&mut bytes)?;
@@ -163,7 +166,8 @@ fn drain(mut pipe: &UnixStream) -> Result<()> {
     Ok(())
 }
 
-/// The handler stays, and does nothing.
+/// Unregisters this listener. The system's handler of the signal stays installed, and does
+/// nothing without listeners.
 impl Drop for Signal {
     fn drop(&mut self) {
         unregister(self.id);

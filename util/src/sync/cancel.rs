@@ -1,4 +1,4 @@
-//! Tells many that they are to end.
+//! A signal to many tasks that they shall end.
 
 use super::Notify;
 use slab::Slab;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 
-/// Tells all its clones, and the tokens made from it, that they are to end.
+/// Signals to all holders of its clones, and of tokens made from it, that they shall end.
 ///
-/// A token can be cancelled once, by any clone. Child tokens are cancelled with their
-/// parent, not the other way round. (Names and meaning are tokio-util's.)
+/// A token can be cancelled once, by any clone. Cancelling a token cancels its child tokens;
+/// cancelling a child does not cancel its parent. Names and meaning are tokio-util's.
 ///
 /// # Examples
 ///
@@ -35,15 +35,15 @@ pub struct CancellationToken {
 }
 
 struct Node {
-    /// Held while tokens of its family are cancelled or get children, so that no one else
-    /// finds a token cancelled and a child of it not yet.
+    /// One lock for a tree of tokens, held while one of them is cancelled or gets a child.
+    /// No other thread can then find a token cancelled whose child is not.
     family: Arc<Mutex<()>>,
-    /// Release when it is set, after which the event is notified; Acquire when read.
+    /// Written with Release, before `cancelled` is notified; read with Acquire.
     is_cancelled: AtomicBool,
     cancelled: Notify,
-    /// None: cancelled, so that there are no more children.
+    /// `None` once the token is cancelled: it gets no more children then.
     children: Mutex<Option<Slab<Weak<Node>>>>,
-    /// The parent, and the key that it knows this by.
+    /// The parent, and the key of this node in the parent's `children`.
     parent: Option<(Arc<Node>, usize)>,
 }
 
@@ -68,8 +68,10 @@ impl Node {
     }
 }
 
-/// Forgets itself with its parent. A long line of parents that end with it ends in a
-/// loop: by itself it would need as much stack.
+/// Removes the node from its parent's children.
+///
+/// If this node held the last reference to its parent, the loop does the same for the parent,
+/// and so on. Recursive drops of a long line of ancestors would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut next = self.parent.take();
@@ -83,13 +85,13 @@ impl Drop for Node {
 }
 
 impl CancellationToken {
-    /// A token of its own. It needs no runtime.
+    /// Creates a token without a parent. It needs no runtime.
     pub fn new() -> Self {
         let node = Arc::new(Node::new(None));
         Self { node }
     }
 
-    /// A token that is cancelled with this one, and can be cancelled without it.
+    /// Returns a child token: it is cancelled with this token, and can be cancelled without it.
     pub fn child_token(&self) -> Self {
         let _family = self.node.family();
         let mut children = self.node.children();
@@ -99,6 +101,7 @@ impl CancellationToken {
             child.cancel();
             return child;
         };
+
         let entry = entries.vacant_entry();
         let parent = (self.node.clone(), entry.key());
         let node = Arc::new(Node::new(Some(parent)));
@@ -107,45 +110,54 @@ impl CancellationToken {
         Self { node }
     }
 
-    /// Cancels it, and all child tokens; when it returns, or anybody hears of it, all of
-    /// them are cancelled. Nothing happens if it was before.
+    /// Cancels this token and all its child tokens, their children included.
+    ///
+    /// No one can observe that the token is cancelled before all of its child tokens are. All
+    /// of them are cancelled before the first waiter is woken. Does nothing if the token is
+    /// cancelled already.
     pub fn cancel(&self) {
         let mut nodes = vec![self.node.clone()];
         let family = self.node.family();
+
+        // A list and not a recursion: a long line of tokens would overflow the stack.
         let mut next = 0;
         while let Some(node) = nodes.get(next).cloned() {
             let children = node.children().take().into_iter().flatten();
             nodes.extend(children.filter_map(|(_, child)| child.upgrade()));
             next += 1;
         }
-        // Children before their parents.
+
+        // Children before their parents: `is_cancelled` does not take the lock.
         for node in nodes.iter().rev() {
             node.is_cancelled.store(true, Ordering::Release);
         }
+
+        // Wakers are foreign code: they are called without the lock.
         drop(family);
         for node in nodes.iter().rev() {
             node.cancelled.notify_waiters();
         }
     }
 
-    /// Whether it was cancelled.
+    /// Returns whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.node.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// Waits until it is cancelled.
+    /// Waits until the token is cancelled.
     ///
     /// # Cancellation
     ///
     /// Cancel safe.
     pub async fn cancelled(&self) {
+        // Made before the check, so that a `cancel` after the check is not missed.
         let cancelled = self.node.cancelled.notified();
         if !self.is_cancelled() {
             cancelled.await;
         }
     }
 
-    /// As [`cancelled`](Self::cancelled), by value.
+    /// Does the same as [`cancelled`](Self::cancelled), and takes the token by value.
     ///
     /// # Cancellation
     ///
@@ -154,16 +166,20 @@ impl CancellationToken {
         self.cancelled().await;
     }
 
-    /// Runs a future until it ends, or the token is cancelled: then None. A token that
-    /// is cancelled already does not let it begin; after that, one that is ready wins.
+    /// Runs a future until it ends or the token is cancelled. Returns `None` when the token was
+    /// cancelled first.
+    ///
+    /// If the token is cancelled already, the future is not polled at all. After that, the
+    /// future is polled before the token is looked at: if it is ready, its output is returned.
     ///
     /// # Cancellation
     ///
-    /// The future is dropped.
+    /// Dropping this future drops the inner future.
     pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Option<F::Output> {
         if self.is_cancelled() {
             return None;
         }
+
         let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
         poll_fn(|context| match future.as_mut().poll(context) {
             Poll::Ready(output) => Poll::Ready(Some(output)),
@@ -172,16 +188,17 @@ impl CancellationToken {
         .await
     }
 
-    /// As [`run_until_cancelled`](Self::run_until_cancelled), by value.
+    /// Does the same as [`run_until_cancelled`](Self::run_until_cancelled), and takes the token
+    /// by value.
     ///
     /// # Cancellation
     ///
-    /// The future is dropped.
+    /// Dropping this future drops the inner future.
     pub async fn run_until_cancelled_owned<F: Future>(self, future: F) -> Option<F::Output> {
         self.run_until_cancelled(future).await
     }
 
-    /// Cancels the token when the guard is dropped.
+    /// Returns a guard that cancels the token when it is dropped.
     pub fn drop_guard(self) -> DropGuard {
         DropGuard { token: Some(self) }
     }
@@ -193,7 +210,7 @@ impl Default for CancellationToken {
     }
 }
 
-/// Two are equal when they are clones of one token.
+/// Two tokens are equal when they are clones of one token.
 impl PartialEq for CancellationToken {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.node, &other.node)
@@ -209,16 +226,16 @@ impl fmt::Debug for CancellationToken {
     }
 }
 
-/// Cancels its token when it is dropped; from [`CancellationToken::drop_guard`].
+/// Cancels its token when it is dropped; made by [`CancellationToken::drop_guard`].
 #[derive(Debug)]
 #[must_use = "dropping it cancels the token"]
 pub struct DropGuard {
-    /// None only while it is dropped.
+    /// `None` after `disarm`.
     token: Option<CancellationToken>,
 }
 
 impl DropGuard {
-    /// The token, which is not cancelled.
+    /// Returns the token without cancelling it.
     pub fn disarm(mut self) -> CancellationToken {
         let token = self.token.take();
         token.unwrap_or_else(|| unreachable!("taken out only by value"))

@@ -1,18 +1,18 @@
-//! What tasks tell each other by.
+//! Channels, locks and events for tasks.
 //!
-//! [`CancellationToken`], [`Notify`], [`Semaphore`], [`watch`] and [`mpsc`] are built here.
-//! The rest is of crates that know no runtime, re-exported by the feature `sync`, which is on
-//! unless it is turned off:
+//! This crate implements [`CancellationToken`], [`Notify`], [`Semaphore`], [`watch`] and
+//! [`mpsc`]. The other items come from crates that depend on no runtime. The feature `sync`,
+//! which is on by default, re-exports them:
 //!
-//! | tokio has | here it is | from |
+//! | tokio's name | name here | from |
 //! |---|---|---|
 //! | `Mutex`, `RwLock`, `Barrier`, `OnceCell` | the same | async-lock |
-//! | none: several receivers | [`mpmc`] | async-channel |
+//! | none (a channel with several receivers) | [`mpmc`] | async-channel |
 //! | `oneshot` | [`oneshot`] | futures-channel |
 //! | `broadcast` | [`broadcast`] | async-broadcast |
 //! | `mpsc`, `watch`, `Notify`, `Semaphore` | the same | arc-util |
 //!
-//! tokio's own `sync` needs no runtime of tokio's, and works on arc as it is.
+//! tokio's own `sync` module needs no tokio runtime: it works on arc as it is.
 //!
 //! # Examples
 //!

@@ -1,7 +1,7 @@
-//! Channels with several senders and one receiver.
+//! Channels with several senders and one receiver. Names and meaning are tokio's.
 //!
-//! Names and meaning are tokio's; who may send next is a [`Semaphore`]'s to say. Sending and
-//! receiving take part in arc's budget: whoever finds values for ever still lets others run.
+//! A [`Semaphore`] decides which sender is next when the channel is full. Sending and receiving
+//! take part in the task's budget: a task that always finds values still lets others run.
 //!
 //! # Examples
 //!
@@ -14,7 +14,7 @@
 //!     let sender = sender.clone();
 //!     drop(arc::spawn(async move { sender.send(number).await }));
 //! }
-//! // The receiver sees the end when there are no senders any more.
+//! // The receiver gets `None` when no senders are left.
 //! drop(sender);
 //! let mut sum = 0;
 //! while let Some(number) = receiver.recv().await {
@@ -38,14 +38,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker, ready};
 use std::thread::{self, Thread};
 
-/// For how many values an empty channel keeps memory.
-const KEPT: usize = 256;
+/// The capacity, in values, that an empty queue keeps at most. The rest of its memory is freed.
+const KEPT_CAPACITY: usize = 256;
 
-/// A channel in which at most `buffer` values wait.
+/// Creates a channel that holds at most `buffer` values.
 ///
 /// # Panics
 ///
-/// When `buffer` is 0, or more than [`Semaphore::MAX_PERMITS`].
+/// Panics when `buffer` is 0 or more than [`Semaphore::MAX_PERMITS`].
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     const MAX: usize = Semaphore::MAX_PERMITS;
@@ -56,23 +56,27 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(queue.clone(), room.clone()), Receiver(queue, room))
 }
 
-/// For how many values there is room: a sender takes a permit for each, which the receiver
-/// gives back.
+/// The free places of a channel. A sender takes a permit for each value, and the receiver gives
+/// it back.
 struct Room {
     free: Semaphore,
+    /// The number of places, free or not.
     all: usize,
 }
 
-/// A channel in which any number of values wait.
+/// Creates a channel that holds any number of values.
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let queue = Queue::new();
     (UnboundedSender(queue.clone()), UnboundedReceiver(queue))
 }
 
-/// The values that wait, and what the senders and the receiver know of each other. Wakers,
-/// and values, are code of somebody else's: they are cloned, woken and dropped unlocked.
+/// The values in a channel, and what its senders and its receiver share.
+///
+/// Wakers, and the drops of values, are foreign code: they are cloned, woken and dropped
+/// without the lock.
 struct Queue<T> {
     state: Mutex<State<T>>,
+    /// Notified when the receiver is closed.
     closed: Notify,
 }
 
@@ -80,23 +84,24 @@ struct State<T> {
     values: VecDeque<T>,
     senders: usize,
     is_closed: bool,
-    /// Of the receiver, when it waits for a value.
+    /// The receiver's waker, while it waits for a value.
     waker: Option<Waker>,
 }
 
 impl<T> State<T> {
-    /// Whether there are values, or there will be none any more.
+    /// Returns whether a poll of the receiver is ready: with a value, or with the end.
     fn is_ready(&self) -> bool {
         !self.values.is_empty() || self.is_over()
     }
 
+    /// Returns whether no more values can be sent.
     fn is_over(&self) -> bool {
         self.is_closed || self.senders == 0
     }
 }
 
 impl<T> Queue<T> {
-    /// With one sender.
+    /// Creates an empty queue with one sender.
     fn new() -> Arc<Self> {
         let state = State { values: VecDeque::new(), senders: 1, is_closed: false, waker: None };
         Arc::new(Self { state: Mutex::new(state), closed: Notify::new() })
@@ -111,6 +116,7 @@ impl<T> Queue<T> {
         if state.is_closed {
             return Err(value);
         }
+
         state.values.push_back(value);
         let receiver = state.waker.take();
         drop(state);
@@ -123,7 +129,7 @@ impl<T> Queue<T> {
         match state.values.pop_front() {
             Some(value) => {
                 if state.values.is_empty() {
-                    state.values.shrink_to(KEPT);
+                    state.values.shrink_to(KEPT_CAPACITY);
                 }
                 Ok(value)
             }
@@ -132,9 +138,11 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Only the receiver calls it, which alone takes values out.
+    /// Polls for a value. Only the receiver calls this, and only the receiver takes values out:
+    /// what is ready stays ready.
     fn poll_pop(&self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if !self.lock().is_ready() {
+            // Cloned without the lock, so the state must be looked at again.
             let waker = context.waker().clone();
             let mut state = self.lock();
             if !state.is_ready() {
@@ -144,30 +152,35 @@ impl<T> Queue<T> {
                 return Poll::Pending;
             }
         }
+
         ready!(pin!(consume_budget()).poll(context));
         Poll::Ready(self.pop().ok())
     }
 
-    /// What it waited with is gone when it is given up: a waker may own a lot.
+    /// Waits for a value. A wait that is dropped removes its waker, which may own a lot.
     async fn recv(&self) -> Option<T> {
-        struct Waits<'a, T>(&'a Queue<T>, bool);
+        struct Waits<'a, T> {
+            queue: &'a Queue<T>,
+            is_waiting: bool,
+        }
         impl<T> Drop for Waits<'_, T> {
             fn drop(&mut self) {
-                if self.1 {
-                    self.0.forget_receiver();
+                if self.is_waiting {
+                    self.queue.forget_waker();
                 }
             }
         }
-        let mut waits = Waits(self, false);
+
+        let mut waits = Waits { queue: self, is_waiting: false };
         let received = poll_fn(|context| {
             let polled = self.poll_pop(context);
-            waits.1 = polled.is_pending();
+            waits.is_waiting = polled.is_pending();
             polled
         });
         received.await
     }
 
-    fn forget_receiver(&self) {
+    fn forget_waker(&self) {
         let waker = self.lock().waker.take();
         discard(waker);
     }
@@ -178,6 +191,7 @@ impl<T> Queue<T> {
     }
 
     async fn closed(&self) {
+        // Made before the check, so that a `close` after the check is not missed.
         let closed = self.closed.notified();
         if !self.lock().is_closed {
             closed.await;
@@ -198,6 +212,7 @@ impl<T> Queue<T> {
     }
 }
 
+/// Panics where the thread must not block: inside a task or `block_on`.
 #[track_caller]
 fn may_block(what: &str) {
     assert!(
@@ -207,8 +222,8 @@ fn may_block(what: &str) {
     );
 }
 
-/// Polls a future on this thread, which may block, until it is ready. Nobody but the future
-/// polls here, so it has a budget of its own.
+/// Polls a future on this thread, which may block, until it is ready. The thread polls nothing
+/// else, so each poll has a budget of its own.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unparks(Thread);
     impl Wake for Unparks {
@@ -216,6 +231,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
             self.0.unpark();
         }
     }
+
     let waker = Waker::from(Arc::new(Unparks(thread::current())));
     let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
     loop {
@@ -226,19 +242,21 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Sends into a [`channel`]; clone it for more senders.
+/// The sending end of a [`channel`]. Clone it for more senders.
 pub struct Sender<T>(Arc<Queue<T>>, Arc<Room>);
 
 impl<T> Sender<T> {
-    /// Waits for room and sends: who has waited longest is the next to have some.
+    /// Waits for room and sends a value. The sender that has waited longest gets the next free
+    /// place.
     ///
     /// # Errors
     ///
-    /// When the receiver is closed or gone; the error has the value.
+    /// Fails when the receiver is closed or dropped. The error contains the value.
     ///
     /// # Cancellation
     ///
-    /// The value was either sent or is dropped, and the place in the line is lost.
+    /// If the future is dropped, the value has either been sent or is dropped, and the place in
+    /// line is lost.
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         let Ok(permit) = self.1.free.acquire().await else {
             return Err(SendError(value));
@@ -247,33 +265,36 @@ impl<T> Sender<T> {
         self.0.push(value).map_err(SendError)
     }
 
-    /// Sends if there is room that nobody waits for.
+    /// Sends a value without waiting.
     ///
     /// # Errors
     ///
-    /// When there is none, or the receiver is closed or gone; the error has the value.
+    /// Fails when there is no room, when other senders wait for room, and when the receiver is
+    /// closed or dropped. The error contains the value.
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         match self.1.free.try_acquire() {
             Ok(permit) => permit.forget(),
-            // While it is being closed it may not look so yet.
+            // `close` closes the queue before the semaphore. In between, a lack of permits means
+            // that the channel is closed, and not that it is full.
             Err(TryAcquireError::NoPermits) if !self.is_closed() => {
                 return Err(TrySendError::Full(value));
             }
             Err(_) => return Err(TrySendError::Closed(value)),
         }
+
         self.0.push(value).map_err(TrySendError::Closed)
     }
 
-    /// As [`send`](Self::send), on a thread that may block, such as one of
+    /// Does the same as [`send`](Self::send), on a thread that may block, such as one of
     /// [`spawn_blocking`](arc::task::spawn_blocking).
     ///
     /// # Errors
     ///
-    /// As `send`.
+    /// Same as `send`.
     ///
     /// # Panics
     ///
-    /// Inside a task or `block_on`, where it would block a worker.
+    /// Panics inside a task or `block_on`: it would block a thread that polls futures.
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
@@ -283,82 +304,87 @@ impl<T> Sender<T> {
         }
     }
 
-    /// For how many values there is room now that nobody waits for.
+    /// Returns the number of places that are free now.
     pub fn capacity(&self) -> usize {
         self.1.free.available_permits()
     }
 
-    /// For how many values there is room when none waits.
+    /// Returns the number of places in the channel, free or not.
     pub fn max_capacity(&self) -> usize {
         self.1.all
     }
 }
 
-/// Sends into an [`unbounded_channel`]; clone it for more senders.
+/// The sending end of an [`unbounded_channel`]. Clone it for more senders.
 pub struct UnboundedSender<T>(Arc<Queue<T>>);
 
 impl<T> UnboundedSender<T> {
-    /// Sends, without waiting.
+    /// Sends a value without waiting.
     ///
     /// # Errors
     ///
-    /// When the receiver is closed or gone; the error has the value.
+    /// Fails when the receiver is closed or dropped. The error contains the value.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         self.0.push(value).map_err(SendError)
     }
 }
 
-/// Receives from a [`channel`]. Dropping it closes the channel, and drops what waits in
+/// The receiving end of a [`channel`]. Dropping it closes the channel and drops the values in
 /// it.
 pub struct Receiver<T>(Arc<Queue<T>>, Arc<Room>);
 
 impl<T> Receiver<T> {
+    /// Returns a value that was taken out of the queue, and frees its place.
     fn received(&self, value: T) -> T {
         self.1.free.add_permits(1);
         value
     }
 
-    /// Lets nobody send any more; what was sent can still be received.
+    /// Closes the channel: no more values can be sent. Values that were sent can still be
+    /// received.
     pub fn close(&mut self) {
         self.0.close();
         self.1.free.close();
     }
 }
 
-/// Receives from an [`unbounded_channel`]; otherwise as [`Receiver`].
+/// The receiving end of an [`unbounded_channel`]. Dropping it closes the channel and drops the
+/// values in it.
 pub struct UnboundedReceiver<T>(Arc<Queue<T>>);
 
 impl<T> UnboundedReceiver<T> {
+    /// Returns a value that was taken out of the queue: there is no place to free.
     fn received(&self, value: T) -> T {
         value
     }
 
-    /// Lets nobody send any more; what was sent can still be received.
+    /// Closes the channel: no more values can be sent. Values that were sent can still be
+    /// received.
     pub fn close(&mut self) {
         self.0.close();
     }
 }
 
-/// What both kinds of senders have.
+/// Defines what both kinds of senders have.
 macro_rules! sender {
     ($name:ident $(, $room:tt)?) => {
-        /// What does not depend on how much room there is.
+        /// Methods that both kinds of channels have.
         impl<T> $name<T> {
-            /// Waits until the receiver is closed or gone.
+            /// Waits until the receiver is closed or dropped.
             ///
             /// # Cancellation
             ///
-            /// Nothing is lost.
+            /// Cancel safe.
             pub async fn closed(&self) {
                 self.0.closed().await
             }
 
-            /// Whether the receiver is closed or gone.
+            /// Returns whether the receiver is closed or dropped.
             pub fn is_closed(&self) -> bool {
                 self.0.lock().is_closed
             }
 
-            /// Whether both send into one channel.
+            /// Returns whether both send into one channel.
             pub fn same_channel(&self, other: &Self) -> bool {
                 Arc::ptr_eq(&self.0, &other.0)
             }
@@ -384,13 +410,15 @@ macro_rules! sender {
     };
 }
 
-/// What both kinds of receivers have.
+/// Defines what both kinds of receivers have.
 macro_rules! receiver {
     ($name:ident) => {
-        /// What does not depend on how much room there is.
+        /// Methods that both kinds of channels have.
         impl<T> $name<T> {
-            /// Waits for the next value; `None` when there are no senders any more, or it
-            /// was [closed](Self::close), and nothing is left.
+            /// Waits for the next value.
+            ///
+            /// Returns `None` when the channel is empty and no more values can be sent, because
+            /// all senders were dropped or the receiver was [closed](Self::close).
             ///
             /// # Cancellation
             ///
@@ -400,45 +428,45 @@ macro_rules! receiver {
                 value.map(|value| self.received(value))
             }
 
-            /// What [`recv`](Self::recv) does, for futures written by hand. Only the last
-            /// one who polled is woken.
+            /// Polls for the next value, for futures written by hand. See
+            /// [`recv`](Self::recv). Only the task that polled last is woken.
             pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
                 let value = ready!(self.0.poll_pop(context));
                 Poll::Ready(value.map(|value| self.received(value)))
             }
 
-            /// The next value, if there is one already.
+            /// Receives the next value without waiting.
             ///
             /// # Errors
             ///
-            /// When there is none now, or there never will be.
+            /// Fails when the channel is empty. The error says whether a value may still come.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
                 Ok(self.received(self.0.pop()?))
             }
 
-            /// As [`recv`](Self::recv), on a thread that may block, such as one of
-            /// [`spawn_blocking`](arc::task::spawn_blocking).
+            /// Does the same as [`recv`](Self::recv), on a thread that may block, such as one
+            /// of [`spawn_blocking`](arc::task::spawn_blocking).
             ///
             /// # Panics
             ///
-            /// Inside a task or `block_on`, where it would block a worker.
+            /// Panics inside a task or `block_on`: it would block a thread that polls futures.
             #[track_caller]
             pub fn blocking_recv(&mut self) -> Option<T> {
                 may_block("blocking_recv");
                 block_on(self.recv())
             }
 
-            /// Whether nobody can send any more.
+            /// Returns whether no more values can be sent.
             pub fn is_closed(&self) -> bool {
                 self.0.lock().is_over()
             }
 
-            /// How many values wait.
+            /// Returns the number of values in the channel.
             pub fn len(&self) -> usize {
                 self.0.lock().values.len()
             }
 
-            /// Whether none waits.
+            /// Returns whether there are no values in the channel.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -447,9 +475,9 @@ macro_rules! receiver {
         impl<T> Drop for $name<T> {
             fn drop(&mut self) {
                 self.close();
-                // Senders may live on: what nobody will receive shall not, whatever the drop
-                // of one of them does.
-                self.0.forget_receiver();
+                // Senders keep the queue alive: drop the waker and the values now, even if the
+                // drop of one of them panics.
+                self.0.forget_waker();
                 let values = std::mem::take(&mut self.0.lock().values);
                 values.into_iter().for_each(discard);
             }
@@ -478,6 +506,6 @@ mod tests {
         (0..10_000).for_each(|number| sender.send(number).expect("it is open"));
         assert!(receiver.0.lock().values.capacity() >= 10_000);
         while receiver.try_recv().is_ok() {}
-        assert!(receiver.0.lock().values.capacity() <= 2 * KEPT);
+        assert!(receiver.0.lock().values.capacity() <= 2 * KEPT_CAPACITY);
     }
 }

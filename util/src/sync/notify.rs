@@ -1,4 +1,4 @@
-//! Wakes one task, or all, that wait for something to happen.
+//! Events that one task, or all tasks, wait for.
 
 use crate::wake::wake_all;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +8,11 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Wakes one task, or all, that wait for something to happen.
+/// Wakes one task, or all tasks, that wait for an event.
 ///
-/// [`notify_one`](Self::notify_one) wakes whoever has waited longest; when nobody waits,
-/// the next one does not wait at all. That holds for one: notifications are not
-/// counted. (Names and meaning are tokio's.)
+/// [`notify_one`](Self::notify_one) wakes the task that has waited longest. If no task waits,
+/// the notification is stored, and the next task does not wait. At most one notification is
+/// stored: they are not counted. Names and meaning are tokio's.
 ///
 /// # Examples
 ///
@@ -35,20 +35,20 @@ pub struct Notify {
 
 #[derive(Default)]
 struct State {
-    /// `notify_one` found nobody.
+    /// A stored notification: `notify_one` was called while no task waited.
     permit: bool,
-    /// How often `notify_waiters` was called.
+    /// How many times `notify_waiters` was called.
     rounds: u64,
-    /// The number of the next to wait: in their order they came.
+    /// The number of the next future that gets in line. Numbers grow, so they give the order.
     next: u64,
-    /// Those of `enable` have no waker yet.
+    /// The futures in line. A future that called `enable` and was not polled has no waker.
     waiting: BTreeMap<u64, Option<Waker>>,
-    /// Woken by `notify_one`, and not yet polled.
+    /// The futures that `notify_one` has woken, and that have not been polled since.
     notified: BTreeSet<u64>,
 }
 
 impl Notify {
-    /// Nobody waits, and nothing has happened yet.
+    /// Creates a `Notify` without a stored notification.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,31 +57,35 @@ impl Notify {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a notification. [`notify_waiters`](Self::notify_waiters) counts from
-    /// now on, [`notify_one`](Self::notify_one) from when the future is first polled.
+    /// Returns a future that waits for a notification.
+    ///
+    /// The future receives [`notify_waiters`](Self::notify_waiters) from now on, and
+    /// [`notify_one`](Self::notify_one) from when it is first polled.
     ///
     /// # Cancellation
     ///
-    /// A notification that this one was given and has not seen goes to the next. The
-    /// place in the line is lost.
+    /// If the future was notified by `notify_one` and is dropped before it is polled, the next
+    /// task in line is notified instead. A future that is dropped loses its place in line.
     pub fn notified(&self) -> Notified<'_> {
         let round = self.lock().rounds;
         Notified { notify: self, round, place: Place::New }
     }
 
-    /// Wakes the one that has waited longest, or lets the next one through.
+    /// Wakes the task that has waited longest. If no task waits, stores the notification for
+    /// the next one.
     pub fn notify_one(&self) {
         let mut state = self.lock();
         let Some((number, waker)) = state.waiting.pop_first() else {
             state.permit = true;
             return;
         };
+
         state.notified.insert(number);
         drop(state);
         wake_all(waker);
     }
 
-    /// Wakes all that wait now, and no others.
+    /// Wakes all tasks that wait now. Stores nothing for later ones.
     pub fn notify_waiters(&self) {
         let mut state = self.lock();
         state.rounds += 1;
@@ -97,33 +101,38 @@ impl fmt::Debug for Notify {
     }
 }
 
-/// Waits for a notification; from [`Notify::notified`].
+/// Waits for a notification; made by [`Notify::notified`].
 #[must_use = "futures do nothing unless awaited"]
 pub struct Notified<'a> {
     notify: &'a Notify,
-    /// The round that it began in: in a later one it has been notified.
+    /// The value of `rounds` when the future was made. Once `rounds` differs,
+    /// `notify_waiters` was called, and the future is notified.
     round: u64,
     place: Place,
 }
 
-/// Where in the line it is.
+/// The place of a future in the line.
 #[derive(Clone, Copy)]
 enum Place {
+    /// Not in line yet.
     New,
+    /// In line, with this number.
     Waiting(u64),
-    /// It has been notified: whoever polls it again is told the same.
+    /// Notified, and no longer in line. Polls are ready from now on.
     Done,
 }
 
 impl Notified<'_> {
-    /// Gets in line without waiting; true if there is a notification for it already, of
-    /// which the next poll tells as well. Who waits in line goes on to wait.
+    /// Gets in line without waiting. Returns true if the future is notified already; then the
+    /// next poll is ready, too.
+    ///
+    /// A future that waits in line already keeps its place.
     pub fn enable(mut self: Pin<&mut Self>) -> bool {
         self.is_notified(None)
     }
 
-    /// Whether there is a notification for it; otherwise it is in line, and a waker that
-    /// is given takes the place of the one before.
+    /// Returns whether the future is notified. If not, puts it in line, and stores `waker`
+    /// instead of the waker before, if one is given.
     fn is_notified(&mut self, waker: Option<Waker>) -> bool {
         let mut state = self.notify.lock();
         let is_round_over = self.round != state.rounds;
@@ -132,15 +141,19 @@ impl Notified<'_> {
             Place::Waiting(number) => state.notified.remove(&number) || is_round_over,
             Place::Done => true,
         };
+
         if is_notified {
             self.place = Place::Done;
             return true;
         }
+
         let number = if let Place::Waiting(number) = self.place { number } else { state.next };
         self.place = Place::Waiting(number);
         state.next = state.next.max(number + 1);
         let kept = state.waiting.entry(number).or_default();
         let before = waker.and_then(|waker| kept.replace(waker));
+
+        // A waker is foreign code: drop the old one after the lock is released.
         drop(state);
         drop(before);
         false
@@ -167,6 +180,8 @@ impl Drop for Notified<'_> {
         let waker = state.waiting.remove(&number);
         let is_notified = state.notified.remove(&number);
         drop(state);
+
+        // Pass the notification on: this future has not seen it.
         if is_notified {
             self.notify.notify_one();
         }

@@ -1,4 +1,4 @@
-//! A number of permits that tasks take and give back.
+//! A number of permits that tasks acquire and give back.
 
 use crate::wake::wake_all;
 use arc::task::consume_budget;
@@ -9,11 +9,12 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
-/// A number of permits that tasks take and give back, to limit how much of something
-/// there is at once. (Names and meaning are tokio's.)
+/// Limits how much of something happens at once: tasks acquire permits and give them back.
+/// Names and meaning are tokio's.
 ///
-/// It is fair: who has waited longest is served first, also when others want less. Waiting
-/// takes part in arc's budget: whoever finds permits for ever still lets others run.
+/// The semaphore is fair: the task that has waited longest is served first, even if tasks
+/// behind it want fewer permits. Acquiring takes part in the task's budget: a task that always
+/// finds permits still lets others run.
 ///
 /// # Examples
 ///
@@ -25,7 +26,7 @@ use std::task::{Context, Poll, Waker, ready};
 /// let connections = Arc::new(Semaphore::new(1));
 /// let permit = connections.clone().acquire_owned().await.unwrap();
 /// let task = arc::spawn(async move { drop(permit) });
-/// // The one there is has to be given back first.
+/// // The only permit must be given back first.
 /// let permit = connections.acquire().await.unwrap();
 /// assert!(connections.try_acquire().is_err());
 /// drop(permit);
@@ -40,32 +41,32 @@ pub struct Semaphore {
 struct State {
     permits: usize,
     is_closed: bool,
-    /// The number of the next to wait: in their order they came.
+    /// The number of the next future that gets in line. Numbers grow, so they give the order.
     next: u64,
-    /// How many permits each wants.
+    /// The futures in line, with the number of permits that each one wants.
     waiting: BTreeMap<u64, (usize, Waker)>,
-    /// Those whose permits are taken for them, and who do not know yet.
+    /// The futures whose permits have been taken for them, and that have not been polled since.
     served: BTreeSet<u64>,
 }
 
 impl State {
-    /// Serves those who have waited longest, as far as the permits go; they are to be
-    /// woken without the lock.
+    /// Takes permits for the futures at the head of the line, as long as there are enough.
+    /// Returns their wakers, to be woken without the lock.
     #[must_use]
     fn serve(&mut self) -> Vec<Waker> {
         let mut woken = Vec::new();
         while let Some(first) = self.waiting.first_entry()
-            && let Some(left) = self.permits.checked_sub(first.get().0)
+            && let Some(rest) = self.permits.checked_sub(first.get().0)
         {
-            self.permits = left;
+            self.permits = rest;
             self.served.insert(*first.key());
             woken.push(first.remove().1);
         }
         woken
     }
 
-    /// More than `MAX_PERMITS` there are only if as many were added as were out: those
-    /// are too many, and forgotten.
+    /// Adds permits that were acquired. The sum exceeds `MAX_PERMITS` only if permits were
+    /// added while these were out: the excess is dropped.
     fn give_back(&mut self, count: usize) {
         self.permits = Semaphore::MAX_PERMITS.min(self.permits + count);
     }
@@ -74,33 +75,35 @@ impl State {
         if self.is_closed {
             return Err(TryAcquireError::Closed);
         }
-        self.permits = self.left_without(count).ok_or(TryAcquireError::NoPermits)?;
+        self.permits = self.rest_after(count).ok_or(TryAcquireError::NoPermits)?;
         Ok(())
     }
 
-    /// Nobody is passed over.
-    fn left_without(&self, count: usize) -> Option<usize> {
+    /// Returns how many permits are left after taking `count`. Returns `None` if there are too
+    /// few, or if others wait: no one may overtake them.
+    fn rest_after(&self, count: usize) -> Option<usize> {
         self.permits.checked_sub(count).filter(|_| self.waiting.is_empty())
     }
 
+    /// Returns whether a poll of `acquire` would be ready.
     fn is_ready(&self, acquire: &Acquire<'_>) -> bool {
         self.is_closed
             || match acquire.number {
                 Some(number) => self.served.contains(&number),
-                None => self.left_without(acquire.count).is_some(),
+                None => self.rest_after(acquire.count).is_some(),
             }
     }
 }
 
 impl Semaphore {
-    /// The most permits that one can have.
+    /// The highest number of permits that a semaphore can have.
     pub const MAX_PERMITS: usize = usize::MAX >> 3;
 
-    /// With this many permits.
+    /// Creates a semaphore with this many permits.
     ///
     /// # Panics
     ///
-    /// When they are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// Panics when there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
         assert!(permits <= Self::MAX_PERMITS, "a semaphore has at most MAX_PERMITS permits");
@@ -112,17 +115,17 @@ impl Semaphore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many permits nobody has now.
+    /// Returns the number of permits that no one holds now.
     pub fn available_permits(&self) -> usize {
         self.lock().permits
     }
 
-    /// Adds permits, which go to those who wait first.
+    /// Adds permits. The tasks that have waited longest get them first.
     ///
     /// # Panics
     ///
-    /// When the available permits would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
-    /// Permits that are given back beyond that are forgotten.
+    /// Panics when more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be available. (Permits
+    /// that are given back beyond this number are dropped without a panic.)
     #[track_caller]
     pub fn add_permits(&self, count: usize) {
         let mut state = self.lock();
@@ -131,13 +134,14 @@ impl Semaphore {
             drop(state);
             panic!("a semaphore has at most MAX_PERMITS permits");
         };
+
         state.permits = sum;
         let woken = state.serve();
         drop(state);
         wake_all(woken);
     }
 
-    /// What a permit's drop does; it never panics.
+    /// Gives permits back when they are dropped. It never panics.
     fn give_back(&self, count: usize) {
         let mut state = self.lock();
         state.give_back(count);
@@ -146,69 +150,73 @@ impl Semaphore {
         wake_all(woken);
     }
 
-    /// Waits for a permit, which is given back when it is dropped.
+    /// Waits for a permit. Dropping the permit gives it back.
     ///
     /// # Errors
     ///
-    /// When the semaphore is closed.
+    /// Fails when the semaphore is closed.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: no permit is lost. The place in the line is.
+    /// Cancel safe: no permit is lost. A future that is dropped loses its place in line.
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.acquire_many(1).await
     }
 
-    /// Waits for several permits at once; otherwise as [`acquire`](Self::acquire).
+    /// Waits for several permits at once. Otherwise the same as [`acquire`](Self::acquire).
     ///
-    /// Who wants more than there ever are waits until the semaphore is
-    /// [closed](Self::close), and so do all behind it. Who wants none waits for its turn.
+    /// A task that wants more permits than there will ever be waits until the semaphore is
+    /// [closed](Self::close), and so do all tasks behind it. A task that wants 0 permits waits
+    /// for its turn, too.
     ///
     /// # Errors
     ///
-    /// As `acquire`.
+    /// Same as `acquire`.
     ///
     /// # Cancellation
     ///
-    /// As `acquire`.
+    /// Same as `acquire`.
     pub async fn acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         let count = count as usize;
         Acquire { semaphore: self, count, number: None }.await?;
         Ok(SemaphorePermit { semaphore: self, count })
     }
 
-    /// Takes a permit if there is one now that nobody waits for.
+    /// Acquires a permit without waiting.
     ///
     /// # Errors
     ///
-    /// When there is none, or the semaphore is closed.
+    /// Fails when no permit is available, when other tasks wait for permits, and when the
+    /// semaphore is closed.
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.lock().try_take(1)?;
         Ok(SemaphorePermit { semaphore: self, count: 1 })
     }
 
-    /// As [`acquire`](Self::acquire), for a permit that can go anywhere.
+    /// Does the same as [`acquire`](Self::acquire), for a permit that owns a reference to the
+    /// semaphore.
     ///
     /// # Errors
     ///
-    /// As `acquire`.
+    /// Same as `acquire`.
     ///
     /// # Cancellation
     ///
-    /// As `acquire`.
+    /// Same as `acquire`.
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.acquire_many_owned(1).await
     }
 
-    /// As [`acquire_many`](Self::acquire_many), for permits that can go anywhere.
+    /// Does the same as [`acquire_many`](Self::acquire_many), for permits that own a reference
+    /// to the semaphore.
     ///
     /// # Errors
     ///
-    /// As `acquire`.
+    /// Same as `acquire`.
     ///
     /// # Cancellation
     ///
-    /// As `acquire`.
+    /// Same as `acquire`.
     pub async fn acquire_many_owned(
         self: Arc<Self>,
         count: u32,
@@ -218,18 +226,19 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 
-    /// As [`try_acquire`](Self::try_acquire), for a permit that can go anywhere.
+    /// Does the same as [`try_acquire`](Self::try_acquire), for a permit that owns a reference
+    /// to the semaphore.
     ///
     /// # Errors
     ///
-    /// As `try_acquire`.
+    /// Same as `try_acquire`.
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.lock().try_take(1)?;
         Ok(OwnedSemaphorePermit { semaphore: self, count: 1 })
     }
 
-    /// Gives out no more permits: those who wait get an error, also those who were served
-    /// and have not been polled since.
+    /// Closes the semaphore: it gives out no more permits. All tasks that wait get an error,
+    /// even those that have been served and not been polled since.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -238,7 +247,7 @@ impl Semaphore {
         wake_all(waiting.into_values().map(|(_, waker)| waker));
     }
 
-    /// Whether [`close`](Self::close) was called.
+    /// Returns whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.lock().is_closed
     }
@@ -250,11 +259,11 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-/// Waits until permits are taken for it.
+/// Waits until permits have been taken for it.
 struct Acquire<'a> {
     semaphore: &'a Semaphore,
     count: usize,
-    /// None: not in the line, or no more.
+    /// The future's number in the line. `None` before it gets in line, and after it is ready.
     number: Option<u64>,
 }
 
@@ -265,12 +274,14 @@ impl Future for Acquire<'_> {
         if self.semaphore.lock().is_ready(&self) {
             ready!(pin!(consume_budget()).poll(context));
         }
+
         let waker = context.waker().clone();
         let mut state = self.semaphore.lock();
         if state.is_closed {
-            // If it had been served, the drop gives it back.
+            // If the future had been served, its drop gives the permits back.
             return Poll::Ready(Err(AcquireError(())));
         }
+
         let is_served = match self.number {
             Some(number) => state.served.remove(&number),
             None => state.try_take(self.count).is_ok(),
@@ -279,9 +290,12 @@ impl Future for Acquire<'_> {
             self.number = None;
             return Poll::Ready(Ok(()));
         }
+
         let number = self.number.unwrap_or(state.next);
         state.next = state.next.max(number + 1);
         let before = state.waiting.insert(number, (self.count, waker));
+
+        // A waker is foreign code: drop the old one after the lock is released.
         drop(state);
         drop(before);
         self.number = Some(number);
@@ -299,7 +313,8 @@ impl Drop for Acquire<'_> {
         if state.served.remove(&number) {
             state.give_back(self.count);
         }
-        // Whoever comes next may want less than this one did.
+
+        // The next in line may want fewer permits than this one did.
         let woken = state.serve();
         drop(state);
         wake_all(woken);
@@ -307,7 +322,7 @@ impl Drop for Acquire<'_> {
     }
 }
 
-/// What both kinds of permits have.
+/// Defines a kind of permit with all that both kinds have.
 macro_rules! permit {
     ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)?, $semaphore:ty) => {
         $(#[$doc])*
@@ -318,12 +333,12 @@ macro_rules! permit {
         }
 
         impl $(<$life>)? $name $(<$life>)? {
-            /// Does not give the permits back: the semaphore has fewer from now on.
+            /// Drops the permits without giving them back: the semaphore has fewer from now on.
             pub fn forget(mut self) {
                 self.count = 0;
             }
 
-            /// How many permits these are.
+            /// Returns the number of permits.
             pub fn num_permits(&self) -> usize {
                 self.count
             }
@@ -346,16 +361,16 @@ macro_rules! permit {
 }
 
 permit! {
-    /// One or more permits of a [`Semaphore`], given back when this is dropped.
+    /// Permits of a [`Semaphore`]. Dropping this gives them back.
     SemaphorePermit<'a>, &'a Semaphore
 }
 
 permit! {
-    /// As [`SemaphorePermit`], but it owns a reference to its semaphore.
+    /// Permits of a [`Semaphore`], like [`SemaphorePermit`], that own a reference to it.
     OwnedSemaphorePermit, Arc<Semaphore>
 }
 
-/// The semaphore is closed.
+/// The error of waiting for permits of a semaphore that is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcquireError(());
 
@@ -367,12 +382,12 @@ impl fmt::Display for AcquireError {
 
 impl std::error::Error for AcquireError {}
 
-/// Why there was no permit at once.
+/// Why no permits were acquired without waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
     Closed,
-    /// Others have the permits, or wait for them.
+    /// Too few permits are available, or other tasks wait for them.
     NoPermits,
 }
 

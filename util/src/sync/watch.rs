@@ -1,7 +1,7 @@
-//! One value that is changed by some and watched by others, who see the last of it.
+//! A channel that holds one value: senders change it, and receivers see the latest one.
 //!
-//! Names and meaning are tokio's. Waiting takes part in arc's budget: whoever finds changes
-//! for ever still lets others run.
+//! Names and meaning are tokio's. Waiting takes part in the task's budget: a task that always
+//! finds a change still lets others run.
 //!
 //! # Examples
 //!
@@ -25,12 +25,12 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A channel that holds one value. The receiver has seen it.
+/// Creates a channel that holds `value`. The receiver has seen this value.
 pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Shared {
         value: RwLock::new(Value { value, version: 0 }),
         changed: Notify::new(),
-        left: Notify::new(),
+        abandoned: Notify::new(),
         senders: AtomicUsize::new(1),
         receivers: AtomicUsize::new(1),
     });
@@ -40,18 +40,19 @@ pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
 
 struct Shared<T> {
     value: RwLock<Value<T>>,
-    /// The value changed, or the last sender left.
+    /// Notified when the value changed, or the last sender was dropped.
     changed: Notify,
-    /// The last receiver left.
-    left: Notify,
-    /// AcqRel when one leaves, before the event is notified; Acquire when read.
+    /// Notified when the last receiver was dropped.
+    abandoned: Notify,
+    /// Decremented with AcqRel, before `changed` is notified; read with Acquire.
     senders: AtomicUsize,
-    /// As `senders`.
+    /// Decremented with AcqRel, before `abandoned` is notified; read with Acquire.
     receivers: AtomicUsize,
 }
 
 struct Value<T> {
     value: T,
+    /// Grows with each change.
     version: u64,
 }
 
@@ -71,22 +72,28 @@ impl<T> Shared<T> {
     /// See [`Receiver::changed`].
     async fn changed(&self, seen: &mut u64) -> Result<(), RecvError> {
         loop {
+            // Made before the checks, so that a change after them is not missed.
             let changed = self.changed.notified();
             let is_closed = self.is_closed();
+
             if self.read().0.version != *seen || is_closed {
                 arc::task::consume_budget().await;
-                // The last one: while there was no budget there may have been more.
+
+                // Read the version again: it may have grown while the task waited for budget.
                 let before = std::mem::replace(seen, self.read().0.version);
                 return if *seen != before { Ok(()) } else { Err(RecvError(())) };
             }
+
             changed.await;
         }
     }
 }
 
-/// A look at the value. As long as it lasts nobody can change the value: keep it short,
-/// and not over an await. Another look meanwhile, on the same thread, may wait for ever: for
-/// somebody who waits to change the value.
+/// A borrow of the value. No sender can change the value while it lives.
+///
+/// Keep it short, and do not hold it across an `.await`. Do not borrow the value a second time
+/// on the same thread meanwhile: the second borrow can wait for ever, behind a sender that
+/// waits to change the value.
 pub struct Ref<'a, T>(RwLockReadGuard<'a, Value<T>>);
 
 impl<T> Deref for Ref<'_, T> {
@@ -103,17 +110,18 @@ impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
     }
 }
 
-/// Changes the value.
+/// Changes the value. Clone it for more senders.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
 impl<T> Sender<T> {
-    /// Changes the value and wakes the receivers.
+    /// Replaces the value and wakes the receivers.
     ///
     /// # Errors
     ///
-    /// When there are no receivers; the error has the value.
+    /// Fails when there are no receivers. The error contains the new value, and the old one
+    /// stays.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         if self.receiver_count() == 0 {
             return Err(SendError(value));
@@ -122,18 +130,21 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Changes the value, whether there are receivers or not, and gives the one before.
+    /// Replaces the value, wakes the receivers, and returns the old value. It does so even if
+    /// there are no receivers.
     pub fn send_replace(&self, mut value: T) -> T {
         self.send_modify(|place| std::mem::swap(place, &mut value));
         value
     }
 
-    /// Changes the value in place.
+    /// Changes the value in place and wakes the receivers.
+    ///
+    /// The function has exclusive access to the value: it must not use this channel, or it
+    /// deadlocks.
     ///
     /// # Panics
     ///
-    /// When the function does; then the value counts as not changed. The function has the
-    /// value to itself: it must not use this channel, or it waits for itself for ever.
+    /// Panics when the function does. The receivers then do not count the value as changed.
     pub fn send_modify(&self, modify: impl FnOnce(&mut T)) {
         self.send_if_modified(|value| {
             modify(value);
@@ -141,41 +152,45 @@ impl<T> Sender<T> {
         });
     }
 
-    /// Changes the value in place; the receivers are woken if the function says so.
-    /// Gives what the function gives.
+    /// Changes the value in place. Wakes the receivers if the function returns true. Returns
+    /// what the function returned.
+    ///
+    /// The function has exclusive access to the value, as in
+    /// [`send_modify`](Self::send_modify).
     ///
     /// # Panics
     ///
-    /// As [`send_modify`](Self::send_modify).
+    /// Same as `send_modify`.
     pub fn send_if_modified(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
         let mut value = self.shared.write();
         if !modify(&mut value.value) {
             return false;
         }
+
         value.version += 1;
         drop(value);
         self.shared.changed.notify_waiters();
         true
     }
 
-    /// A look at the value.
+    /// Borrows the value.
     pub fn borrow(&self) -> Ref<'_, T> {
         self.shared.read()
     }
 
-    /// Another receiver, which has seen the value as it is.
+    /// Creates a receiver, which has seen the present value.
     pub fn subscribe(&self) -> Receiver<T> {
         self.shared.receivers.fetch_add(1, Ordering::Relaxed);
         let seen = self.shared.read().0.version;
         Receiver { shared: self.shared.clone(), seen }
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     pub fn receiver_count(&self) -> usize {
         self.shared.receivers.load(Ordering::Acquire)
     }
 
-    /// Whether there are no receivers.
+    /// Returns whether there are no receivers.
     pub fn is_closed(&self) -> bool {
         self.receiver_count() == 0
     }
@@ -187,9 +202,9 @@ impl<T> Sender<T> {
     /// Cancel safe.
     pub async fn closed(&self) {
         while !self.is_closed() {
-            let left = self.shared.left.notified();
+            let abandoned = self.shared.abandoned.notified();
             if !self.is_closed() {
-                left.await;
+                abandoned.await;
             }
         }
     }
@@ -216,31 +231,31 @@ impl<T: fmt::Debug> fmt::Debug for Sender<T> {
     }
 }
 
-/// Watches the value.
+/// Sees changes of the value. Clone it for more receivers.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
-    /// The version that was seen last.
+    /// The version that this receiver has seen last.
     seen: u64,
 }
 
 impl<T> Receiver<T> {
-    /// A look at the value, which does not count as seen.
+    /// Borrows the value, and does not mark it as seen.
     pub fn borrow(&self) -> Ref<'_, T> {
         self.shared.read()
     }
 
-    /// A look at the value, which counts as seen.
+    /// Borrows the value, and marks it as seen.
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let value = self.shared.read();
         self.seen = value.0.version;
         value
     }
 
-    /// Whether the value has changed since it was seen.
+    /// Returns whether the value has changed since this receiver saw it last.
     ///
     /// # Errors
     ///
-    /// When there are no senders.
+    /// Fails when there are no senders, even if the last value has not been seen.
     pub fn has_changed(&self) -> Result<bool, RecvError> {
         let has_changed = self.shared.read().0.version != self.seen;
         match self.shared.is_closed() {
@@ -249,44 +264,46 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Makes the value count as not seen.
+    /// Marks the value as not seen.
     pub fn mark_changed(&mut self) {
         self.seen = self.shared.read().0.version.wrapping_sub(1);
     }
 
-    /// Makes the value count as seen.
+    /// Marks the value as seen.
     pub fn mark_unchanged(&mut self) {
         self.seen = self.shared.read().0.version;
     }
 
-    /// Waits until the value is another than was seen, which then counts as seen.
+    /// Waits until the value has changed since this receiver saw it last, and marks it as seen.
     ///
     /// # Errors
     ///
-    /// When it is not, and there are no senders any more.
+    /// Fails when the value has not changed and there are no senders.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: a change that was not told counts as not seen.
+    /// Cancel safe: a change that the future did not return is not marked as seen.
     pub async fn changed(&mut self) -> Result<(), RecvError> {
         self.shared.changed(&mut self.seen).await
     }
 
-    /// Waits until the value is as the function wants it: that value, which counts as
-    /// seen.
+    /// Waits until the function returns true for the value. Returns a borrow of that value, and
+    /// marks it as seen.
+    ///
+    /// The function looks at the value under a borrow, as [`borrow`](Self::borrow) gives it: it
+    /// must not use this channel, or it may deadlock.
     ///
     /// # Errors
     ///
-    /// When it is not, and there are no senders any more.
+    /// Fails when the function returned false for the last value and there are no senders.
     ///
     /// # Panics
     ///
-    /// When the function does. It looks at the value as [`borrow`](Self::borrow) does: it
-    /// must not use this channel, or it may wait for itself for ever.
+    /// Panics when the function does.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe. Values that were looked at in vain count as seen.
+    /// Cancel safe. Values for which the function returned false are marked as seen.
     pub async fn wait_for(
         &mut self,
         mut is_wanted: impl FnMut(&T) -> bool,
@@ -294,15 +311,17 @@ impl<T> Receiver<T> {
         let Self { shared, seen } = self;
         arc::task::consume_budget().await;
         loop {
+            // In a block, as the borrow must not be held across the `.await`.
             {
                 let value = shared.read();
                 let is_wanted = is_wanted(&value);
                 *seen = value.0.version;
                 if is_wanted {
-                    // This look, and not another: the value may change between two.
+                    // Return this borrow: before another one the value may change.
                     return Ok(value);
                 }
             }
+
             shared.changed(seen).await?;
         }
     }
@@ -318,7 +337,7 @@ impl<T> Clone for Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         if self.shared.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.shared.left.notify_waiters();
+            self.shared.abandoned.notify_waiters();
         }
     }
 }
@@ -329,7 +348,7 @@ impl<T: fmt::Debug> fmt::Debug for Receiver<T> {
     }
 }
 
-/// There are no receivers; it has the value.
+/// The error of sending while there are no receivers. Contains the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -341,7 +360,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T: fmt::Debug> std::error::Error for SendError<T> {}
 
-/// There are no senders, so the value will not change.
+/// The error of waiting while there are no senders: the value will not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecvError(());
 

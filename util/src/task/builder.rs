@@ -1,11 +1,12 @@
-//! tokio's way to give a task a name.
+//! tokio's way to name a task.
 
 use arc::runtime::Handle;
 use arc::task::JoinHandle;
 use std::future::Future;
 
-/// Spawns tasks that have names, which
-/// [`Handle::tasks`](arc::runtime::Handle::tasks) and reports tell.
+/// Spawns tasks that have names.
+///
+/// [`Handle::tasks`](arc::runtime::Handle::tasks) and the runtime's reports show the names.
 ///
 /// # Examples
 ///
@@ -25,22 +26,22 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// One that gives no name.
+    /// Creates a builder that gives tasks no name.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names the task. Names need not be unique.
+    /// Sets the name of the task. Names need not be unique.
     #[must_use]
     pub fn name(self, name: &'a str) -> Self {
         Self { name: Some(name) }
     }
 
-    /// As [`arc::spawn`].
+    /// Spawns a future as a task of the current runtime, like [`arc::spawn`].
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -52,7 +53,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// As [`Handle::spawn`].
+    /// Spawns a future as a task of the given runtime, like [`Handle::spawn`].
     #[track_caller]
     pub fn spawn_on<F>(self, future: F, handle: &Handle) -> JoinHandle<F::Output>
     where

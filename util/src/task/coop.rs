@@ -1,14 +1,15 @@
-//! The task's budget, for futures that are not arc's.
+//! Budgeting for futures that are not arc's.
 
-/// Makes a foreign future take part in the budget: it takes one unit before it is polled
-/// for the first time.
+/// Makes a future of another crate take part in the task's budget: it takes one unit before the
+/// future is polled for the first time.
 ///
-/// Use it around futures of other crates that may be ready again and again in a loop,
-/// such as the receiving end of a channel that is always full.
+/// Use it in a loop around futures that may be ready again and again, such as the receiving end
+/// of a channel that is always full. While the budget is used up, the future is not polled, and
+/// the task yields.
 ///
 /// # Cancellation
 ///
-/// As the inner future's: it is not polled while the budget is used up.
+/// As cancel safe as the inner future.
 ///
 /// # Examples
 ///

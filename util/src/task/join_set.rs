@@ -1,4 +1,4 @@
-//! Tasks that are awaited in the order in which they end.
+//! A set of tasks that are awaited in the order in which they end.
 
 use crate::wake::wake_all;
 use arc::runtime::Handle;
@@ -10,10 +10,9 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Tasks with outputs of one type, awaited in the order in which they end.
+/// A set of tasks with outputs of one type, which are awaited in the order in which they end.
 ///
-/// Dropping the set aborts all that are in it. (The names and their meanings are
-/// tokio's.)
+/// Dropping the set aborts all tasks that are in it. Names and meaning are tokio's.
 ///
 /// # Examples
 ///
@@ -33,39 +32,41 @@ use std::task::{Context, Poll, Waker};
 /// # }
 /// ```
 pub struct JoinSet<T: Send + 'static> {
-    /// Those not yet joined, finished ones among them.
+    /// The tasks that have not been joined yet, whether they have ended or not.
     tasks: FuturesUnordered<Joining<T>>,
-    /// Of whoever polled last without awaiting, and has to know of later tasks as well.
+    /// The waker of the last call of `poll_join_next`, if it was pending. Tasks that are
+    /// spawned later must wake it, too.
     waker: Option<Waker>,
 }
 
 impl<T: Send + 'static> JoinSet<T> {
-    /// A set without tasks. It needs no runtime.
+    /// Creates a set without tasks. It needs no runtime.
     pub fn new() -> Self {
         Self { tasks: FuturesUnordered::new(), waker: None }
     }
 
-    /// How many tasks have not been joined yet, those that have ended included.
+    /// Returns the number of tasks that have not been joined yet, including those that have
+    /// ended.
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether all tasks have been joined.
+    /// Returns whether all tasks have been joined.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// Spawns a future as a task of the current runtime, and of this set.
+    /// Spawns a future as a task of the current runtime and adds it to the set.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) -> AbortHandle {
         self.insert(arc::spawn(future))
     }
 
-    /// Spawns a future as a task of a given runtime, and of this set.
+    /// Spawns a future as a task of the given runtime and adds it to the set.
     #[track_caller]
     pub fn spawn_on(
         &mut self,
@@ -75,18 +76,20 @@ impl<T: Send + 'static> JoinSet<T> {
         self.insert(handle.spawn(future))
     }
 
-    /// Runs a function that blocks on a thread of its own; see
-    /// [`arc::task::spawn_blocking`]. It can be aborted until it has begun.
+    /// Runs a function that blocks on a thread of its own and adds it to the set as a task.
+    ///
+    /// See [`arc::task::spawn_blocking`]. An abort only has an effect until the function has
+    /// begun: after that it runs to its end, and its output is delivered.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn_blocking(&mut self, function: impl FnOnce() -> T + Send + 'static) -> AbortHandle {
         self.insert(arc::task::spawn_blocking(function))
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), for a given runtime.
+    /// Does the same as [`spawn_blocking`](Self::spawn_blocking) in the given runtime.
     #[track_caller]
     pub fn spawn_blocking_on(
         &mut self,
@@ -103,24 +106,27 @@ impl<T: Send + 'static> JoinSet<T> {
         abort
     }
 
-    /// Waits until one of the tasks ends, and takes it out. None: the set is empty.
+    /// Waits until one of the tasks ends, removes it from the set, and returns its output.
+    ///
+    /// Returns `None` when the set is empty.
     ///
     /// # Errors
     ///
-    /// The task panicked, or was cancelled.
+    /// Fails when the task panicked or was cancelled.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: no task is taken out.
+    /// Cancel safe: a wait that is dropped removes no task.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.join_next_with_id().await.map(without_id)
     }
 
-    /// As [`join_next`](Self::join_next), with the task's id. An error has it too.
+    /// Waits for a task like [`join_next`](Self::join_next), and also returns the task's id. An
+    /// error has the id, too.
     ///
     /// # Errors
     ///
-    /// As `join_next`.
+    /// Same as `join_next`.
     ///
     /// # Cancellation
     ///
@@ -129,25 +135,25 @@ impl<T: Send + 'static> JoinSet<T> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// Takes out a task that has ended, if there is one, without waiting.
+    /// Removes a task that has ended and returns its output. Does not wait.
     ///
-    /// A task's budget counts here as everywhere: when it is used up, no task seems to
-    /// have ended, until the caller has let others run.
+    /// Returns `None` when no task has ended. Joining takes one unit of the calling task's
+    /// budget: when the budget is used up, this returns `None` until the caller has yielded.
     ///
     /// # Errors
     ///
-    /// As [`join_next`](Self::join_next).
+    /// Same as [`join_next`](Self::join_next).
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.try_join_next_with_id().map(without_id)
     }
 
-    /// As [`try_join_next`](Self::try_join_next), with the task's id.
+    /// Does the same as [`try_join_next`](Self::try_join_next), and also returns the task's id.
     ///
     /// # Errors
     ///
-    /// As `join_next`.
+    /// Same as `join_next`.
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
-        // Whoever has polled is still to be woken.
+        // This poll replaces the waker inside `tasks`: keep the one of the last pending poll.
         let waker = self.waker.clone().unwrap_or_else(|| Waker::noop().clone());
         match self.poll_next(&mut Context::from_waker(&waker)) {
             Poll::Ready(joined) => joined,
@@ -155,11 +161,12 @@ impl<T: Send + 'static> JoinSet<T> {
         }
     }
 
-    /// What [`join_next`](Self::join_next) does, for futures written by hand.
+    /// Polls for the next task that ends, for futures written by hand. See
+    /// [`join_next`](Self::join_next).
     ///
     /// # Errors
     ///
-    /// As `join_next`.
+    /// Same as `join_next`.
     pub fn poll_join_next(
         &mut self,
         context: &mut Context<'_>,
@@ -168,12 +175,11 @@ impl<T: Send + 'static> JoinSet<T> {
         joined.map(|joined| joined.map(without_id))
     }
 
-    /// What [`join_next_with_id`](Self::join_next_with_id) does, for futures written by
-    /// hand.
+    /// Polls like [`poll_join_next`](Self::poll_join_next), and also returns the task's id.
     ///
     /// # Errors
     ///
-    /// As `join_next`.
+    /// Same as `join_next`.
     pub fn poll_join_next_with_id(
         &mut self,
         context: &mut Context<'_>,
@@ -188,16 +194,16 @@ impl<T: Send + 'static> JoinSet<T> {
         joined.map(|joined| joined.map(|(id, result)| result.map(|output| (id, output))))
     }
 
-    /// Waits for all tasks and gives their outputs, in the order in which they end.
+    /// Waits for all tasks and returns their outputs, in the order in which the tasks end.
     ///
     /// # Panics
     ///
-    /// When a task panicked, with what it panicked with, or was cancelled. The others
-    /// are aborted then.
+    /// Panics when a task panicked, with the payload of that panic, and when a task was
+    /// cancelled. The other tasks are aborted then.
     ///
     /// # Cancellation
     ///
-    /// All tasks are aborted, as when the set is dropped.
+    /// Dropping the future aborts all tasks, like dropping the set.
     pub async fn join_all(mut self) -> Vec<T> {
         let mut outputs = Vec::with_capacity(self.len());
         while let Some(result) = self.join_next().await {
@@ -217,23 +223,24 @@ impl<T: Send + 'static> JoinSet<T> {
         }
     }
 
-    /// Takes all tasks out; they go on by themselves.
+    /// Removes all tasks from the set without aborting them: they continue to run.
     pub fn detach_all(&mut self) {
         self.tasks.clear();
     }
 
-    /// Aborts all tasks, and waits until they have ended.
+    /// Aborts all tasks and waits until they have ended.
     ///
     /// # Cancellation
     ///
-    /// All have been aborted if it was polled; those not yet joined are still in the set.
+    /// If the future was polled at least once, all tasks have been aborted. The tasks that it
+    /// did not get to join are still in the set.
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while self.join_next().await.is_some() {}
     }
 }
 
-/// Awaits a task, and tells which it was. Dropping it detaches the task.
+/// Waits for one task and returns its id with its output. Dropping this detaches the task.
 struct Joining<T>(JoinHandle<T>);
 
 impl<T> Future for Joining<T> {
@@ -267,7 +274,7 @@ impl<T: Send + 'static> fmt::Debug for JoinSet<T> {
     }
 }
 
-/// Spawns all futures as tasks of the current runtime; panics outside one.
+/// Spawns every future as a task of the current runtime. Panics outside a runtime.
 impl<T: Send + 'static, F: Future<Output = T> + Send + 'static> FromIterator<F> for JoinSet<T> {
     fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> Self {
         let mut set = Self::new();
@@ -276,7 +283,7 @@ impl<T: Send + 'static, F: Future<Output = T> + Send + 'static> FromIterator<F> 
     }
 }
 
-/// Spawns all futures as tasks of the current runtime; panics outside one.
+/// Spawns every future as a task of the current runtime. Panics outside a runtime.
 impl<T: Send + 'static, F: Future<Output = T> + Send + 'static> Extend<F> for JoinSet<T> {
     fn extend<I: IntoIterator<Item = F>>(&mut self, futures: I) {
         for future in futures {

@@ -8,14 +8,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread;
 
-/// Declares [`LocalKey`]s, as `thread_local!` declares thread-locals, but without a
-/// value: that is given for as long as a future runs.
+/// Declares [`LocalKey`]s, as `thread_local!` declares thread-locals.
+///
+/// Unlike a thread-local, a key has no initial value: [`scope`](crate::task::LocalKey::scope)
+/// gives it one for as long as a future runs.
 ///
 /// # Examples
 ///
 /// ```
 /// arc_util::task_local! {
-///     /// Whose request it is.
+///     /// The user that sent the request.
 ///     static USER: String;
 ///     static DEPTH: u32;
 /// }
@@ -47,42 +49,48 @@ macro_rules! task_local {
     };
 }
 
-/// A value that a task sees while it runs in a [`scope`](Self::scope), on whatever
-/// thread; made by [`task_local!`](crate::task_local). Tasks that it spawns do not
-/// see it. (But do not call `block_on` in a [`sync_scope`](Self::sync_scope): the thread runs
-/// other tasks meanwhile, and they see the value.)
+/// A key for a value that belongs to a task; declared by [`task_local!`](crate::task_local).
+///
+/// A task sees the value while it runs inside a [`scope`](Self::scope), on whatever thread it
+/// runs. Tasks that it spawns do not see the value.
+///
+/// Do not call `block_on` of a current-thread runtime inside a
+/// [`sync_scope`](Self::sync_scope): it runs the runtime's tasks on the calling thread, and
+/// they would see the value.
 pub struct LocalKey<T: 'static> {
     value: thread::LocalKey<RefCell<Option<T>>>,
 }
 
 impl<T: 'static> LocalKey<T> {
-    // The macro has to reach it.
+    // Public because the expansion of `task_local!` calls it.
     #[doc(hidden)]
     pub const fn __new(value: thread::LocalKey<RefCell<Option<T>>>) -> Self {
         Self { value }
     }
 
-    /// Gives the future the value, whenever it is polled, and when it is dropped.
-    /// Scopes of one key can be nested: the innermost counts.
+    /// Wraps a future so that it sees `value` whenever it is polled, and when it is dropped.
+    ///
+    /// Scopes of one key can be nested: the value of the innermost scope counts.
     ///
     /// # Panics
     ///
-    /// The future panics when it is polled inside [`with`](Self::with) of the same key. When
-    /// it is dropped there, its drop sees the value that `with` looks at.
+    /// The returned future panics when it is polled inside [`with`](Self::with) of the same
+    /// key. When it is dropped inside `with`, it does not panic: its drop sees the value that
+    /// `with` looks at.
     ///
     /// # Cancellation
     ///
-    /// As the inner future's.
+    /// As cancel safe as the inner future.
     pub fn scope<F: Future>(&'static self, value: T, future: F) -> TaskLocalFuture<T, F> {
         TaskLocalFuture { future: Some(future), value: Some(value), key: self }
     }
 
-    /// Gives a function the value.
+    /// Calls a function that sees `value`.
     ///
     /// # Panics
     ///
-    /// When the function does; inside [`with`](Self::with) of the same key; and if the
-    /// thread is about to end.
+    /// Panics when the function does, when called inside [`with`](Self::with) of the same key,
+    /// and when the thread is about to end.
     #[track_caller]
     pub fn sync_scope<R>(&'static self, value: T, function: impl FnOnce() -> R) -> R {
         let mut value = Some(value);
@@ -90,32 +98,32 @@ impl<T: 'static> LocalKey<T> {
         function()
     }
 
-    /// Looks at the value.
+    /// Calls a function with a reference to the value.
     ///
     /// # Panics
     ///
-    /// Outside a scope of this key.
+    /// Panics outside a scope of this key.
     #[track_caller]
     pub fn with<R>(&'static self, act: impl FnOnce(&T) -> R) -> R {
         let result = self.try_with(act);
         result.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Looks at the value.
+    /// Calls a function with a reference to the value.
     ///
     /// # Errors
     ///
-    /// Outside a scope of this key.
+    /// Fails outside a scope of this key.
     pub fn try_with<R>(&'static self, act: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let result = self.value.try_with(|value| value.borrow().as_ref().map(act));
         result.ok().flatten().ok_or(AccessError(()))
     }
 
-    /// A copy of the value.
+    /// Returns a clone of the value.
     ///
     /// # Panics
     ///
-    /// Outside a scope of this key.
+    /// Panics outside a scope of this key.
     #[track_caller]
     pub fn get(&'static self) -> T
     where
@@ -124,11 +132,11 @@ impl<T: 'static> LocalKey<T> {
         self.with(T::clone)
     }
 
-    /// A copy of the value.
+    /// Returns a clone of the value.
     ///
     /// # Errors
     ///
-    /// Outside a scope of this key.
+    /// Fails outside a scope of this key.
     pub fn try_get(&'static self) -> Result<T, AccessError>
     where
         T: Clone,
@@ -143,7 +151,7 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
-/// There is no value outside a scope of the key.
+/// The error of using a task-local value outside a scope of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessError(());
 
@@ -155,8 +163,8 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// Has the thread's value and another's place changed; changes them back at its end,
-/// which may be a panic.
+/// Exchanges the thread's value with `value`, and exchanges them back when it is dropped, even
+/// by a panic.
 struct Swapped<'a, T: 'static> {
     key: &'static LocalKey<T>,
     value: &'a mut Option<T>,
@@ -172,6 +180,8 @@ impl<'a, T: 'static> Swapped<'a, T> {
             }
             Err(_) => false,
         });
+
+        // Not inside the closure, so that the panic has the caller's location.
         assert!(swapped, "a scope of a task-local value was entered inside `with` of its key");
         Self { key, value }
     }
@@ -179,7 +189,8 @@ impl<'a, T: 'static> Swapped<'a, T> {
 
 impl<T: 'static> Drop for Swapped<'_, T> {
     fn drop(&mut self) {
-        // The thread's value is gone only if the thread ends, with the task on it.
+        // This fails only when the thread-local is destroyed: the thread ends and drops the
+        // task. Then there is no place to restore.
         let swap = |place: &RefCell<Option<T>>| {
             std::mem::swap(&mut *place.borrow_mut(), self.value);
         };
@@ -188,13 +199,13 @@ impl<T: 'static> Drop for Swapped<'_, T> {
 }
 
 pin_project! {
-    /// A future that has a value of its own; from [`LocalKey::scope`].
+    /// A future that sees its own value of a key; made by [`LocalKey::scope`].
     #[must_use = "futures do nothing unless awaited"]
     pub struct TaskLocalFuture<T: 'static, F> {
-        // None once it is dropped.
+        // `None` once the future has been dropped.
         #[pin]
         future: Option<F>,
-        // None while it is polled.
+        // `None` while the future is polled: the thread-local holds the value then.
         value: Option<T>,
         key: &'static LocalKey<T>,
     }
@@ -203,7 +214,8 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             if this.future.is_some() {
-                // What is dropped inside may want the value, but need not have it.
+                // Drops inside the future see its value, unless `with` borrows the place now.
+                // A drop must not panic for that.
                 let is_free = this.key.value.try_with(|value| value.try_borrow_mut().is_ok());
                 let _guard = (is_free == Ok(true)).then(|| Swapped::new(this.key, this.value));
                 this.future.set(None);
@@ -213,7 +225,8 @@ pin_project! {
 }
 
 impl<T: 'static, F> TaskLocalFuture<T, F> {
-    /// Takes the value out; then the future has none. None: it was taken before.
+    /// Takes the value out, so that the future no longer sees it. Returns `None` if it was
+    /// taken before.
     pub fn take_value(self: Pin<&mut Self>) -> Option<T> {
         self.project().value.take()
     }
@@ -225,10 +238,11 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let mut this = self.project();
         let _guard = Swapped::new(this.key, this.value);
+
         let future = this.future.as_mut().as_pin_mut();
         let polled = future.map_or(Poll::Pending, |future| future.poll(context));
         if polled.is_ready() {
-            // Here, where it has the value.
+            // Drop the future while the guard still gives it the value.
             this.future.set(None);
         }
         polled

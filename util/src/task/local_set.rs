@@ -1,4 +1,4 @@
-//! Tasks that are not `Send`, on the thread that is in `block_on`.
+//! Tasks that are not `Send`, which run on the thread that is in `block_on`.
 
 use crate::wake::{contain, discard, wake_all};
 use arc::runtime::Handle;
@@ -16,11 +16,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// How many tasks may end before the others on the thread have their turn.
+/// How many tasks may end in one poll of the set before it yields to the rest of the thread.
 const ENDED_MAX: usize = 128;
 
-/// A task whose future leaves its outcome elsewhere. Its panics stay with it, also those of
-/// what it drops; and it has a budget of its own.
+/// A spawned task. Its future stores the outcome elsewhere, in a [`Slot`].
+///
+/// Each poll has a budget of its own. No panic leaves the task, not even one of its drop.
 struct Task(Option<Pin<Box<dyn Future<Output = ()>>>>);
 
 impl Future for Task {
@@ -30,6 +31,7 @@ impl Future for Task {
         let Some(future) = &mut self.0 else {
             return Poll::Ready(());
         };
+
         let polled = contain(|| with_budget(|| future.as_mut().poll(context)));
         polled.unwrap_or_else(|payload| {
             discard(payload);
@@ -51,11 +53,10 @@ thread_local! {
 
 /// Runs futures that are not `Send` as tasks, all on the thread that polls the set.
 ///
-/// They run while a future of [`run_until`](Self::run_until), or the set itself, is
-/// awaited, and at no other time. As the set is not `Send`, that has to be in
-/// `block_on`, not in a task. Each poll of a task has a budget of its own. Tasks that are
-/// left when the set is dropped are dropped with it. (Names and meaning are tokio's; but
-/// the handles have an error of their own.)
+/// The tasks run only while a future of [`run_until`](Self::run_until), or the set itself, is
+/// awaited. As the set is not `Send`, this must happen in `block_on`, not in a task. Each poll
+/// of a task has a budget of its own. Dropping the set drops its unfinished tasks. Names and
+/// meaning are tokio's, but the handles have an error type of their own.
 ///
 /// # Examples
 ///
@@ -83,20 +84,22 @@ thread_local! {
 #[derive(Default)]
 pub struct LocalSet {
     tasks: Rc<Tasks>,
-    /// When the set itself is awaited.
+    /// Present while the set itself is awaited.
     own: Option<Poller>,
 }
 
 #[derive(Default)]
 struct Tasks {
-    /// Taken out while they are polled.
+    /// Taken out while the tasks are polled.
     running: RefCell<FuturesUnordered<Task>>,
+    /// Tasks that have not been polled yet.
     spawned: RefCell<Vec<Task>>,
     pollers: Arc<Pollers>,
 }
 
-/// Those who poll a set. Each must hear of what its tasks wait for: any of them may be the
-/// only one that goes on polling.
+/// The wakers of the futures that poll a set.
+///
+/// A task wakes all of them: any one may be the only one that goes on polling.
 #[derive(Default)]
 struct Pollers(Mutex<Slab<Option<Waker>>>);
 
@@ -115,21 +118,22 @@ impl Wake for Pollers {
         self.wake_by_ref();
     }
 
-    /// Who is woken polls again, and leaves a waker again.
+    /// Takes the wakers out: a poller that is woken polls again, and stores its waker again.
     fn wake_by_ref(self: &Arc<Self>) {
         let wakers: Vec<_> = self.lock().iter_mut().filter_map(|(_, it)| it.take()).collect();
         wake_all(wakers);
     }
 }
 
-/// One of them, until it is dropped.
+/// The place of one future in [`Pollers`], which it keeps until it is dropped.
 struct Poller {
     key: usize,
     all: Arc<Pollers>,
 }
 
 impl Poller {
-    fn leave(&self, waker: Waker) {
+    fn set_waker(&self, waker: Waker) {
+        // A waker is foreign code: drop the old one after the lock is released.
         let before = self.all.lock()[self.key].replace(waker);
         drop(before);
     }
@@ -143,21 +147,23 @@ impl Drop for Poller {
 }
 
 impl LocalSet {
-    /// A set without tasks.
+    /// Creates a set without tasks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Spawns a future as a task of this set. It is first polled when the set is.
+    /// Spawns a future as a task of this set. The task is first polled when the set is polled
+    /// next.
     pub fn spawn_local<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
         self.tasks.spawn(future)
     }
 
-    /// Runs the set's tasks until a future has ended; it may call [`spawn_local`].
+    /// Runs the set's tasks until the given future has ended, and returns its output. The
+    /// future may call [`spawn_local`].
     ///
     /// # Panics
     ///
-    /// When the future does. The panic of a task is in its handle.
+    /// Panics when the future does. A panic of a task is stored in its handle.
     ///
     /// # Cancellation
     ///
@@ -165,6 +171,7 @@ impl LocalSet {
     pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         let poller = self.tasks.pollers.add();
+
         poll_fn(|context| {
             let entered = Entered::new(&self.tasks);
             let polled = future.as_mut().poll(context);
@@ -177,18 +184,20 @@ impl LocalSet {
         .await
     }
 
-    /// `block_on` of the runtime, with the set's tasks. See [`run_until`](Self::run_until).
+    /// Runs the future and the set's tasks in the runtime's `block_on`. See
+    /// [`run_until`](Self::run_until).
     ///
     /// # Panics
     ///
-    /// When the future does; and where `block_on` does.
+    /// Panics when the future does, and where `block_on` does.
     pub fn block_on<F: Future>(&self, runtime: &Handle, future: F) -> F::Output {
         runtime.block_on(self.run_until(future))
     }
 }
 
-/// The tasks are dropped inside the set: what they spawn in their drop is dropped as well,
-/// unless that spawns without end.
+/// Drops the tasks with this set as the current one, so that their drops can call
+/// `spawn_local`. The tasks spawned that way are dropped as well, up to `ENDED_MAX` rounds of
+/// it.
 impl Drop for LocalSet {
     fn drop(&mut self) {
         let _entered = Entered::new(&self.tasks);
@@ -200,7 +209,7 @@ impl Drop for LocalSet {
     }
 }
 
-/// Waits until all tasks of the set have ended.
+/// Completes when all tasks of the set have ended.
 impl Future for LocalSet {
     type Output = ();
 
@@ -211,6 +220,7 @@ impl Future for LocalSet {
         if !tasks.is_empty() {
             return Poll::Pending;
         }
+
         self.own = None;
         Poll::Ready(())
     }
@@ -228,8 +238,9 @@ impl Tasks {
         let (abort, registration) = AbortHandle::new_pair();
         let slot = Arc::new(Slot::default());
         let finish = Finish(slot.clone());
+
         let task = async move {
-            // The future is dropped inside, so that a panic of its drop is kept as well.
+            // The inner block drops the future, so that a panic of that drop is caught, too.
             let contained = async move { Abortable::new(future, registration).await };
             let outcome = AssertUnwindSafe(contained).catch_unwind().await;
             finish.0.set(match outcome {
@@ -237,16 +248,19 @@ impl Tasks {
                 Err(payload) => Err(LocalJoinError(Some(Mutex::new(payload)))),
             });
         };
+
         self.spawned.borrow_mut().push(Task(Some(Box::pin(task))));
         self.pollers.wake_by_ref();
         LocalJoinHandle { slot, abort }
     }
 
+    /// Polls tasks until none is ready, or `ENDED_MAX` have ended.
     fn poll(&self, poller: &Poller, context: &mut Context<'_>) {
-        poller.leave(context.waker().clone());
+        poller.set_waker(context.waker().clone());
         let wakes_all = Waker::from(self.pollers.clone());
         let mut within = Context::from_waker(&wakes_all);
-        // Taken out: a task may spawn, and may poll this very set.
+
+        // Taken out of the cell: a task may spawn, and may poll this very set.
         let mut running = self.running.take();
         for _ in 0..ENDED_MAX {
             running.extend(self.spawned.take());
@@ -258,10 +272,14 @@ impl Tasks {
                 _ => {}
             }
         }
+
+        // More tasks may be ready: come back soon, after the rest of the thread.
         self.put_back(running);
         context.waker().wake_by_ref();
     }
 
+    /// Stores the tasks again, together with those that a poll of this set inside one of them
+    /// has stored meanwhile.
     fn put_back(&self, running: FuturesUnordered<Task>) {
         let meanwhile = self.running.replace(running);
         self.spawned.borrow_mut().extend(meanwhile);
@@ -272,14 +290,16 @@ impl Tasks {
     }
 }
 
-/// Makes a set the current one, and then the one before it.
+/// Makes a set the current one of the thread, until it is dropped: then the one before it is
+/// current again.
 struct Entered {
     before: Option<Rc<Tasks>>,
 }
 
 impl Entered {
     fn new(tasks: &Rc<Tasks>) -> Self {
-        // A set in a thread-local may be dropped when there is no current one any more.
+        // This fails when a set in a thread-local is dropped after `CURRENT`: then there is no
+        // current set to restore.
         let before = CURRENT.try_with(|current| current.replace(Some(tasks.clone())));
         Self { before: before.ok().flatten() }
     }
@@ -296,7 +316,7 @@ impl Drop for Entered {
 ///
 /// # Panics
 ///
-/// Outside a `LocalSet`.
+/// Panics outside a `LocalSet`.
 ///
 /// # Examples
 ///
@@ -310,12 +330,14 @@ pub fn spawn_local<F: Future + 'static>(future: F) -> LocalJoinHandle<F::Output>
     tasks.spawn(future)
 }
 
-/// Where a task leaves its outcome.
+/// Where a task stores its outcome for its handle.
 struct Slot<T>(Mutex<Outcome<T>>);
 
 enum Outcome<T> {
+    /// With the waker of the handle, if it was polled.
     Running(Option<Waker>),
     Ended(Result<T, LocalJoinError>),
+    /// The handle has returned the outcome.
     Taken,
 }
 
@@ -330,12 +352,13 @@ impl<T> Slot<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first outcome counts.
+    /// Stores the outcome and wakes the handle. Does nothing if there is an outcome already.
     fn set(&self, result: Result<T, LocalJoinError>) {
         let mut outcome = self.lock();
         let Outcome::Running(waker) = &mut *outcome else {
             return;
         };
+
         let waker = waker.take();
         *outcome = Outcome::Ended(result);
         drop(outcome);
@@ -343,7 +366,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Says at least that the task was dropped.
+/// Stores "cancelled" as the outcome when the task is dropped without one.
 struct Finish<T>(Arc<Slot<T>>);
 
 impl<T> Drop for Finish<T> {
@@ -352,23 +375,23 @@ impl<T> Drop for Finish<T> {
     }
 }
 
-/// Waits for the output of a task of a [`LocalSet`]. Dropping it detaches the task.
+/// Waits for the output of a task of a [`LocalSet`]. Dropping the handle detaches the task.
 ///
 /// # Cancellation
 ///
-/// Awaiting is cancel safe.
+/// Awaiting the handle is cancel safe.
 pub struct LocalJoinHandle<T> {
     slot: Arc<Slot<T>>,
     abort: AbortHandle,
 }
 
 impl<T> LocalJoinHandle<T> {
-    /// Ends the task when it is polled next; its future is dropped.
+    /// Aborts the task: when it is polled next it ends, and its future is dropped.
     pub fn abort(&self) {
         self.abort.abort();
     }
 
-    /// Whether the task has ended.
+    /// Returns whether the task has ended.
     pub fn is_finished(&self) -> bool {
         !matches!(*self.slot.lock(), Outcome::Running(_))
     }
@@ -388,7 +411,7 @@ impl<T> Future for LocalJoinHandle<T> {
                 Poll::Pending
             }
             Outcome::Ended(result) => Poll::Ready(result),
-            // A future that has ended may do what it likes.
+            // Polled again after it was ready: a future may do anything then.
             Outcome::Taken => Poll::Pending,
         }
     }
@@ -401,26 +424,25 @@ impl<T> fmt::Debug for LocalJoinHandle<T> {
     }
 }
 
-/// Why a local task gave no output: it panicked, or it was aborted or dropped with its
-/// set.
+/// Why a local task has no output: it panicked, was aborted, or was dropped with its set.
 pub struct LocalJoinError(Option<Mutex<Box<dyn Any + Send>>>);
 
 impl LocalJoinError {
-    /// Whether the task was aborted, or dropped with its set.
+    /// Returns whether the task was aborted, or dropped with its set.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether the task panicked.
+    /// Returns whether the task panicked.
     pub fn is_panic(&self) -> bool {
         self.0.is_some()
     }
 
-    /// What the panic carried.
+    /// Returns the payload of the panic.
     ///
     /// # Errors
     ///
-    /// The error itself, when the task did not panic.
+    /// Returns the error itself when the task did not panic.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         let payload = self.0.ok_or(Self(None))?;
         Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))

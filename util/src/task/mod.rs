@@ -1,12 +1,15 @@
-//! Tasks in groups: [`JoinSet`] and [`TaskTracker`] wait for many, [`LocalSet`] runs
-//! those that are not `Send`, [`scope`](scope()) those that borrow, and
-//! [`task_local!`](crate::task_local) gives each its own values.
+//! Groups of tasks, tasks that borrow or are not `Send`, and values that belong to a task.
+//!
+//! [`JoinSet`] and [`TaskTracker`] wait for many tasks. [`LocalSet`] runs tasks that are not
+//! `Send`, and [`scope`](scope()) runs tasks that borrow.
+//! [`task_local!`](crate::task_local) gives each task its own values.
 //!
 //! # Tasks that borrow
 //!
-//! [`scope`](scope()) blocks a thread until they have ended. In a task, futures that borrow
-//! can run at once in the task they are in: join them, or put them into a
-//! `FuturesUnordered`. For what shall run on other workers share an `Arc`.
+//! [`scope`](scope()) blocks its thread until the tasks that borrow have ended. Inside a task,
+//! futures that borrow can run concurrently within that task: join them, or put them into a
+//! `FuturesUnordered`. Tasks that shall run on other workers cannot borrow; let them share an
+//! `Arc`.
 //!
 //! ```
 //! use futures_util::stream::{FuturesUnordered, StreamExt};

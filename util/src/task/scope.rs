@@ -13,23 +13,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Runs tasks that borrow from the caller, on as many threads as the current runtime has
-/// workers, but two at least (fewer if the system has no more), and returns when all of them
-/// have ended. The caller's own thread runs tasks once `spawning` has returned.
+/// Runs tasks that borrow from the caller, and returns when all of them have ended.
 ///
-/// Sockets and timers work in them, and `arc::spawn` too. The calling thread is blocked:
-/// inside a task of arc call it in [`spawn_blocking`](arc::task::spawn_blocking). (rayon and
-/// may have scopes of this kind. Tasks of arc itself may outlive whoever spawned them, so they
-/// cannot borrow.)
+/// The tasks run on as many threads as the current runtime has workers, but on two at least (on
+/// fewer if the system starts no more threads). The caller's own thread is one of them: it runs
+/// tasks once `spawning` has returned.
 ///
-/// It is sound, without `unsafe`: the tasks are owned by an executor that lives in the frame
-/// of this function, cannot be taken out of it, and is gone when it returns. A future could
-/// not promise this, for it can be leaked while its tasks run elsewhere.
+/// Inside these tasks, sockets, timers and `arc::spawn` work. `scope` blocks the calling
+/// thread: inside a task of arc, call it in [`spawn_blocking`](arc::task::spawn_blocking). (The
+/// crates rayon and may have scopes of this kind. Tasks of arc itself may outlive the function
+/// that spawned them, so they cannot borrow.)
+///
+/// The function is sound without `unsafe`: the tasks are owned by an executor that lives in the
+/// stack frame of `scope`, cannot be moved out of it, and is dropped before `scope` returns. A
+/// future could not promise this: it can be leaked while its tasks run elsewhere.
 ///
 /// # Panics
 ///
-/// Outside a runtime, inside a task or `block_on`, and when `spawning` or one of the tasks
-/// panics: with the first panic, after all have ended.
+/// Panics outside a runtime, and inside a task or `block_on`.
+///
+/// Panics when `spawning` or one of the tasks panics, after all tasks have ended. The payload
+/// is that of `spawning` if it panicked, and that of the first task that panicked otherwise.
 ///
 /// # Examples
 ///
@@ -55,23 +59,28 @@ use std::thread;
 #[track_caller]
 pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     let handle = Handle::current();
-    // Inside a task it panics, before anything has begun.
+    // Inside a task this panics: better here than after threads were started.
     handle.block_on(std::future::ready(()));
+
     let (executor, tasks, panic) = (Executor::new(), TaskTracker::new(), Arc::default());
     let scope = Scope { executor, tasks, panic };
     let work = || handle.block_on(scope.executor.run(scope.tasks.wait()));
+
     let result = thread::scope(|threads| {
-        // With one worker, too, `spawning` may wait for what a task does.
+        // Two at least, as `spawning` may block this thread until a task has done something.
         for _ in 1..handle.workers().max(2) {
-            // Where there are no more threads, fewer do it: this one alone is enough. And
-            // a panic here would wait for ever for the threads that there are.
+            // If the system starts no more threads, this thread alone is enough. A panic
+            // would never come out: `thread::scope` would wait for the other threads, which
+            // wait until `tasks` is closed.
             let _ = thread::Builder::new().spawn_scoped(threads, work);
         }
+
         let result = catch_unwind(AssertUnwindSafe(|| spawning(&scope)));
         scope.tasks.close();
         work();
         result
     });
+
     let panic = scope.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -86,20 +95,21 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     }
 }
 
-/// Where the tasks of a [`scope`] are spawned.
+/// Spawns the tasks of a [`scope`](scope()).
 pub struct Scope<'env> {
     executor: Executor<'env>,
     tasks: TaskTracker,
-    /// What the first task that panicked panicked with.
+    /// The panic payload of the first task that panicked.
     panic: Arc<Mutex<Option<Box<dyn Any + Send>>>>,
 }
 
 impl<'env> Scope<'env> {
-    /// Spawns a task, which begins as soon as a thread is free. What it borrows must live
-    /// longer than the scope.
+    /// Spawns a task, which begins as soon as a thread is free. The task can borrow whatever
+    /// outlives the scope.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'env) {
         let panic = self.panic.clone();
-        // Inside another one, so that a panic of its drop is caught as well.
+        // The outer block drops `future` during its last poll, where a panic of that drop is
+        // caught, too.
         let mut future = Box::pin(async move {
             future.await;
         });
@@ -110,6 +120,7 @@ impl<'env> Scope<'env> {
                 first.get_or_insert(payload);
             }
         });
+
         self.executor.spawn(self.tasks.track_future(contained)).detach();
     }
 }

@@ -1,4 +1,4 @@
-//! Waits for tasks whose outputs nobody wants.
+//! Waits for tasks without keeping their outputs.
 
 use crate::sync::Notify;
 use arc::runtime::Handle;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-/// No more tasks are to come.
+/// The flag in `state`: the tracker is closed.
 const CLOSED: usize = 1;
-/// One task.
+/// What one task adds to `state`.
 const TASK: usize = 2;
 
-/// Counts tasks, and tells when it was closed and all of them have ended.
+/// Counts tasks, and lets others wait until it is closed and all its tasks have ended.
 ///
-/// Unlike a [`JoinSet`](super::JoinSet) it keeps no outputs, so it does not grow with
-/// the tasks that have ended; it can be cloned; and dropping it aborts nothing. Made for
-/// shutting down together with a [`CancellationToken`](crate::sync::CancellationToken).
-/// (Names and meaning are tokio-util's.)
+/// It is made for shutting down, together with a
+/// [`CancellationToken`](crate::sync::CancellationToken). Unlike a [`JoinSet`](super::JoinSet),
+/// it keeps no outputs, so it does not grow with the number of tasks that have ended; it can be
+/// cloned; and dropping it aborts nothing. Names and meaning are tokio-util's.
 ///
 /// # Examples
 ///
@@ -44,10 +44,10 @@ pub struct TaskTracker {
 }
 
 struct Inner {
-    /// The number of tasks times `TASK`, and `CLOSED`. AcqRel, wherever `state` is
-    /// changed: whoever finds no tasks left sees what they did.
+    /// The number of tasks times `TASK`, plus `CLOSED` if closed. AcqRel, wherever `state` is
+    /// changed: a thread that finds no tasks sees all that the tasks did.
     state: AtomicUsize,
-    /// It was closed, and all tasks have ended.
+    /// Notified when the tracker is closed and has no tasks.
     ended: Notify,
 }
 
@@ -60,7 +60,7 @@ impl Inner {
 }
 
 impl TaskTracker {
-    /// An open tracker without tasks. It needs no runtime.
+    /// Creates an open tracker without tasks. It needs no runtime.
     pub fn new() -> Self {
         let inner = Inner { state: AtomicUsize::new(0), ended: Notify::new() };
         let inner = Arc::new(inner);
@@ -69,12 +69,14 @@ impl TaskTracker {
 
     /// Waits until the tracker is closed and all its tasks have ended.
     ///
-    /// It ends as well if that was so for a moment since it was first polled.
+    /// It is enough if that was so for a moment since the future was first polled, even if the
+    /// tracker was reopened or got new tasks after that.
     ///
     /// # Cancellation
     ///
     /// Cancel safe.
     pub async fn wait(&self) {
+        // Made before the check, so that an end after the check is not missed.
         let ended = self.inner.ended.notified();
         if self.state() != CLOSED {
             ended.await;
@@ -85,40 +87,40 @@ impl TaskTracker {
         self.inner.state.load(Ordering::Acquire)
     }
 
-    /// Says that waiting may end when all tasks have. Tasks can still be added. True
-    /// if it was open.
+    /// Closes the tracker: [`wait`](Self::wait) completes when all tasks have ended. Tasks can
+    /// still be added. Returns true if the tracker was open.
     pub fn close(&self) -> bool {
         let before = self.inner.state.fetch_or(CLOSED, Ordering::AcqRel);
         self.inner.notify_if(before | CLOSED);
         before & CLOSED == 0
     }
 
-    /// Takes [`close`](Self::close) back. True if it was closed.
+    /// Reverts [`close`](Self::close). Returns true if the tracker was closed.
     pub fn reopen(&self) -> bool {
         self.inner.state.fetch_and(!CLOSED, Ordering::AcqRel) & CLOSED != 0
     }
 
-    /// Whether it is closed.
+    /// Returns whether the tracker is closed.
     pub fn is_closed(&self) -> bool {
         self.state() & CLOSED != 0
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks that have not ended.
     pub fn len(&self) -> usize {
         self.state() / TASK
     }
 
-    /// Whether there are no tasks.
+    /// Returns whether there are no such tasks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Spawns a future as a task of the current runtime, and counts it until it has
-    /// ended, in whatever way.
+    /// Spawns a future as a task of the current runtime, and counts the task until it has ended
+    /// in any way.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -127,7 +129,7 @@ impl TaskTracker {
         arc::spawn(self.track_future(future))
     }
 
-    /// As [`spawn`](Self::spawn), on a given runtime.
+    /// Spawns and counts a task like [`spawn`](Self::spawn), in the given runtime.
     #[track_caller]
     pub fn spawn_on<F>(&self, future: F, handle: &Handle) -> JoinHandle<F::Output>
     where
@@ -136,12 +138,12 @@ impl TaskTracker {
         handle.spawn(self.track_future(future))
     }
 
-    /// Runs a function that blocks on a thread of its own, and counts it until it has
-    /// ended.
+    /// Runs a function that blocks on a thread of its own, and counts it until it has ended in
+    /// any way, or was aborted before it began.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn_blocking<R: Send + 'static>(
         &self,
@@ -154,19 +156,19 @@ impl TaskTracker {
         })
     }
 
-    /// Counts a future, from now until it is dropped.
+    /// Counts a future as a task, from now until it is dropped.
     pub fn track_future<F: Future>(&self, future: F) -> TrackedFuture<F> {
         let token = self.token();
         TrackedFuture { future, token }
     }
 
-    /// Counts as a task until it is dropped.
+    /// Returns a token, which counts as a task until it is dropped.
     pub fn token(&self) -> TaskTrackerToken {
         self.inner.state.fetch_add(TASK, Ordering::AcqRel);
         TaskTrackerToken { tracker: self.clone() }
     }
 
-    /// Whether both are clones of one tracker.
+    /// Returns whether both are clones of one tracker.
     pub fn ptr_eq(left: &Self, right: &Self) -> bool {
         Arc::ptr_eq(&left.inner, &right.inner)
     }
@@ -185,14 +187,14 @@ impl fmt::Debug for TaskTracker {
     }
 }
 
-/// Counts as a task of a [`TaskTracker`] until it is dropped.
+/// Counts as a task of a [`TaskTracker`] until it is dropped; made by [`TaskTracker::token`].
 #[derive(Debug)]
 pub struct TaskTrackerToken {
     tracker: TaskTracker,
 }
 
 impl TaskTrackerToken {
-    /// The tracker that counts it.
+    /// Returns the tracker that counts this token.
     pub fn task_tracker(&self) -> &TaskTracker {
         &self.tracker
     }
@@ -213,8 +215,9 @@ impl Drop for TaskTrackerToken {
 }
 
 pin_project! {
-    /// A future that a [`TaskTracker`] counts. The future is dropped before it is counted
-    /// as ended.
+    /// A future that a [`TaskTracker`] counts as a task; made by [`TaskTracker::track_future`].
+    ///
+    /// When this is dropped, the inner future is dropped first, and then no longer counted.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct TrackedFuture<F> {

@@ -1,4 +1,4 @@
-//! What the scenario tests share.
+//! Code that the scenario tests share.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// What no test may take; far beyond what any of them does on a loaded machine.
-/// An emulator or a sanitizer is many times slower: who builds for one sets the variable.
+/// The time limit of a test, far more than any test takes on a loaded machine.
+/// Emulators and sanitizers are many times slower: a build for one sets the variable.
 pub const DEADLINE: Duration =
     Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 20 });
 
-/// Awaits what has to come.
+/// Awaits a future that must be ready within `DEADLINE`.
 #[track_caller]
 pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
     let place = std::panic::Location::caller();
@@ -31,7 +31,7 @@ pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
     }
 }
 
-/// Waits for a condition that other tasks bring about.
+/// Waits until other tasks have made the condition true.
 #[track_caller]
 pub fn until(condition: impl Fn() -> bool) -> impl Future<Output = ()> {
     soon(async move {
@@ -41,7 +41,7 @@ pub fn until(condition: impl Fn() -> bool) -> impl Future<Output = ()> {
     })
 }
 
-/// Counts how often it was woken.
+/// A waker that counts its wakes.
 #[derive(Default)]
 pub struct Woken(AtomicUsize);
 
@@ -96,7 +96,7 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     (client, server)
 }
 
-/// A folder of its own, removed when it is dropped.
+/// A new folder, which is removed when this is dropped.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -110,16 +110,16 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left there harms nobody.
+        // A folder that stays does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Set in the process that plays the child.
+/// This variable is set in the child process.
 const CHILD: &str = "ARC_UTIL_TEST_CHILD";
 
-/// Starts this file's test of that name again, as a child, behind a line of shell such as
-/// `ulimit -n 64`; None: this is the child.
+/// Runs the test of that name in a child process, after a line of shell such as `ulimit -n 64`.
+/// Returns `None` in the child.
 pub fn child(test: &str, shell: &str) -> Option<Child> {
     if std::env::var_os(CHILD).is_some() {
         return None;
@@ -133,7 +133,7 @@ pub fn child(test: &str, shell: &str) -> Option<Child> {
     Some(pipes.stderr(Stdio::piped()).spawn().expect("it starts"))
 }
 
-/// Waits for a child, but not for ever; gives what it printed.
+/// Waits for a child, up to a time limit, and returns what it printed.
 #[track_caller]
 pub fn ended(child: Child) -> (String, String) {
     let output = this_program::output(child, DEADLINE + DEADLINE);

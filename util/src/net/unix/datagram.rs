@@ -1,4 +1,4 @@
-//! Datagrams of the Unix domain.
+//! Datagram sockets of the Unix domain.
 
 use super::{SocketAddr, address_of, explain};
 use crate::net::options::{options, wraps};
@@ -10,15 +10,19 @@ use std::os::unix::net;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the first wait is when a receiver's queue is full, and the longest.
-const WAITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
+/// The first wait when the receiver's queue is full. Each wait doubles the one before.
+const WAIT_MIN: Duration = Duration::from_millis(1);
 
-/// Sends and receives datagrams in the Unix domain. None is lost, and they come in their
-/// order: who sends waits when the receiver's queue is full. (macOS and the BSDs do not
-/// wait: there sending is an error then.)
+/// The longest wait when the receiver's queue is full.
+const WAIT_MAX: Duration = Duration::from_millis(10);
+
+/// A datagram socket of the Unix domain.
 ///
-/// By shared reference, so several tasks can use it at once. The path of the socket
-/// stays when it is dropped. Dereferences to its [`Async`].
+/// Datagrams are not lost and arrive in order: a sender waits while the receiver's queue is
+/// full. (On macOS and the BSDs the sender does not wait: sending fails then.)
+///
+/// The methods take a shared reference, so several tasks can use one socket at once. The path
+/// of the socket stays when the socket is dropped. The socket dereferences to its [`Async`].
 ///
 /// # Examples
 ///
@@ -39,16 +43,17 @@ pub struct UnixDatagram(Async<net::UnixDatagram>);
 wraps!(UnixDatagram, net::UnixDatagram);
 
 impl UnixDatagram {
-    /// Binds to a path, or on Linux, after a null byte, to an abstract name.
+    /// Binds to a path. On Linux, a path that begins with a null byte is an abstract name.
     ///
     /// # Errors
     ///
-    /// When the path exists, or its folder does not; `InvalidInput` when it is empty, has a
-    /// null byte inside, or is too long (over 107 bytes on Linux). The error says which path.
+    /// Fails when the path exists, and when its directory does not. Fails with `InvalidInput`
+    /// when the path is empty, has a null byte inside, or is too long (over 107 bytes on Linux).
+    /// The error message contains the path.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
@@ -56,42 +61,42 @@ impl UnixDatagram {
         Self::from_std(bound.map_err(|error| explain("binding to", path, &error))?)
     }
 
-    /// A socket without a name: it can send, and after [`connect`](Self::connect) has a
-    /// peer, but nobody can answer.
+    /// Creates a socket without a name. It can send, and [`connect`](Self::connect) gives it a
+    /// peer, but no one can answer it.
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left.
+    /// Fails when the process or the system has no descriptors left.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn unbound() -> io::Result<Self> {
         Self::from_std(net::UnixDatagram::unbound()?)
     }
 
-    /// Two sockets without names, connected to each other.
+    /// Creates two sockets without names, connected to each other.
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left.
+    /// Fails when the process or the system has no descriptors left.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (left, right) = net::UnixDatagram::pair()?;
         Ok((Self::from_std(left)?, Self::from_std(right)?))
     }
 
-    /// Makes the socket at a path, or with an abstract name, the only peer.
+    /// Makes the socket at a path, or with an abstract name, the only peer of this one.
     ///
     /// # Errors
     ///
-    /// When there is none, or it has another peer; `InvalidInput` as for
-    /// [`bind`](Self::bind). The error says which path.
+    /// Fails when there is no such socket, and when it has another peer. Fails with
+    /// `InvalidInput` as [`bind`](Self::bind) does. The error message contains the path.
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let address = address_of(path);
@@ -99,52 +104,57 @@ impl UnixDatagram {
         connected.map_err(|error| explain("connecting to", path, &error))
     }
 
-    /// Sends a datagram to the peer; gives how many bytes were sent, which is all.
+    /// Sends a datagram to the peer. Returns the number of bytes sent, which is the whole
+    /// datagram.
     ///
     /// # Errors
     ///
-    /// When there is no peer, or the datagram is too long; or the runtime has ended.
+    /// Fails when there is no peer, when the datagram is too long, and when the runtime has
+    /// ended.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: then it was not sent.
+    /// Cancel safe: if the future is dropped before it is ready, the datagram was not sent.
     pub async fn send(&self, datagram: &[u8]) -> io::Result<usize> {
         self.0.write_with(|socket| socket.send(datagram)).await
     }
 
-    /// Sends a datagram to a path, or to an abstract name. While the receiver's queue is
-    /// full it tries again every 10 ms at least: to a socket that is not
-    /// [connected](Self::connect) the kernel says that it can write when it cannot.
+    /// Sends a datagram to a path, or to an abstract name.
+    ///
+    /// While the receiver's queue is full, it tries again after a wait of at most 10 ms. It
+    /// cannot wait for an event: the kernel reports a socket that is not
+    /// [connected](Self::connect) as writable even when a write would block.
     ///
     /// # Errors
     ///
-    /// When nobody receives there, the datagram is too long, or the path is none, as for
-    /// [`bind`](Self::bind); or the runtime has ended.
+    /// Fails when no socket receives at the path, when the datagram is too long, when the path
+    /// is not valid (see [`bind`](Self::bind)), and when the runtime has ended.
     ///
     /// # Cancellation
     ///
-    /// Cancel safe: then it was not sent.
+    /// Cancel safe: if the future is dropped before it is ready, the datagram was not sent.
     pub async fn send_to(&self, datagram: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
         let address = address_of(path.as_ref())?;
-        let mut wait = WAITS.0;
+        let mut wait = WAIT_MIN;
         loop {
             self.0.writable().await?;
             match self.0.get_ref().send_to_addr(datagram, &address) {
-                // It stays writable in the eyes of the `Async`, too.
+                // The `Async` still counts as writable, so `writable` would not wait.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => sleep(wait).await,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 sent => return sent,
             }
-            wait = WAITS.1.min(wait * 2);
+
+            wait = WAIT_MAX.min(wait * 2);
         }
     }
 
-    /// Receives a datagram from the peer, or whoever sends if there is none; gives its
-    /// length. What does not fit into the buffer is lost.
+    /// Receives a datagram into a buffer and returns its length. The sender is the peer, or any
+    /// sender if the socket has no peer. Bytes that do not fit into the buffer are lost.
     ///
     /// # Errors
     ///
-    /// What the system says; or the runtime has ended.
+    /// Any error of the system call. Fails when the runtime has ended.
     ///
     /// # Cancellation
     ///
@@ -153,24 +163,26 @@ impl UnixDatagram {
         self.0.read_with(|socket| socket.recv(buffer)).await
     }
 
-    /// As [`recv`](Self::recv), with the sender, which may be without a name.
+    /// Receives a datagram like [`recv`](Self::recv), and also returns the address of the
+    /// sender, which may have no name.
     ///
     /// # Errors
     ///
-    /// As `recv`.
+    /// Same as `recv`.
     ///
     /// # Cancellation
     ///
-    /// As `recv`.
+    /// Same as `recv`.
     pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read_with(|socket| socket.recv_from(buffer)).await
     }
 
-    /// Sends a datagram to the peer, without waiting.
+    /// Sends a datagram to the peer without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; else as [`send`](Self::send).
+    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
+    /// [`send`](Self::send).
     pub fn try_send(&self, datagram: &[u8]) -> io::Result<usize> {
         self.0.try_write_with(|socket| socket.send(datagram))
     }
@@ -179,39 +191,42 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; else as [`send_to`](Self::send_to).
+    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
+    /// [`send_to`](Self::send_to).
     pub fn try_send_to(&self, datagram: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
         let address = address_of(path.as_ref())?;
-        // The receiver may have room without this socket's having become writable.
+        // Do not ask for readiness: the receiver may have room without an event for this socket.
         self.0.get_ref().send_to_addr(datagram, &address)
     }
 
-    /// Receives a datagram, without waiting.
+    /// Receives a datagram without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is none; else as [`recv`](Self::recv).
+    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
+    /// [`recv`](Self::recv).
     pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.try_read_with(|socket| socket.recv(buffer))
     }
 
-    /// As [`try_recv`](Self::try_recv), with the sender.
+    /// Receives a datagram like [`try_recv`](Self::try_recv), and also returns the address of
+    /// the sender.
     ///
     /// # Errors
     ///
-    /// As `try_recv`.
+    /// Same as `try_recv`.
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.try_read_with(|socket| socket.recv_from(buffer))
     }
 }
 
 options! { UnixDatagram, |this| this.0.get_ref();
-    /// The address it is bound to.
+    /// Returns the address that the socket is bound to.
     fn local_addr = local_addr() -> SocketAddr;
-    /// The peer; an error when there is none.
+    /// Returns the address of the peer. Fails when there is no peer.
     fn peer_addr = peer_addr() -> SocketAddr;
-    /// The error that the socket holds, which is cleared.
+    /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
-    /// Ends receiving, sending, or both.
+    /// Shuts down receiving, sending, or both.
     fn shutdown = shutdown(how: Shutdown) -> ();
 }

@@ -1,4 +1,4 @@
-//! Accepts connections of the Unix domain.
+//! Listeners of the Unix domain.
 
 use super::{SocketAddr, UnixStream, address_of, explain};
 use crate::net::options::{options, wraps};
@@ -8,14 +8,14 @@ use std::os::unix::net;
 use std::path::Path;
 use std::time::Duration;
 
-/// For how long accepting pauses when the process or the system has no descriptors or
+/// How long accepting pauses after an error of the system, such as having no descriptors or no
 /// memory left.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections of the Unix domain.
 ///
-/// The path of the socket stays when the listener is dropped: remove it before binding
-/// to it again. Dereferences to its [`Async`].
+/// The path of the socket stays when the listener is dropped: remove it before you bind to it
+/// again. The listener dereferences to its [`Async`].
 ///
 /// # Examples
 ///
@@ -38,16 +38,17 @@ pub struct UnixListener(Async<net::UnixListener>);
 wraps!(UnixListener, net::UnixListener);
 
 impl UnixListener {
-    /// Listens on a path, or on Linux, after a null byte, on an abstract name.
+    /// Listens on a path. On Linux, a path that begins with a null byte is an abstract name.
     ///
     /// # Errors
     ///
-    /// When the path exists, or its folder does not; `InvalidInput` when it is empty, has a
-    /// null byte inside, or is too long (over 107 bytes on Linux). The error says which path.
+    /// Fails when the path exists, and when its directory does not. Fails with `InvalidInput`
+    /// when the path is empty, has a null byte inside, or is too long (over 107 bytes on Linux).
+    /// The error message contains the path.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
@@ -55,36 +56,38 @@ impl UnixListener {
         bound.map_err(|error| explain("listening on", path, &error))
     }
 
-    /// Listens on an address. See [`bind`](Self::bind). To one that has no name, Linux gives
-    /// an abstract name.
+    /// Listens on an address. See [`bind`](Self::bind). If the address has no name, Linux gives
+    /// it an abstract name.
     ///
     /// # Errors
     ///
-    /// As `bind`.
+    /// Same as `bind`, but the message does not contain the path.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn bind_addr(address: &SocketAddr) -> io::Result<Self> {
         Self::from_std(net::UnixListener::bind_addr(address)?)
     }
 
-    /// Waits for a connection.
+    /// Waits for a connection and accepts it.
     ///
-    /// A connection that was broken before it was accepted is passed over without a
-    /// word.
+    /// A connection that was aborted before it was accepted is skipped.
     ///
     /// # Errors
     ///
-    /// When there are no descriptors or no memory left. The connection waits in the
-    /// kernel, and the error is returned after a pause of 50 ms: a loop that reports it
-    /// and goes on does the right thing. (When the kernel watches as many descriptors as
-    /// the user may, on Linux `fs.epoll.max_user_watches`, the connection is closed.)
+    /// Fails when there are no descriptors or no memory left. The connection stays in the
+    /// kernel's queue, and the error is returned after a pause of 50 ms, so a loop can report
+    /// it and call `accept` again without spinning. The exception is a kernel that watches as
+    /// many descriptors as the user may have (on Linux `fs.epoll.max_user_watches`): then the
+    /// connection is closed.
+    ///
+    /// Fails when the runtime has ended.
     ///
     /// # Panics
     ///
-    /// Outside a runtime, when there is a connection, which is closed.
+    /// Panics outside a runtime when there is a connection. The connection is closed.
     ///
     /// # Cancellation
     ///
@@ -95,9 +98,10 @@ impl UnixListener {
                 let (stream, address) = listener.accept()?;
                 Ok((UnixStream::from_std(stream)?, address))
             });
+
             match accepted.await {
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                // When the runtime has ended, the error is not the system's.
+                // An error without a number is not the system's: the runtime has ended.
                 Err(error) if error.raw_os_error().is_some() => {
                     arc::time::sleep(PAUSE).await;
                     return Err(error);
@@ -107,7 +111,8 @@ impl UnixListener {
         }
     }
 
-    /// The connections as a stream, which never ends. See [`accept`](Self::accept).
+    /// Returns the connections as a stream, which never ends. Its errors are those of
+    /// [`accept`](Self::accept).
     pub fn incoming(&self) -> impl futures_core::Stream<Item = io::Result<UnixStream>> + '_ {
         futures_util::stream::unfold(self, async |listener| {
             Some((listener.accept().await.map(|(stream, _)| stream), listener))
@@ -116,8 +121,8 @@ impl UnixListener {
 }
 
 options! { UnixListener, |this| this.0.get_ref();
-    /// The address it listens on.
+    /// Returns the address that the listener is bound to.
     fn local_addr = local_addr() -> SocketAddr;
-    /// The error that the socket holds, which is cleared.
+    /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
 }

@@ -1,5 +1,7 @@
-//! Sockets of the Unix domain. On Linux a path that begins with a null byte is an
-//! abstract name: it is in no directory, and gone with its last socket.
+//! Sockets of the Unix domain.
+//!
+//! On Linux, a path that begins with a null byte is an abstract name. An abstract name is in no
+//! directory, and disappears with its last socket.
 
 mod datagram;
 mod listener;
@@ -14,24 +16,25 @@ pub use stream::UnixStream;
 #[cfg(target_os = "linux")]
 pub use ucred::UCred;
 
-/// The reading direction of a Unix stream.
+/// The reading half of a Unix stream.
 pub type OwnedReadHalf = super::OwnedReadHalf<UnixStream>;
-/// The writing direction of a Unix stream.
+/// The writing half of a Unix stream.
 pub type OwnedWriteHalf = super::OwnedWriteHalf<UnixStream>;
-/// The halves are not of one Unix stream.
+/// The error of reuniting halves that belong to different Unix streams.
 pub type ReuniteError = super::ReuniteError<UnixStream>;
 
 use std::io;
 use std::path::Path;
 
-/// The address of a path, or of an abstract name.
+/// Returns the address of a path or of an abstract name.
 ///
-/// Without a name Linux would choose an abstract one, which nobody knows; and other systems
-/// refuse.
+/// An empty path is an error here: Linux would choose an abstract name, which no one knows, and
+/// other systems refuse it.
 fn address_of(path: &Path) -> io::Result<SocketAddr> {
     if path.as_os_str().is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is empty"));
     }
+
     #[cfg(target_os = "linux")]
     {
         use std::os::linux::net::SocketAddrExt;
@@ -40,14 +43,17 @@ fn address_of(path: &Path) -> io::Result<SocketAddr> {
             return SocketAddr::from_abstract_name(name);
         }
     }
+
     SocketAddr::from_pathname(path)
 }
 
-/// The same as socket2 has it. Addresses that have no name cannot be connected to.
+/// Converts an address to socket2's type. Fails if the address has no name, as such an address
+/// cannot be connected to.
 fn to_socket2(address: &SocketAddr) -> io::Result<socket2::SockAddr> {
     if let Some(path) = address.as_pathname() {
         return socket2::SockAddr::unix(path);
     }
+
     #[cfg(target_os = "linux")]
     {
         use std::ffi::OsStr;
@@ -57,11 +63,12 @@ fn to_socket2(address: &SocketAddr) -> io::Result<socket2::SockAddr> {
             return socket2::SockAddr::unix(OsStr::from_bytes(&[b"\0", name].concat()));
         }
     }
+
     let what = "a socket without a name cannot be connected to";
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// Says at which path it happened.
+/// Adds the attempted action and its path to an error.
 fn explain(what: &str, path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what} {}: {error}", path.display()))
 }

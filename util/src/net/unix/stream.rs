@@ -15,17 +15,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How long the first wait is when a listener's queue is full, and the longest.
-const WAITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
+/// The first wait when the listener's queue is full. Each wait doubles the one before.
+const WAIT_MIN: Duration = Duration::from_millis(1);
+
+/// The longest wait when the listener's queue is full.
+const WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// A connection of the Unix domain.
 ///
-/// It reads and writes by value and by shared reference, so several tasks can use it at
-/// once; [`split`](Self::split) and [`into_split`](crate::net::IntoSplit::into_split)
-/// give the two directions apart. Closing it as an `AsyncWrite` shuts down the sending
+/// The stream can be read and written by value and by shared reference, so several tasks can
+/// use it at once. [`split`](Self::split) and [`into_split`](crate::net::IntoSplit::into_split)
+/// separate the two directions. Closing the stream as an `AsyncWrite` shuts down the sending
 /// direction; dropping it closes the connection.
 ///
-/// Dereferences to its [`Async`].
+/// The stream dereferences to its [`Async`].
 ///
 /// # Examples
 ///
@@ -48,22 +51,22 @@ pub struct UnixStream(Async<net::UnixStream>);
 wraps!(UnixStream, net::UnixStream);
 
 impl UnixStream {
-    /// Connects to a path, or on Linux, after a null byte, to an abstract name. When the
-    /// listener's queue is full it waits until there is room.
+    /// Connects to a path. On Linux, a path that begins with a null byte is an abstract name.
+    /// While the listener's queue is full, it waits for room.
     ///
     /// # Errors
     ///
-    /// When nobody listens there, or this process may not connect; `InvalidInput` when the
-    /// path is empty, has a null byte inside, or is too long (over 107 bytes on Linux). The
-    /// error says where.
+    /// Fails when no listener is bound to the path, and when this process may not connect to
+    /// it. Fails with `InvalidInput` when the path is empty, contains a null byte, or is too
+    /// long (over 107 bytes on Linux). The error message contains the path.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     ///
     /// # Cancellation
     ///
-    /// The attempt is given up, and its socket closed.
+    /// Dropping the future abandons the attempt and closes the socket.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = async { Self::connect_addr(&address_of(path)?).await };
@@ -75,102 +78,106 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// As `connect`; or it is the address of a socket without a name.
+    /// Same as `connect`, but the message does not contain the path. Fails with `InvalidInput`
+    /// when the address has no name.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     ///
     /// # Cancellation
     ///
-    /// As `connect`.
+    /// Same as `connect`.
     pub async fn connect_addr(address: &SocketAddr) -> io::Result<Self> {
         let address = to_socket2(address)?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
-        let mut wait = WAITS.0;
+
+        let mut wait = WAIT_MIN;
         loop {
             match socket.connect(&address) {
                 Ok(()) => {
                     let stream = Self::from_std(socket.into());
+                    // The connection is there at once: a loop of connects must still yield.
                     consume_budget().await;
                     return stream;
                 }
-                // The queue is full, and no event tells when it is not any more.
+                // The queue is full, and the kernel reports no event when it has room again.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => sleep(wait).await,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            wait = WAITS.1.min(wait * 2);
+
+            wait = WAIT_MAX.min(wait * 2);
         }
     }
 
-    /// Two streams without names, connected to each other.
+    /// Creates two streams without names, connected to each other.
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left.
+    /// Fails when the process or the system has no descriptors left.
     ///
     /// # Panics
     ///
-    /// Outside a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (left, right) = net::UnixStream::pair()?;
         Ok((Self::from_std(left)?, Self::from_std(right)?))
     }
 
-    /// Who is at the other end.
+    /// Returns the identity of the process at the other end.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Any error of the system call.
     #[cfg(target_os = "linux")]
     pub fn peer_cred(&self) -> io::Result<super::UCred> {
         super::UCred::of(&self.0)
     }
 
-    /// The two directions apart, for one task; each is the stream itself, lent.
+    /// Splits the stream into its two directions, for use in one task. Each half is a reference
+    /// to the whole stream.
     pub fn split(&mut self) -> (&Self, &Self) {
         (self, self)
     }
 
-    /// Reads what there is, without waiting.
+    /// Reads available data without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is nothing; what the system says; or the runtime has
-    /// ended.
+    /// Fails with `WouldBlock` when there is no data, with any error of the system call, and
+    /// when the runtime has ended.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.try_read_with(|mut stream| stream.read(buffer))
     }
 
-    /// Reads what there is into several buffers. See [`try_read`](Self::try_read).
+    /// Reads available data into several buffers, without waiting.
     ///
     /// # Errors
     ///
-    /// As `try_read`.
+    /// Same as [`try_read`](Self::try_read).
     pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let read = |mut stream: &net::UnixStream| stream.read_vectored(buffers);
         self.0.try_read_with(read)
     }
 
-    /// Writes what there is room for, without waiting.
+    /// Writes as much as there is room for, without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is no room; what the system says; or the runtime has
-    /// ended.
+    /// Fails with `WouldBlock` when there is no room, with any error of the system call, and
+    /// when the runtime has ended.
     pub fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
         self.0.try_write_with(|mut stream| stream.write(buffer))
     }
 
-    /// Writes what there is room for out of several buffers. See
-    /// [`try_write`](Self::try_write).
+    /// Writes from several buffers as much as there is room for, without waiting.
     ///
     /// # Errors
     ///
-    /// As `try_write`.
+    /// Same as [`try_write`](Self::try_write).
     pub fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         let write = |mut stream: &net::UnixStream| stream.write_vectored(buffers);
         self.0.try_write_with(write)
@@ -178,14 +185,14 @@ impl UnixStream {
 }
 
 options! { UnixStream, |this| this.0.get_ref();
-    /// The address of this end.
+    /// Returns the address of this end.
     fn local_addr = local_addr() -> SocketAddr;
-    /// The address of the other end.
+    /// Returns the address of the other end.
     fn peer_addr = peer_addr() -> SocketAddr;
-    /// The error that the socket holds, which is cleared.
+    /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
-    /// Ends one direction of the connection, or both. The peer sees the end of the
-    /// stream when the sending direction ends.
+    /// Shuts down one direction of the connection, or both. When the sending direction is shut
+    /// down, the peer reads the end of the stream.
     fn shutdown = shutdown(how: Shutdown) -> ();
 }
 
@@ -195,7 +202,7 @@ impl sealed::Stream for UnixStream {
     }
 }
 
-/// Reading and writing, by the `Async` inside.
+/// Implements reading and writing by the `Async` inside.
 macro_rules! implement {
     ($type:ty) => {
         impl AsyncRead for $type {
@@ -237,7 +244,7 @@ macro_rules! implement {
                 Pin::new(&mut &self.0).poll_flush(context)
             }
 
-            /// Shuts the sending direction down.
+            /// Shuts down the sending direction.
             fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Pin::new(&mut &self.0).poll_close(context)
             }

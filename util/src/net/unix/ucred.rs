@@ -1,11 +1,13 @@
-//! Who is at the other end.
+//! The identity of the process at the other end of a Unix stream.
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::io;
 use std::os::fd::AsFd;
 
-/// The process at the other end of a Unix stream, as it was when it connected or began
-/// to listen; from [`UnixStream::peer_cred`](super::UnixStream::peer_cred).
+/// The identity of the process at the other end of a Unix stream; from
+/// [`UnixStream::peer_cred`](super::UnixStream::peer_cred).
+///
+/// It is the identity from when that process connected or began to listen.
 ///
 /// # Examples
 ///
@@ -32,18 +34,18 @@ impl UCred {
         Ok(Self { process: peer.pid(), user: peer.uid(), group: peer.gid() })
     }
 
-    /// The process; None: it is of a namespace that this process does not see
-    /// into, such as that of the host of a container.
+    /// Returns the process id. Returns `None` when the process belongs to a namespace that this
+    /// process does not see into, such as that of the host of a container.
     pub fn pid(&self) -> Option<i32> {
         (self.process != 0).then_some(self.process)
     }
 
-    /// Its effective user.
+    /// Returns the effective user id of the process.
     pub fn uid(&self) -> u32 {
         self.user
     }
 
-    /// Its effective group.
+    /// Returns the effective group id of the process.
     pub fn gid(&self) -> u32 {
         self.group
     }

@@ -1,23 +1,23 @@
-//! Why a channel did not take a value, or gave none.
+//! The errors of sending to a channel and of receiving from it.
 
 use std::error::Error;
 use std::fmt;
 
-/// The receiver is closed or gone; with the value.
+/// The value was not sent because the receiver is closed or dropped. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
-/// Why a value was not sent at once; with the value.
+/// Why a value was not sent without waiting. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
-    /// There is no room.
+    /// The channel is full, or other senders wait for room.
     Full(T),
-    /// The receiver is closed or gone.
+    /// The receiver is closed or dropped.
     Closed(T),
 }
 
 impl<T> TrySendError<T> {
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         match self {
             Self::Full(value) | Self::Closed(value) => value,
@@ -25,12 +25,12 @@ impl<T> TrySendError<T> {
     }
 }
 
-/// Why no value was received at once.
+/// Why no value was received without waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There is none, but there may be.
+    /// The channel is empty, but a value may still be sent.
     Empty,
-    /// There is none, and there never will be.
+    /// The channel is empty, and no value can be sent any more.
     Disconnected,
 }
 
