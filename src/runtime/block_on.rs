@@ -25,10 +25,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     );
     let entry = Entry::new(shared, Location::caller());
     let caller = &*entry.caller;
-    let waker = Waker::from(Arc::new(MainWaker {
-        caller: entry.caller.clone(),
-        shared: shared.clone(),
-    }));
+    let waker =
+        Waker::from(Arc::new(MainWaker { caller: entry.caller.clone(), shared: shared.clone() }));
     let mut context = Context::from_waker(&waker);
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
 

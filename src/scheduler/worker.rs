@@ -14,10 +14,10 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
+use crate::scheduler::coop;
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::share::{Sharing, View};
 use crate::scheduler::shared::{Shared, WorkerShared};
-use crate::scheduler::coop;
 use crate::sync::{Arc, Instant, lock, thread};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
