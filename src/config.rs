@@ -1,28 +1,11 @@
-//! What a runtime was configured with before it was built.
+//! What a runtime can be configured with before it is built.
 
 use crate::registry::info::TaskInfo;
 use crate::sync::Duration;
+use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 
-/// One bit of a 64-bit word tells whether a worker sleeps (`scheduler/idle.rs`).
+/// One bit of a 64-bit word says whether a worker sleeps (`scheduler/idle.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
-
-/// A function that each thread of the runtime calls.
-pub(crate) type Hook = Box<dyn Fn() + Send + Sync>;
-
-/// The options of [`Builder`](crate::runtime::Builder), which documents them.
-pub(crate) struct Config {
-    pub(crate) flavor: Flavor,
-    pub(crate) workers: usize,
-    pub(crate) max_blocking_threads: usize,
-    pub(crate) thread_name: String,
-    pub(crate) thread_stack_size: usize,
-    pub(crate) on_thread_start: Hook,
-    pub(crate) on_thread_stop: Hook,
-    pub(crate) event_interval: u32,
-    pub(crate) long_poll_limit: Duration,
-    pub(crate) on_long_poll: Box<dyn Fn(&TaskInfo) + Send + Sync>,
-    pub(crate) unhandled_panic: UnhandledPanic,
-}
 
 /// Who runs the workers.
 #[derive(Clone, Copy, PartialEq)]
@@ -33,35 +16,8 @@ pub(crate) enum Flavor {
     CurrentThread,
 }
 
-impl Config {
-    pub(crate) fn new(flavor: Flavor) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            flavor,
-            workers: cores.min(WORKERS_MAX),
-            // As in tokio: enough for a burst of file accesses, and few enough for a
-            // machine with little memory.
-            max_blocking_threads: 512,
-            thread_name: "arc".to_owned(),
-            thread_stack_size: 2 << 20,
-            on_thread_start: Box::new(|| {}),
-            on_thread_stop: Box::new(|| {}),
-            // As in tokio. A prime number does not fall into step with what a program
-            // does in batches.
-            event_interval: 61,
-            long_poll_limit: Duration::from_millis(100),
-            on_long_poll: Box::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
-            unhandled_panic: UnhandledPanic::Ignore,
-        }
-    }
-
-    pub(crate) fn is_current_thread(&self) -> bool {
-        self.flavor == Flavor::CurrentThread
-    }
-}
-
-/// What happens to a runtime when one of its tasks panics. (The process's panic hook
-/// runs in each case.)
+/// What happens to a runtime when one of its tasks panics. (The process's panic hook runs in each
+/// case.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnhandledPanic {
     /// Only the task ends. Its handle gives the panic.
@@ -70,4 +26,169 @@ pub enum UnhandledPanic {
     ShutdownRuntime,
     /// The process aborts.
     Abort,
+}
+
+/// Makes the builder from the table of options below. Each row of the table has the documentation
+/// of an option, its name and type, its default, and the argument of the method that sets it.
+macro_rules! builder {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $kind:ty = $default:expr, |$argument:ident: $type:ty| $value:expr;
+    )*) => {
+        /// Configures and builds a [`Runtime`](crate::runtime::Runtime).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// let runtime = arc::runtime::Builder::new_multi_thread()
+        ///     .workers(2)
+        ///     .thread_name("server")
+        ///     .build()?;
+        /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+        /// # std::io::Result::Ok(())
+        /// ```
+        #[must_use = "nothing is built before `build`"]
+        pub struct Builder {
+            pub(crate) flavor: Flavor,
+            $(pub(crate) $name: $kind,)*
+        }
+
+        impl Builder {
+            /// Configures a runtime with several workers, each on a thread of its own. By default
+            /// there is one per core.
+            pub fn new_multi_thread() -> Self {
+                Self { flavor: Flavor::MultiThread, $($name: $default,)* }
+            }
+
+            $(
+                $(#[$doc])*
+                #[track_caller]
+                pub fn $name(mut self, $argument: $type) -> Self {
+                    self.$name = $value;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+builder! {
+    /// Sets how many workers run tasks at once. By default there are as many as the process may use
+    /// cores, but at most 64. A current-thread runtime always has one.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0 or more than 64.
+    workers: usize = available_parallelism().map_or(1, usize::from).min(WORKERS_MAX),
+        |workers: usize| within("workers", workers, 1..=WORKERS_MAX);
+
+    /// Sets how many threads run jobs of [`spawn_blocking`](crate::task::spawn_blocking) at once, at
+    /// most; 512 by default, as in tokio. More jobs wait in a queue.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0.
+    max_blocking_threads: usize = 512,
+        |threads: usize| within("max_blocking_threads", threads, 1..=usize::MAX);
+
+    /// Sets what the names of the runtime's threads begin with; "arc" by default.
+    ///
+    /// A name with a null byte, which the system does not take, makes `build` panic.
+    thread_name: String = "arc".to_owned(), |name: impl Into<String>| name.into();
+
+    /// Sets the stack size of the runtime's threads, in bytes; 2 MiB by default.
+    ///
+    /// # Panics
+    ///
+    /// When the size is 0.
+    thread_stack_size: usize = 2 << 20,
+        |bytes: usize| within("thread_stack_size", bytes, 1..=usize::MAX);
+
+    /// Sets a hook that each thread of the runtime calls when it starts.
+    ///
+    /// A worker runs no task before its call has returned, although a task may have been handed to
+    /// it: keep the hook short. A panic in it is printed and otherwise ignored.
+    on_thread_start: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
+        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets a hook that each thread of the runtime calls before it ends. A panic in it is printed
+    /// and otherwise ignored.
+    on_thread_stop: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
+        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets after how many polls a busy worker looks at sockets, timers and the tasks from outside;
+    /// 61 by default, as in tokio. A smaller number favours them, a greater one favours the tasks
+    /// that are in the worker's queue already.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0.
+    event_interval: u32 = 61, |polls: u32| within("event_interval", polls, 1..=u32::MAX);
+
+    /// Sets for how long a poll may last before it is [reported](Self::on_long_poll); 100 ms by
+    /// default. `Duration::MAX` switches the reports off. The precision is 5 ms.
+    ///
+    /// # Panics
+    ///
+    /// When the limit is 0.
+    long_poll_limit: Duration = Duration::from_millis(100),
+        |limit: Duration| within("long_poll_limit", limit, Duration::from_nanos(1)..=Duration::MAX);
+
+    /// Sets a hook that is called when one poll of a task, or of the future in a `block_on`, has
+    /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default it prints a line to
+    /// standard error.
+    ///
+    /// The hook is called once for each such poll, while the poll still lasts, by a thread that runs
+    /// no tasks. It must not block: nobody watches over the workers meanwhile. (Other tasks, sockets
+    /// and timers are served meanwhile, unless all workers are stuck.)
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # mod log { pub fn warn(_: String) {} }
+    /// let builder = arc::runtime::Builder::new_multi_thread()
+    ///     .on_long_poll(|task| log::warn(format!("it should use spawn_blocking: {task}")));
+    /// # builder.build()?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    on_long_poll: Box<dyn Fn(&TaskInfo) + Send + Sync> =
+        Box::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
+        |hook: impl Fn(&TaskInfo) + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets what happens to the runtime when a task or a job of `spawn_blocking` panics, whether or
+    /// not anybody awaits its handle. By default the runtime goes on.
+    ///
+    /// # Examples
+    ///
+    /// ```should_panic
+    /// use arc::runtime::{Builder, UnhandledPanic};
+    /// let builder = Builder::new_multi_thread().unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    /// builder.build()?.block_on(async {
+    ///     arc::spawn(async { panic!("oh") }).await
+    /// });
+    /// # std::io::Result::Ok(())
+    /// ```
+    unhandled_panic: UnhandledPanic = UnhandledPanic::Ignore, |policy: UnhandledPanic| policy;
+}
+
+impl Builder {
+    /// Configures a runtime with one worker, which the thread in
+    /// [`block_on`](crate::runtime::Handle::block_on) runs.
+    ///
+    /// Tasks run only while some thread is in `block_on`. If several are, one of them runs all
+    /// tasks, and each polls its own future. A thread that leaves `block_on` hands the tasks on to
+    /// another one.
+    pub fn new_current_thread() -> Self {
+        Self { flavor: Flavor::CurrentThread, ..Self::new_multi_thread() }
+    }
+
+    pub(crate) fn is_current_thread(&self) -> bool {
+        self.flavor == Flavor::CurrentThread
+    }
+}
+
+#[track_caller]
+fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
+    assert!(range.contains(&value), "{what} must be in {range:?}, not {value:?}");
+    value
 }

@@ -5,17 +5,12 @@
 //! futures-io's, and futures-util's extension traits are exported beside them.
 
 use crate::driver::reactor::{Source, gone};
-use crate::scheduler::shared::Shared;
-use crate::scheduler::{context, coop};
+use crate::scheduler::{context, coop, shared::Shared};
 use crate::sync::Arc;
 use socket2::SockRef;
-use std::fmt;
-use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
-use std::net::Shutdown;
-use std::ops::Deref;
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::{fmt, future::poll_fn, net::Shutdown, ops::Deref, pin::Pin};
 
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
@@ -95,8 +90,7 @@ impl<T: AsSource> Async<T> {
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. To make it
     /// blocking would block workers.
     pub fn get_ref(&self) -> &T {
-        let io = self.io.as_ref();
-        io.unwrap_or_else(|| unreachable!("taken out only by value"))
+        self.io.as_ref().unwrap_or_else(|| unreachable!("taken out only by value"))
     }
 
     /// Takes the descriptor out. It is no longer registered, and stays non-blocking.
@@ -105,8 +99,7 @@ impl<T: AsSource> Async<T> {
     ///
     /// When the kernel does not know the descriptor any more: some other code has closed it.
     pub fn into_inner(mut self) -> Result<T> {
-        let io = self.io.take();
-        let io = io.unwrap_or_else(|| unreachable!("taken out only by value"));
+        let io = self.io.take().unwrap_or_else(|| unreachable!("taken out only by value"));
         self.runtime.driver.reactor.deregister(&self.source, &io)?;
         Ok(io)
     }
@@ -251,13 +244,11 @@ impl<T: AsSource> Async<T> {
             return Err(ErrorKind::WouldBlock.into());
         }
 
-        let result = attempt(self.get_ref());
-        if let Err(error) = &result
-            && error.kind() == ErrorKind::WouldBlock
-        {
-            readiness.clear(seen);
-        }
-        result
+        attempt(self.get_ref()).inspect_err(|error| {
+            if error.kind() == ErrorKind::WouldBlock {
+                readiness.clear(seen);
+            }
+        })
     }
 }
 
@@ -342,7 +333,9 @@ where
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
         // Outside of the readiness and the runtime's end: those would fail where nothing waits.
         match self.get_ref().flush() {
-            Err(error) if is_temporary(&error) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
                 self.poll_with(Direction::Write, cx, |mut io| io.flush())
             }
             flushed => Poll::Ready(flushed),
@@ -357,10 +350,6 @@ where
         let _ = SockRef::from(self.get_ref()).shutdown(Shutdown::Write);
         Poll::Ready(Ok(()))
     }
-}
-
-fn is_temporary(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 /// By value as by reference.

@@ -7,10 +7,8 @@
 use crate::driver::timers::{Key, Timers};
 use crate::registry::RuntimeId;
 use crate::scheduler::{context, coop};
-use std::fmt;
-use std::mem::take;
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
+use std::{fmt, mem::take, pin::Pin};
 
 #[doc(no_inline)]
 pub use crate::sync::{Duration, Instant};
@@ -90,16 +88,14 @@ impl Armed {
 
     /// Makes the timer wake this waker. False: the timer has expired, or its runtime has ended.
     fn replace_waker(&self, mut waker: Waker) -> bool {
-        let is_armed = self.with_timers(|timers, key| timers.replace_waker(key, &mut waker));
-        // The former waker is dropped here, outside of the timers' lock.
-        is_armed == Some(true)
+        // The former waker is dropped at the end of this, outside of the timers' lock.
+        self.with_timers(|timers, key| timers.replace_waker(key, &mut waker)) == Some(true)
     }
 }
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        let waker = self.with_timers(|timers, key| timers.disarm(key));
-        drop(waker);
+        drop(self.with_timers(|timers, key| timers.disarm(key)));
     }
 }
 

@@ -15,11 +15,9 @@ pub(crate) mod timers;
 pub(crate) mod wheel;
 
 use crate::driver::kernel::{Event, Until};
-use crate::driver::reactor::Reactor;
-use crate::driver::timers::{Key, Timers};
+use crate::driver::{reactor::Reactor, timers::Key, timers::Timers};
 use crate::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
-use std::sync::TryLockError;
-use std::task::Waker;
+use std::{sync::TryLockError, task::Waker};
 
 pub(crate) struct Driver {
     pub(crate) reactor: Reactor,
@@ -51,13 +49,12 @@ impl Driver {
 
     /// Takes the seat, if it is free.
     pub(crate) fn take_seat(&self) -> Option<Seat<'_>> {
-        match self.seat.try_lock() {
-            Ok(events) => Some(Seat { driver: self, events }),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                Some(Seat { driver: self, events: poisoned.into_inner() })
-            }
-            Err(TryLockError::WouldBlock) => None,
-        }
+        let events = match self.seat.try_lock() {
+            Ok(events) => events,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Seat { driver: self, events })
     }
 
     /// The worker that sleeps in the seat. It must be notified and not unparked.
@@ -119,10 +116,7 @@ impl Seat<'_> {
         // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
         // cleared, or the one that cleared it sees that it must notify the seat.
         driver.sleeper.store(worker + 1, Ordering::SeqCst);
-        let until = match is_asleep() {
-            true => driver.timers.sleep_until_next(),
-            false => Until::Now,
-        };
+        let until = if is_asleep() { driver.timers.sleep_until_next() } else { Until::Now };
         self.wait(until, wakers);
 
         // Relaxed is enough. This worker sets its bit again after this store, so whoever

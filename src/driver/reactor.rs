@@ -107,7 +107,7 @@ impl Reactor {
         for event in events {
             let source = sources.slab.get(event.key & INDEX_MASK);
             if let Some(source) = source.filter(|source| source.key == event.key) {
-                source.set_ready(event, wakers);
+                source.collect(event.ready, |readiness| readiness.set(event.hang_up), wakers);
             }
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Reactor {
         let mut sources = lock(&self.sources);
         sources.closed = true;
         for source in sources.slab.drain() {
-            source.set_gone(wakers);
+            source.collect([true; 2], Readiness::set_gone, wakers);
         }
     }
 
@@ -171,13 +171,8 @@ impl Reactor {
         }
         drop(waiting);
 
-        for waker in to_wake {
-            wake(waker);
-        }
-        match asked {
-            Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
-        }
+        to_wake.into_iter().for_each(wake);
+        asked.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
     }
 }
 
@@ -186,20 +181,10 @@ impl Source {
         &self.readiness[direction as usize]
     }
 
-    /// Sets the words of the directions that have become ready, and then takes their wakers.
-    fn set_ready(&self, event: &Event, wakers: &mut Vec<Waker>) {
-        for direction in 0..2 {
-            if event.ready[direction] {
-                self.readiness[direction].set(event.hang_up);
-                wakers.append(&mut lock(&self.waiting)[direction]);
-            }
-        }
-    }
-
-    /// Marks both directions as gone, and then takes all wakers.
-    fn set_gone(&self, wakers: &mut Vec<Waker>) {
-        for direction in 0..2 {
-            self.readiness[direction].set_gone();
+    /// Sets the words of the directions that are `ready`, and then takes their wakers.
+    fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Vec<Waker>) {
+        for direction in (0..2).filter(|&direction| ready[direction]) {
+            set(&self.readiness[direction]);
             wakers.append(&mut lock(&self.waiting)[direction]);
         }
     }

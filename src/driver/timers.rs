@@ -18,8 +18,7 @@
 //! wrote. Or T2 comes before A2: then A3 reads "for ever" or what T4 stored, and notifies the
 //! seat if that is too late. (A notification that was not needed costs one empty turn.)
 
-use crate::driver::kernel::Until;
-use crate::driver::wheel::{self, Wheel};
+use crate::driver::{kernel::Until, wheel, wheel::Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use std::task::Waker;
 
@@ -98,11 +97,8 @@ impl Timers {
     /// any lock. False: the timer has expired.
     pub(crate) fn replace_waker(&self, key: &Key, waker: &mut Waker) -> bool {
         let mut wheel = lock(&self.shards[key.shard].wheel);
-        match wheel.get_mut(key.key) {
-            Some(armed) => std::mem::swap(armed, waker),
-            None => return false,
-        }
-        true
+        let armed = wheel.get_mut(key.key);
+        armed.map(|armed| std::mem::swap(armed, waker)).is_some()
     }
 
     /// T1 to T4: until when the thread in the seat may sleep. From now on `arm` says when that
@@ -115,17 +111,13 @@ impl Timers {
         fence(Ordering::SeqCst);
 
         // T3
-        let Some(earliest) = self.earliest() else {
-            return Until::Forever;
-        };
+        let Some(earliest) = self.earliest() else { return Until::Forever };
 
         // T4
         let until = earliest | SLACK;
         self.sleeping_until.store(until, Ordering::Relaxed);
-        match self.epoch.checked_add(Duration::from_nanos(until)) {
-            Some(instant) => Until::Deadline(instant),
-            None => Until::Forever,
-        }
+        let instant = self.epoch.checked_add(Duration::from_nanos(until));
+        instant.map_or(Until::Forever, Until::Deadline)
     }
 
     /// When the first timer of all wheels expires, or earlier: a timer that was disarmed may

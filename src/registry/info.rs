@@ -2,8 +2,7 @@
 //! that takes too long, and in the report of what a shutdown ended.
 
 use crate::sync::{Arc, Duration, Ordering};
-use std::fmt;
-use std::panic::Location;
+use std::{fmt, panic::Location};
 
 /// Identifies a task. No two tasks of a process have the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

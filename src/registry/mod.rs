@@ -20,10 +20,8 @@ pub(crate) mod info;
 
 use crate::registry::info::{Id, Kind, Origin, TaskInfo, TaskState};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
-use std::collections::BTreeMap;
-use std::fmt;
 use std::panic::Location;
-use std::task::Waker;
+use std::{collections::BTreeMap, fmt, task::Waker};
 
 /// Identifies a runtime among all that the process ever had.
 ///
@@ -62,7 +60,6 @@ pub(crate) struct Tenant {
     id: Id,
     shard: u32,
     kind: Kind,
-    has_name: bool,
     location: &'static Location<'static>,
     pub(crate) waker: Waker,
 }
@@ -74,18 +71,17 @@ impl Place {
         tenant.kind == Kind::Blocking && self.steps.load(Ordering::Relaxed) >= 2
     }
 
-    /// Describes the task in this place, but for its name. The flag says whether it has one.
-    fn describe(&self) -> Option<(TaskInfo, bool)> {
+    /// Describes the task in this place, but for its name.
+    fn describe(&self) -> Option<TaskInfo> {
         let tenant = lock(&self.tenant);
-        let &Tenant { id, kind, has_name, location, .. } = tenant.as_ref()?;
+        let &Tenant { id, kind, location, .. } = tenant.as_ref()?;
         let steps = self.steps.load(Ordering::Relaxed);
         let state = match kind {
             Kind::Blocking => TaskState::Blocking,
             Kind::Async if steps % 2 == 1 => TaskState::Queued,
             Kind::Async => TaskState::Idle,
         };
-        let task = TaskInfo { id, name: None, location, state, polls: steps / 2 };
-        Some((task, has_name))
+        Some(TaskInfo { id, name: None, location, state, polls: steps / 2 })
     }
 }
 
@@ -125,8 +121,7 @@ impl Key {
 
     /// Whether the task has ended.
     pub(crate) fn has_ended(&self) -> bool {
-        let tenant = lock(&self.place.tenant);
-        tenant.as_ref().is_none_or(|tenant| tenant.id != self.id)
+        lock(&self.place.tenant).as_ref().is_none_or(|tenant| tenant.id != self.id)
     }
 
     /// Takes the task, which has ended, out of its place. The caller gives the place back to
@@ -163,18 +158,6 @@ struct Places {
     names: BTreeMap<Id, Arc<str>>,
 }
 
-impl Places {
-    fn take_free(&mut self) -> &'static Place {
-        if self.free.is_empty() {
-            let spare = lock(&SPARE).pop();
-            let block: &'static Block = spare.unwrap_or_else(|| Box::leak(Box::default()));
-            self.all.push(block);
-            self.free.extend(block);
-        }
-        self.free.pop().unwrap_or_else(|| unreachable!("a block has 32 places"))
-    }
-}
-
 impl Registry {
     pub(crate) fn new(runtime: RuntimeId, shards: usize) -> Self {
         Self { runtime, shards: (0..shards).map(|_| Shard::default()).collect() }
@@ -193,7 +176,12 @@ impl Registry {
         let id = Id::after(places.last_id);
         places.last_id = id.0;
 
-        let place = places.take_free();
+        if places.free.is_empty() {
+            let block = lock(&SPARE).pop().unwrap_or_else(|| Box::leak(Box::default()));
+            places.all.push(block);
+            places.free.extend(block);
+        }
+        let place = places.free.pop().unwrap_or_else(|| unreachable!("a block has 32 places"));
         place.steps.store(0, Ordering::Relaxed);
         place.aborted.store(false, Ordering::Relaxed);
         let (task, waker) = make(Key { runtime: self.runtime, id, place });
@@ -203,9 +191,8 @@ impl Registry {
             return task;
         }
         let Origin { name, location, kind } = origin;
-        let has_name = name.is_some();
         let shard = shard as u32;
-        *lock(&place.tenant) = Some(Tenant { id, shard, kind, has_name, location, waker });
+        *lock(&place.tenant) = Some(Tenant { id, shard, kind, location, waker });
         if let Some(name) = name {
             places.names.insert(id, name);
         }
@@ -216,27 +203,19 @@ impl Registry {
     pub(crate) fn give_back(&self, key: &Key, tenant: &Tenant) {
         let mut places = lock(&self.shards[tenant.shard as usize].0);
         places.free.push(key.place);
-        if tenant.has_name {
-            places.names.remove(&tenant.id);
-        }
+        places.names.remove(&tenant.id);
     }
 
     /// Describes each task, except that it does not know which of them are being polled.
     ///
-    /// To go through a million places takes milliseconds. Only one place is locked at a time
-    /// meanwhile, so this is no snapshot.
+    /// To go through a million places takes milliseconds. Only one place is locked at a time, so
+    /// this is no snapshot, and holds up nobody.
     pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for Shard(shard) in &self.shards {
             let blocks = lock(shard).all.clone();
-            for place in blocks.into_iter().flatten() {
-                let Some((mut task, has_name)) = place.describe() else {
-                    continue;
-                };
-                // Not under the lock of the place: that one comes after the shard's.
-                if has_name {
-                    task.name = lock(shard).names.get(&task.id).cloned();
-                }
+            for mut task in blocks.into_iter().flatten().filter_map(Place::describe) {
+                task.name = lock(shard).names.get(&task.id).cloned();
                 tasks.push(task);
             }
         }

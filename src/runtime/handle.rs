@@ -3,14 +3,10 @@
 use crate::registry::info::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::end;
-use crate::scheduler::shared::Shared;
+use crate::scheduler::{end, shared::Shared};
 use crate::sync::{Arc, Duration, thread};
 use crate::task::{JoinHandle, spawn_blocking_on, spawn_on};
-use std::fmt;
-use std::marker::PhantomData;
-use std::mem::take;
-use std::ops::Deref;
+use std::{fmt, marker::PhantomData, mem::take, ops::Deref};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
 ///
@@ -31,15 +27,11 @@ use std::ops::Deref;
 /// are not waited for.
 #[derive(Debug)]
 pub struct Runtime {
-    handle: Handle,
-    threads: Vec<thread::JoinHandle<()>>,
+    pub(crate) handle: Handle,
+    pub(crate) threads: Vec<thread::JoinHandle<()>>,
 }
 
 impl Runtime {
-    pub(crate) fn new_started(shared: Arc<Shared>, threads: Vec<thread::JoinHandle<()>>) -> Self {
-        Self { handle: Handle { shared }, threads }
-    }
-
     /// A handle to spawn and enter with, from any thread.
     pub fn handle(&self) -> &Handle {
         &self.handle
@@ -122,7 +114,7 @@ impl Deref for Runtime {
 /// running.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Handle {

@@ -26,30 +26,29 @@
 //!   after it, so that R2 sees what E1 said. Nobody gives the lease back after closing.
 
 use crate::scheduler::progress::Progress;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock, thread::Thread};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
 use slab::Slab;
-use std::panic::Location;
+use std::{mem::replace, panic::Location};
 
 /// What others see of a thread in `block_on`.
 pub(crate) struct Caller {
-    thread: Thread,
-    /// The future of this `block_on` was woken since it was polled last.
-    woken: AtomicBool,
+    thread: thread::Thread,
     /// The line that called `block_on`.
     pub(crate) location: &'static Location<'static>,
     pub(crate) progress: Progress,
-    pub(crate) polls: AtomicU64,
+    /// The future of this `block_on` was woken since it was polled last.
+    woken: AtomicBool,
 }
 
 impl Caller {
-    /// The future is to be polled once before anything else.
-    pub(crate) fn new(thread: Thread, location: &'static Location<'static>) -> Self {
-        let woken = AtomicBool::new(true);
-        Self { thread, woken, location, progress: Progress::default(), polls: AtomicU64::new(0) }
+    /// The calling thread. Its future is polled once without being woken.
+    pub(crate) fn new(location: &'static Location<'static>) -> Self {
+        let thread = thread::current();
+        Self { thread, location, progress: Progress::default(), woken: AtomicBool::new(true) }
     }
 
-    /// Wakes the thread to poll its future. False: somebody else has done so already. SeqCst
-    /// pairs with `is_woken`.
+    /// Wakes the thread to poll its future. False: it was woken already. SeqCst pairs with
+    /// `is_woken`.
     pub(crate) fn wake(&self) -> bool {
         let is_first = !self.woken.swap(true, Ordering::SeqCst);
         if is_first {
@@ -82,28 +81,22 @@ struct State {
 }
 
 impl Callers {
-    /// L1: enters a thread. It leaves the list by the key that is returned.
-    pub(crate) fn enter(&self, caller: Arc<Caller>) -> usize {
-        lock(&self.0).list.insert(caller)
-    }
-
-    pub(crate) fn leave(&self, key: usize) {
-        lock(&self.0).list.remove(key);
+    /// L1: enters a thread in the list, until the guard is dropped.
+    pub(crate) fn enter(&self, caller: Arc<Caller>) -> Entry<'_> {
+        Entry(self, lock(&self.0).list.insert(caller))
     }
 
     /// L2 and E2: takes the lease, if it is free. The caller may run the worker from now on, and
     /// nobody else may.
     #[must_use]
     pub(crate) fn take_lease(&self) -> bool {
-        let mut state = lock(&self.0);
-        !std::mem::replace(&mut state.leased, true)
+        !replace(&mut lock(&self.0).leased, true)
     }
 
     /// R1: ends the lease, and offers it to the others.
     pub(crate) fn end_lease(&self) {
-        let mut state = lock(&self.0);
-        state.leased = false;
-        state.unpark_all();
+        lock(&self.0).leased = false;
+        self.unpark_all();
     }
 
     /// Whether some thread runs the worker.
@@ -112,20 +105,23 @@ impl Callers {
     }
 
     pub(crate) fn unpark_all(&self) {
-        lock(&self.0).unpark_all();
+        for caller in self.list() {
+            caller.thread.unpark();
+        }
     }
 
-    /// All who are in `block_on` at the moment.
+    /// The threads that are in `block_on` at the moment.
     pub(crate) fn list(&self) -> Vec<Arc<Caller>> {
-        let state = lock(&self.0);
-        state.list.iter().map(|(_, caller)| caller.clone()).collect()
+        lock(&self.0).list.iter().map(|(_, caller)| caller.clone()).collect()
     }
 }
 
-impl State {
-    fn unpark_all(&self) {
-        for (_, caller) in &self.list {
-            caller.thread.unpark();
-        }
+/// A thread is in the list as long as this lives.
+pub(crate) struct Entry<'a>(&'a Callers, usize);
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        let removed = lock(&self.0.0).list.remove(self.1);
+        drop(removed);
     }
 }

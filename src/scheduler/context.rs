@@ -1,14 +1,12 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::registry::RuntimeId;
-use crate::registry::info::Id;
+use crate::registry::{RuntimeId, info::Id};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, PoisonError};
-use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
-use std::rc::Rc;
+use std::{cell::RefCell, rc::Rc};
 
 /// What a thread does. This decides whether it may block.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,8 +34,7 @@ thread_local! {
     /// This has no destructor, so it is still there in those of other thread-locals. The guards
     /// leave nothing in it that would have to be dropped.
     static CURRENT: RefCell<ManuallyDrop<Current>> = const {
-        let outside = Current { runtime: None, worker: None, role: Role::Outside };
-        RefCell::new(ManuallyDrop::new(outside))
+        RefCell::new(ManuallyDrop::new(Current { runtime: None, worker: None, role: Role::Outside }))
     };
 }
 
@@ -54,20 +51,19 @@ thread_local! {
 /// # }
 /// ```
 pub fn try_id() -> Option<Id> {
-    let polled = CURRENT.with_borrow(|current| {
-        let worker = current.worker.as_ref()?;
-        Some(worker.mine().progress.polled())
-    });
+    let polled = with_worker(|worker| worker.mine().progress.polled());
     // 0 is the id of no task.
     polled.filter(|&id| id != 0).map(Id)
 }
 
+/// Calls `act` with the worker that this thread runs, if it runs one.
+fn with_worker<R>(act: impl FnOnce(&Worker) -> R) -> Option<R> {
+    CURRENT.with_borrow(|current| current.worker.as_deref().map(act))
+}
+
 /// The index of the worker that this thread runs, if it is one of this runtime's.
 pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
-    CURRENT.with_borrow(|current| {
-        let worker = current.worker.as_ref()?;
-        (worker.shared.id == runtime.id).then_some(worker.index)
-    })
+    with_worker(|worker| (worker.shared.id == runtime.id).then_some(worker.index)).flatten()
 }
 
 /// Finds a runtime by its id, and passes it `value`. The third argument of `act` is the worker of
@@ -89,20 +85,14 @@ pub(crate) fn hand_to<T, R>(
         }
 
         let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
-        match runtimes.get(&id) {
-            Some(runtime) => Ok(act(value, runtime, None)),
-            None => Err(value),
-        }
+        let Some(runtime) = runtimes.get(&id) else { return Err(value) };
+        Ok(act(value, runtime, None))
     })
 }
 
 /// Finds a runtime by its id. None: it has ended. `act` must not run foreign code.
 pub(crate) fn find_runtime<R>(id: RuntimeId, act: impl FnOnce(&Arc<Shared>) -> R) -> Option<R> {
     hand_to(id, (), |(), runtime, _| act(runtime)).ok()
-}
-
-pub(crate) fn role() -> Role {
-    CURRENT.with_borrow(|current| current.role)
 }
 
 /// Whether the calling thread may block. For libraries, to refuse a call that would block.
@@ -122,6 +112,10 @@ pub(crate) fn role() -> Role {
 /// ```
 pub fn may_block() -> bool {
     !matches!(role(), Role::Polling | Role::Ending)
+}
+
+pub(crate) fn role() -> Role {
+    CURRENT.with_borrow(|current| current.role)
 }
 
 /// The current runtime, if there is one.

@@ -1,8 +1,8 @@
 //! The end of a runtime, step by step.
 //!
 //! 1. [`begin`] says that the runtime ends, and wakes every thread so that it looks.
-//! 2. Each worker finishes the poll that it is in, and leaves its loop: [`leave`]. In a
-//!    current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
+//! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops its [`Running`].
+//!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
 //!    take everything apart, in this order:
 //!    1. It lists what has not finished, for the report.
@@ -23,7 +23,7 @@ use crate::panic::{ignore_panic, wake};
 use crate::registry::info::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{RUNTIMES, Shared};
-use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread};
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
 use std::mem::take;
 
 /// Step 1. May be called more than once, by any thread, also inside a task.
@@ -39,29 +39,33 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.callers.unpark_all();
     shared.monitor.unpark();
 
-    // Step E2 of `callers.rs`. If a thread has the lease, this falls to it.
+    // E2 of `callers.rs`. If a thread has the lease, step 3 falls to that one.
     if shared.config.is_current_thread() && shared.callers.take_lease() {
         close(shared);
     }
 }
 
-/// Before step 1: a worker is about to enter its loop.
-pub(crate) fn enter(shared: &Arc<Shared>) {
-    // Relaxed: the caller itself counts, so the number is not 0 meanwhile.
-    shared.workers_left.fetch_add(1, Ordering::Relaxed);
-}
+/// Stands for a worker that has not left its loop. The last of them to be dropped does step 3.
+pub(crate) struct Running(Arc<Shared>);
 
-/// Step 2 of a multi-thread runtime: a worker has left its loop.
-pub(crate) fn leave(shared: &Arc<Shared>) {
-    // AcqRel: what the others did before they left happens before the last one closes.
-    let left_before = shared.workers_left.fetch_sub(1, Ordering::AcqRel);
-    if left_before == 1 {
-        close(shared);
+impl Running {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        shared.running.fetch_add(1, Ordering::Relaxed);
+        Self(shared.clone())
     }
 }
 
-/// Step 2 of a current-thread runtime: R1 and R2 of `callers.rs`. Also called when the runtime
-/// does not end; then another thread may take the lease.
+impl Drop for Running {
+    fn drop(&mut self) {
+        // AcqRel pairs with itself: what the others did happens before the last one closes.
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            close(&self.0);
+        }
+    }
+}
+
+/// R1 and R2 of `callers.rs`: the thread that runs the worker of a current-thread runtime gives it
+/// up, because its future is ready or because the runtime ends.
 pub(crate) fn end_lease(shared: &Arc<Shared>) {
     *lock(&shared.workers[0].thread) = None;
     shared.callers.end_lease();
@@ -80,23 +84,17 @@ fn close(shared: &Arc<Shared>) {
     // 3.2
     let mut wakers = shared.registry.close();
     shared.driver.close(&mut wakers);
-    for waker in wakers {
-        wake(waker);
-    }
+    wakers.into_iter().for_each(wake);
 
-    // 3.3. The reference that the table had goes outside of its lock.
-    let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-    let removed = runtimes.remove(&shared.id);
-    drop(runtimes);
+    // 3.3. What the table had is dropped after its lock.
+    let removed = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id);
     drop(removed);
 
-    // 3.4. A future contains the panics of its own drop.
+    // 3.4. A task contains the panic of its future's drop.
     for worker in &shared.workers {
         worker.queue.spill(&shared.injector);
     }
-    for runnable in shared.injector.try_iter() {
-        drop(runnable);
-    }
+    shared.injector.try_iter().for_each(drop);
     drop(shared.pool.take_jobs());
 }
 
@@ -104,22 +102,21 @@ fn close(shared: &Arc<Shared>) {
 /// what had not finished. Threads that go on after the limit are left to themselves.
 pub(crate) fn wait(
     shared: &Arc<Shared>,
-    threads: Vec<thread::JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     limit: Duration,
 ) -> Vec<TaskInfo> {
     let role = context::role();
-    // A thread does not wait for itself: one of the runtime's own that drops the runtime.
+    // A thread of the runtime that drops the runtime does not wait for itself.
     let myself = usize::from(role == Role::OwnThread(shared.id));
-    // What is dropped now may be what a job of this runtime waits for.
+    // A job of this runtime may wait for something that is dropped only after this.
     let limit = if role == Role::Ending { Duration::ZERO } else { limit };
 
-    let running = lock(&shared.threads);
-    let is_over = |running: &mut usize| *running > myself;
-    let waited = shared.thread_ended.wait_timeout_while(running, limit, is_over);
-    let running = *waited.unwrap_or_else(PoisonError::into_inner).0;
-    if running == 0 {
+    let count = lock(&shared.threads);
+    let others_run = |count: &mut usize| *count > myself;
+    let waited = shared.thread_ended.wait_timeout_while(count, limit, others_run);
+    let count = *waited.unwrap_or_else(PoisonError::into_inner).0;
+    if count == 0 {
         for thread in threads {
-            // A panic of the thread was printed when it happened.
             ignore_panic(|| drop(thread.join()));
         }
     }
@@ -129,10 +126,9 @@ pub(crate) fn wait(
 /// The tasks that were dropped where they waited, and the polls and jobs that still go on.
 fn report(shared: &Shared) -> Vec<TaskInfo> {
     let is_job = |task: &TaskInfo| task.state == TaskState::Blocking;
-    let now = shared.tasks();
-    let (jobs, tasks): (Vec<_>, Vec<_>) = now.into_iter().partition(is_job);
+    let (jobs, tasks): (Vec<_>, Vec<_>) = shared.tasks().into_iter().partition(is_job);
 
-    // If the last worker has not left, nothing was dropped yet: the tasks are as they are now.
+    // If some worker has not left, nothing was dropped yet: the tasks are as they are now.
     let mut report = lock(&shared.unfinished).as_mut().map_or(tasks, take);
     report.retain(|task| !is_job(task));
 

@@ -73,11 +73,10 @@ impl Idle {
     #[must_use]
     pub(crate) fn claim_one(&self, last_choice: Option<usize>) -> Option<usize> {
         let asleep = self.asleep.load(Ordering::Relaxed);
-        let is_asleep = |worker: &usize| asleep & (1 << worker) != 0;
         let others = (0..WORKERS_MAX).filter(|worker| Some(*worker) != last_choice);
+        let mut sleepers = others.chain(last_choice).filter(|worker| asleep & (1 << worker) != 0);
 
         // Another thread may claim a worker between the look at the bits and this claim.
-        let mut sleepers = others.chain(last_choice).filter(is_asleep);
         sleepers.find(|&worker| self.claim(worker))
     }
 
@@ -100,44 +99,22 @@ impl Idle {
     }
 }
 
-/// Wakes the monitor, which sleeps while every worker does.
+/// Wakes the monitor, which sleeps while nobody polls anything (`runtime/monitor.rs`).
 #[derive(Default)]
 pub(crate) struct Doorbell {
-    asleep: AtomicBool,
-    thread: OnceLock<Thread>,
+    pub(crate) asleep: AtomicBool,
+    pub(crate) thread: OnceLock<Thread>,
 }
 
 impl Doorbell {
-    /// The calling thread is the monitor.
-    pub(crate) fn answer_on(&self, thread: Thread) {
-        self.thread.get_or_init(|| thread);
-    }
-
-    /// Called by a thread that is about to poll. The fence pairs with the one in
-    /// `fall_asleep`: either the monitor sees that this thread polls, or this thread sees that
-    /// the monitor sleeps.
+    /// Called by a thread that is about to poll. The fence pairs with the one in the monitor's
+    /// `sleep`: either the monitor sees that this thread polls, or this thread sees that the
+    /// monitor sleeps.
     pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
             self.unpark();
         }
-    }
-
-    /// The monitor is about to sleep. It must look once more whether anybody polls. The fence
-    /// pairs with the one in `ring`.
-    pub(crate) fn fall_asleep(&self) {
-        self.asleep.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-    }
-
-    /// Whether nobody has rung since the monitor fell asleep.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed)
-    }
-
-    /// The monitor found a reason to stay awake.
-    pub(crate) fn stay_awake(&self) {
-        self.asleep.store(false, Ordering::Relaxed);
     }
 
     pub(crate) fn unpark(&self) {

@@ -2,11 +2,11 @@
 //! are; `task/blocking.rs` starts them.
 //!
 //! A thread is started when more jobs wait than there are idle threads. A thread that has been
-//! idle for `KEEP_ALIVE` ends. When the runtime ends, no more jobs begin and the threads end.
+//! idle for `KEEP_ALIVE` ends. When the runtime ends, no more jobs begin, and the threads end.
 
 use crate::scheduler::queue::Runnable;
 use crate::sync::{Condvar, Duration, Mutex, PoisonError, lock};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, mem::take};
 
 /// As in tokio: longer than the pauses of most programs that block now and then.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -21,68 +21,50 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Runnable>,
-    /// The threads that were started and have not ended, or are about to be started.
+    /// The threads that have not ended. One that is about to be started counts.
     threads: usize,
     /// Those of them that wait for a job.
     idle: usize,
     closed: bool,
 }
 
-/// What the thread that brought a job has to do now.
-#[must_use]
-pub(crate) enum Pushed {
-    /// Nothing: some thread comes to the job.
-    Waits,
-    /// Start a thread. If that fails, call `thread_failed`.
-    NeedsThread,
-    /// Drop the job: the runtime has ended.
-    Refused(Runnable),
-}
-
 impl Pool {
-    /// Adds a job. `threads_max` is the greatest number of threads that there may be.
-    pub(crate) fn push(&self, job: Runnable, threads_max: usize) -> Pushed {
+    /// Adds a job. Returns whether the caller must start a thread for it: there may be `threads_max`
+    /// at most. Err: the runtime has ended, and the job is to be dropped.
+    pub(crate) fn push(&self, job: Runnable, threads_max: usize) -> Result<bool, Runnable> {
         let mut state = lock(&self.state);
         if state.closed {
-            return Pushed::Refused(job);
+            return Err(job);
         }
         state.jobs.push_back(job);
+        self.called.notify_one();
 
-        // A thread that was notified counts as idle until it has run. So the jobs that wait are
-        // compared with the idle threads, and it is not asked whether there is one.
-        if state.jobs.len() <= state.idle {
-            self.called.notify_one();
-            return Pushed::Waits;
-        }
-        if state.threads >= threads_max {
-            return Pushed::Waits;
-        }
-        state.threads += 1;
-        Pushed::NeedsThread
+        // A thread that was notified counts as idle until it runs. So the jobs that wait are
+        // compared with the idle threads. To ask whether some thread is idle would not do.
+        let needs_thread = state.jobs.len() > state.idle && state.threads < threads_max;
+        state.threads += usize::from(needs_thread);
+        Ok(needs_thread)
     }
 
-    /// A thread could not be started. If there is no other one either, the jobs that wait are
-    /// returned: nobody would ever come to them.
+    /// A thread could not be started. If there is no other one, nobody will ever come to the jobs
+    /// that wait: they are returned, to be dropped.
     pub(crate) fn thread_failed(&self) -> VecDeque<Runnable> {
         let mut state = lock(&self.state);
         state.threads -= 1;
-        if state.threads == 0 { std::mem::take(&mut state.jobs) } else { VecDeque::new() }
+        if state.threads == 0 { take(&mut state.jobs) } else { VecDeque::new() }
     }
 
     /// The next job for a thread of the pool, which waits for one. None: the thread is to end.
     pub(crate) fn next(&self) -> Option<Runnable> {
         let mut state = lock(&self.state);
-        let mut was_idle_for_long = false;
-        loop {
-            if state.closed {
-                break;
-            }
+        let mut is_over = false;
+        while !state.closed {
             if let Some(job) = state.jobs.pop_front() {
-                // Under the lock: once the pool is closed, each job says whether it has begun.
+                // Under the lock: once the pool is closed, each job shows whether it has begun.
                 job.metadata().count_step();
                 return Some(job);
             }
-            if was_idle_for_long {
+            if is_over {
                 break;
             }
 
@@ -91,7 +73,8 @@ impl Pool {
             let (locked, result) = waited.unwrap_or_else(PoisonError::into_inner);
             state = locked;
             state.idle -= 1;
-            was_idle_for_long = result.timed_out();
+            // A job that came at the last moment is still run.
+            is_over = result.timed_out();
         }
         state.threads -= 1;
         None
@@ -103,8 +86,8 @@ impl Pool {
         self.called.notify_all();
     }
 
-    /// Takes the jobs that have not begun. They must be dropped outside of any lock.
+    /// Takes the jobs that have not begun, to be dropped outside of the lock.
     pub(crate) fn take_jobs(&self) -> VecDeque<Runnable> {
-        std::mem::take(&mut lock(&self.state).jobs)
+        take(&mut lock(&self.state).jobs)
     }
 }

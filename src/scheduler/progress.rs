@@ -9,11 +9,10 @@ pub(crate) const TICK: Duration = Duration::from_millis(5);
 #[derive(Default)]
 pub(crate) struct Progress {
     /// Set by each turn of the thread's loop, and cleared by each tick of the monitor.
-    moved: AtomicBool,
-    /// The id of the task that is being polled, or 0.
-    polled: AtomicU64,
+    pub(crate) moved: AtomicBool,
     /// How many ticks of the monitor have passed since the last turn.
-    stuck_ticks: AtomicUsize,
+    pub(crate) stuck_ticks: AtomicUsize,
+    polled: AtomicU64,
 }
 
 impl Progress {
@@ -23,38 +22,22 @@ impl Progress {
         self.stuck_ticks.store(0, Ordering::Relaxed);
     }
 
-    /// A poll begins. Release pairs with the Acquire in `polled`: a thread that sees this id also
-    /// sees the turn before it.
-    pub(crate) fn begin_poll(&self, task: u64) {
+    /// Polls a task. Release pairs with the Acquire in `polled`: a thread that sees the task's id
+    /// also sees the turn before it.
+    pub(crate) fn during<R>(&self, task: u64, poll: impl FnOnce() -> R) -> R {
         self.polled.store(task, Ordering::Release);
-    }
-
-    pub(crate) fn end_poll(&self) {
+        let result = poll();
         self.polled.store(0, Ordering::Relaxed);
+        result
     }
 
-    /// The id of the task that is being polled, or 0. Acquire pairs with `begin_poll`.
+    /// The id of the task that is being polled, or 0. Acquire pairs with the Release in `during`.
     pub(crate) fn polled(&self) -> u64 {
         self.polled.load(Ordering::Acquire)
     }
 
-    /// Whether there was a turn since the last call of `take_moved`.
-    pub(crate) fn has_moved(&self) -> bool {
-        self.moved.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn take_moved(&self) -> bool {
-        self.moved.swap(false, Ordering::Relaxed)
-    }
-
-    /// The monitor ticks, and there was no turn since its last tick. Returns how many such ticks
-    /// there were.
-    pub(crate) fn count_stuck_tick(&self) -> usize {
-        self.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// For how long the current poll has lasted, in ticks of the monitor.
-    pub(crate) fn stuck_for(&self) -> Duration {
+    /// How long the current poll has lasted.
+    pub(crate) fn time(&self) -> Duration {
         TICK * self.stuck_ticks.load(Ordering::Relaxed) as u32
     }
 }

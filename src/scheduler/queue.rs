@@ -55,19 +55,14 @@ impl<T> Local<T> {
 
     fn take_from(&self, other: &ConcurrentQueue<T>, count: usize) -> Option<T> {
         let first = other.pop().ok()?;
-
         let more = count.min(BATCH_MAX).saturating_sub(1);
-        for item in other.try_iter().take(more) {
-            self.push(item);
-        }
+        other.try_iter().take(more).for_each(|item| self.push(item));
         Some(first)
     }
 
     /// Moves everything into the injector, where every worker finds it.
     pub(crate) fn spill(&self, injector: &ConcurrentQueue<T>) {
-        for item in self.0.try_iter() {
-            push(injector, item);
-        }
+        self.0.try_iter().for_each(|item| push(injector, item));
     }
 }
 

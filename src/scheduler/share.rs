@@ -63,8 +63,8 @@ pub(crate) struct Sharing {
 
 impl Sharing {
     /// The worker found its queue empty. What it knows of the duration of polls stays.
-    pub(crate) fn queue_is_empty(&mut self) {
-        *self = Self { mean_poll: self.mean_poll, ..Self::default() };
+    pub(crate) fn after_empty_queue(self) -> Self {
+        Self { mean_poll: self.mean_poll, ..Self::default() }
     }
 
     /// Called before each poll. Returns how many other workers to wake now.
@@ -95,7 +95,7 @@ impl Sharing {
     fn begin_sample(&mut self, view: &impl View) -> u32 {
         let ahead = view.queued() + view.injected();
         if ahead == 0 {
-            self.queue_is_empty();
+            *self = self.after_empty_queue();
             return 0;
         }
         let now = view.now();

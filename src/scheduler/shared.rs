@@ -1,6 +1,6 @@
 //! What the threads of a runtime share.
 
-use crate::config::Config;
+use crate::config::Builder;
 use crate::driver::Driver;
 use crate::registry::info::{TaskInfo, TaskState};
 use crate::registry::{Registry, RuntimeId};
@@ -9,10 +9,8 @@ use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::pool::Pool;
 use crate::scheduler::progress::Progress;
 use crate::scheduler::queue::{self, Runnable};
-use crate::sync::{
-    Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, PoisonError, RwLock, lock,
-    thread::Thread,
-};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, RwLock};
+use crate::sync::{PoisonError, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
 use std::collections::BTreeMap;
 
@@ -25,7 +23,7 @@ pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::n
 
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
-    pub(crate) config: Config,
+    pub(crate) config: Builder,
     /// The runnables that were pushed by threads that run no worker. They are for whichever
     /// worker comes first.
     pub(crate) injector: ConcurrentQueue<Runnable>,
@@ -40,8 +38,8 @@ pub(crate) struct Shared {
     // The state of the end. Only `end.rs` and `threads.rs` change it.
     /// The runtime ends: no worker polls another task.
     pub(crate) ending: AtomicBool,
-    /// How many workers have not left yet. The thread that starts the workers counts as one.
-    pub(crate) workers_left: AtomicUsize,
+    /// How many workers have not left their loops.
+    pub(crate) running: AtomicUsize,
     /// The tasks that had not finished when the last worker left. None: it has not left yet.
     pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
     /// How many threads of this runtime have not signed off.
@@ -60,7 +58,7 @@ pub(crate) struct WorkerShared {
 }
 
 impl Shared {
-    pub(crate) fn new(config: Config) -> std::io::Result<Self> {
+    pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let id = RuntimeId::next();
         Ok(Self {
             id,
@@ -73,7 +71,7 @@ impl Shared {
             callers: Callers::default(),
             monitor: Doorbell::default(),
             ending: AtomicBool::new(false),
-            workers_left: AtomicUsize::new(1),
+            running: AtomicUsize::new(0),
             unfinished: Mutex::default(),
             threads: Mutex::default(),
             thread_ended: Condvar::default(),
@@ -143,11 +141,8 @@ impl Shared {
         let mut tasks = self.registry.tasks();
         for (worker, shared) in self.workers.iter().enumerate() {
             let polled = shared.progress.polled();
-            let time = shared.progress.stuck_for();
-            for task in &mut tasks {
-                if task.id.0 == polled && task.state != TaskState::Blocking {
-                    task.state = TaskState::Running { worker, time };
-                }
+            if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
+                task.state = TaskState::Running { worker, time: shared.progress.time() };
             }
         }
         tasks

@@ -19,8 +19,9 @@ pub(crate) fn start(
     let builder = thread::Builder::new().name(name.clone());
     let builder = builder.stack_size(shared.config.thread_stack_size);
 
+    *lock(&shared.threads) += 1;
     // If the thread does not start, the closure is dropped, which signs it off.
-    let signed_on = SignedOn::new(shared.clone());
+    let signed_on = SignedOn(shared.clone());
     let started = builder.spawn(move || {
         let shared = &signed_on.0;
         let _context = context::enter_as(Role::OwnThread(shared.id), shared.clone(), None);
@@ -37,13 +38,6 @@ pub(crate) fn start(
 
 /// Stands for a thread that has not ended.
 struct SignedOn(Arc<Shared>);
-
-impl SignedOn {
-    fn new(shared: Arc<Shared>) -> Self {
-        *lock(&shared.threads) += 1;
-        Self(shared)
-    }
-}
 
 impl Drop for SignedOn {
     fn drop(&mut self) {

@@ -14,10 +14,9 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::scheduler::coop;
-use crate::scheduler::queue::Runnable;
 use crate::scheduler::share::{Sharing, View};
 use crate::scheduler::shared::{Shared, WorkerShared};
+use crate::scheduler::{coop, queue::Runnable};
 use crate::sync::{Arc, Instant, lock, thread};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -64,26 +63,23 @@ impl Worker {
 
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
-        let found = if self.is_time_to_look() { self.look_outside() } else { None };
+        self.until_look.update(|turns| turns - 1);
+        let found = if self.until_look.get() == 0 { self.look_outside() } else { None };
         let Some(runnable) = found.or_else(|| self.find_work()) else {
             return self.sleep(stop);
         };
 
         self.share_load();
-        self.poll(runnable);
-    }
-
-    fn is_time_to_look(&self) -> bool {
-        let left = self.until_look.get() - 1;
-        let is_time = left == 0;
-        self.until_look.set(if is_time { self.shared.config.event_interval } else { left });
-        is_time
+        let key = runnable.metadata();
+        key.count_step();
+        self.mine().progress.during(key.id.0, || coop::with_budget(|| runnable.run()));
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
+        self.until_look.set(self.shared.config.event_interval);
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
@@ -103,10 +99,7 @@ impl Worker {
         if let Some(runnable) = self.mine().queue.pop() {
             return Some(runnable);
         }
-        self.sharing.update(|mut sharing| {
-            sharing.queue_is_empty();
-            sharing
-        });
+        self.sharing.update(Sharing::after_empty_queue);
         self.refill().or_else(|| self.steal())
     }
 
@@ -127,15 +120,6 @@ impl Worker {
         }
     }
 
-    fn poll(&self, runnable: Runnable) {
-        let progress = &self.mine().progress;
-        let key = runnable.metadata();
-        key.count_step();
-        progress.begin_poll(key.id.0);
-        coop::with_budget(|| runnable.run());
-        progress.end_poll();
-    }
-
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
@@ -151,18 +135,15 @@ impl Worker {
         }
 
         let mut wakers = self.wakers.borrow_mut();
-        match driver.take_seat() {
-            Some(seat) => {
-                seat.sleep(self.index, || idle.is_asleep(self.index), &mut wakers);
-                // An event ended the sleep, or somebody who claimed this worker.
-                let _ = idle.claim(self.index);
-            }
-            None => {
-                // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
-                while idle.is_asleep(self.index) {
-                    thread::park();
-                }
-            }
+        let is_asleep = || idle.is_asleep(self.index);
+        if let Some(seat) = driver.take_seat() {
+            seat.sleep(self.index, is_asleep, &mut wakers);
+            // An event ended the sleep, or a thread that claimed this worker.
+            let _ = idle.claim(self.index);
+        }
+        // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
+        while is_asleep() {
+            thread::park();
         }
 
         // The monitor is called before the wakers: one of them may block this thread, which is

@@ -4,15 +4,11 @@
 //! one of a worker. There one poll runs it from its beginning to its end.
 
 use crate::registry::info::{Kind, Origin};
-use crate::scheduler::pool::Pushed;
-use crate::scheduler::queue::Runnable;
-use crate::scheduler::shared::Shared;
-use crate::scheduler::{context, threads};
+use crate::scheduler::{context, queue::Runnable, shared::Shared, threads};
 use crate::sync::Arc;
 use crate::task::join::JoinHandle;
 use crate::task::spawn::{make_task, spawn_on};
-use std::io;
-use std::panic::resume_unwind;
+use std::{io, panic::resume_unwind};
 
 /// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of its
 /// own, away from the workers.
@@ -56,34 +52,33 @@ pub(crate) fn spawn_blocking_on<F: FnOnce() -> R + Send + 'static, R: Send + 'st
     function: F,
 ) -> JoinHandle<R> {
     let (job, handle) = make_task(runtime, origin.clone(), async move { function() });
-    match submit(runtime, job) {
-        Ok(()) => handle,
-        Err(error) => {
-            // The job is gone. Another task takes its place, to give its handle the error. It does
-            // not call the panic hook: nothing of the program's has panicked.
-            let origin = Origin { kind: Kind::Async, ..origin };
-            let text = format!("a job of spawn_blocking did not run: {error}");
-            spawn_on(runtime, origin, async move { resume_unwind(Box::new(text)) }).0
-        }
-    }
+    let Err(error) = submit(runtime, job) else {
+        return handle;
+    };
+
+    // The job is gone. A task takes its place, whose handle gives the error. It does not call the
+    // panic hook: nothing of the program's has panicked.
+    let origin = Origin { kind: Kind::Async, ..origin };
+    let text = format!("a job of spawn_blocking did not run: {error}");
+    spawn_on(runtime, origin, async move { resume_unwind(Box::new(text)) }).0
 }
 
-/// Hands a job to the pool. On an error, the jobs that waited there are dropped.
+/// Hands a job to the pool. After an error, the jobs that waited there are gone.
 fn submit(runtime: &Arc<Shared>, job: Runnable) -> io::Result<()> {
-    match runtime.pool.push(job, runtime.config.max_blocking_threads) {
-        Pushed::Waits => return Ok(()),
-        Pushed::NeedsThread => {}
-        Pushed::Refused(job) => {
-            drop(job);
-            return Ok(());
-        }
+    job.metadata().count_step();
+    let pushed = runtime.pool.push(job, runtime.config.max_blocking_threads);
+    // A job that is refused is dropped here, and its handle says that it was cancelled.
+    if !pushed.unwrap_or(false) {
+        return Ok(());
     }
 
-    let started = threads::start(runtime, "blocking", run_jobs);
-    started.map(drop).or_else(|error| {
+    if let Err(error) = threads::start(runtime, "blocking", run_jobs) {
         let stranded = runtime.pool.thread_failed();
-        if stranded.is_empty() { Ok(()) } else { Err(error) }
-    })
+        if !stranded.is_empty() {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// The main function of a thread of the pool.

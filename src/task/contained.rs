@@ -7,10 +7,9 @@
 use crate::config::UnhandledPanic;
 use crate::panic::{Payload, Unread, contain, ignore_panic};
 use crate::registry::Key;
-use crate::scheduler::{context, end};
+use crate::scheduler::{context, end, shared::Shared};
 use crate::sync::Arc;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::{pin::Pin, task::Context, task::Poll};
 
 /// How a task ended.
 pub(crate) enum Outcome<T> {
@@ -22,8 +21,8 @@ pub(crate) enum Outcome<T> {
 pin_project_lite::pin_project! {
     pub(crate) struct Contained<F> {
         #[pin]
-        future: Option<F>,
-        key: Key,
+        pub(crate) future: Option<F>,
+        pub(crate) key: Key,
     }
 
     impl<F> PinnedDrop for Contained<F> {
@@ -35,57 +34,45 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl<F> Contained<F> {
-    pub(crate) fn new(future: F, key: Key) -> Self {
-        Self { future: Some(future), key }
-    }
-}
-
 impl<F: Future> Future for Contained<F> {
     type Output = Unread<Outcome<F::Output>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
 
-        let mut outcome = Outcome::Cancelled;
+        let mut outcome = Unread(Some(Outcome::Cancelled));
         if !this.key.is_aborted()
             && let Some(future) = this.future.as_mut().as_pin_mut()
         {
             match contain(|| future.poll(context)) {
                 Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(output)) => outcome = Outcome::Finished(output),
-                Err(payload) => outcome = Outcome::Panicked(payload),
+                Ok(Poll::Ready(output)) => outcome.0 = Some(Outcome::Finished(output)),
+                Err(payload) => outcome.0 = Some(Outcome::Panicked(payload)),
             }
         }
-        let mut outcome = Unread::new(outcome);
 
         // The future goes before its joiner is woken, and before its place in the registry goes.
         if let Err(payload) = contain(|| this.future.set(None)) {
-            outcome = Unread::new(Outcome::Panicked(payload));
+            outcome = Unread(Some(Outcome::Panicked(payload)));
         }
-        if let Some(Outcome::Panicked(_)) = outcome.get() {
+        if let Some(Outcome::Panicked(_)) = outcome.0 {
             follow_panic_policy(this.key);
         }
-        leave_registry(this.key);
+        if let Some(tenant) = this.key.move_out() {
+            // Without its runtime a place goes to the next one. The tenant has the task's waker:
+            // it is dropped here, outside of any lock.
+            let give_back = |it: &Arc<Shared>| it.registry.give_back(this.key, &tenant);
+            context::find_runtime(this.key.runtime, give_back);
+        }
         Poll::Ready(outcome)
     }
 }
 
 fn follow_panic_policy(key: &Key) {
-    let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else {
-        return;
-    };
+    let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else { return };
     match runtime.config.unhandled_panic {
         UnhandledPanic::Ignore => {}
         UnhandledPanic::ShutdownRuntime => end::begin(&runtime),
         UnhandledPanic::Abort => std::process::abort(),
-    }
-}
-
-fn leave_registry(key: &Key) {
-    if let Some(tenant) = key.move_out() {
-        // If the runtime has ended, its places are free as a whole.
-        context::find_runtime(key.runtime, |runtime| runtime.registry.give_back(key, &tenant));
-        // The tenant, and with it the task's waker, is dropped here, outside of any lock.
     }
 }

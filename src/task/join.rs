@@ -1,17 +1,13 @@
 //! Wait for a task, or abort it.
 
 use crate::panic::{Payload, Unread};
-use crate::registry::Key;
-use crate::registry::info::Id;
+use crate::registry::{Key, info::Id};
 use crate::scheduler::coop;
 use crate::sync::{Mutex, PoisonError, lock};
 use crate::task::contained::Outcome;
 use async_task::FallibleTask;
-use std::any::Any;
-use std::fmt;
-use std::io;
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::{any::Any, fmt, io, pin::Pin};
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
@@ -39,15 +35,11 @@ use std::task::{Context, Poll, ready};
 #[derive(Debug)]
 pub struct JoinHandle<T> {
     /// None only while the handle is being dropped.
-    task: Option<FallibleTask<Unread<Outcome<T>>, Key>>,
-    key: Key,
+    pub(crate) task: Option<FallibleTask<Unread<Outcome<T>>, Key>>,
+    pub(crate) key: Key,
 }
 
 impl<T> JoinHandle<T> {
-    pub(crate) fn new(task: FallibleTask<Unread<Outcome<T>>, Key>, key: Key) -> Self {
-        Self { task: Some(task), key }
-    }
-
     /// Aborts the task: it ends at its next await point, and its future is dropped.
     ///
     /// This has no effect on a task that has finished, or on a job of
@@ -90,20 +82,17 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::poll_proceed(context));
-        let Some(task) = &mut self.task else {
-            return Poll::Pending;
-        };
+        let id = self.key.id;
+        let task = self.task.as_mut().unwrap_or_else(|| unreachable!("it is not being dropped"));
         let outcome = ready!(Pin::new(task).poll(context));
         coop::made_progress();
 
         // There is no outcome if the future was dropped because the runtime has ended.
-        let outcome = outcome.and_then(Unread::take).unwrap_or(Outcome::Cancelled);
-        let payload = match outcome {
-            Outcome::Finished(output) => return Poll::Ready(Ok(output)),
-            Outcome::Panicked(payload) => Some(Mutex::new(payload)),
-            Outcome::Cancelled => None,
-        };
-        Poll::Ready(Err(JoinError { payload, id: self.key.id }))
+        Poll::Ready(match outcome.and_then(|mut outcome| outcome.0.take()) {
+            Some(Outcome::Finished(output)) => Ok(output),
+            Some(Outcome::Panicked(it)) => Err(JoinError { payload: Some(Mutex::new(it)), id }),
+            Some(Outcome::Cancelled) | None => Err(JoinError { payload: None, id }),
+        })
     }
 }
 
@@ -179,10 +168,7 @@ impl JoinError {
     /// When the task did not panic. See [`try_into_panic`](Self::try_into_panic).
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        match self.try_into_panic() {
-            Ok(payload) => payload,
-            Err(error) => panic!("{error} and did not panic"),
-        }
+        self.try_into_panic().unwrap_or_else(|error| panic!("{error} and did not panic"))
     }
 
     /// Returns what the panic carried.
@@ -212,11 +198,9 @@ impl fmt::Display for JoinError {
 
         // The text is copied, because a formatter is foreign code: it must not run under a lock.
         let payload = lock(payload);
-        let text = match (payload.downcast_ref::<String>(), payload.downcast_ref::<&str>()) {
-            (Some(text), _) => text.clone(),
-            (_, Some(text)) => text.to_string(),
-            _ => "(no text)".to_owned(),
-        };
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("(no text)").to_owned();
         drop(payload);
         write!(formatter, "task {id} panicked: {text}")
     }

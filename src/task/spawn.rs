@@ -15,14 +15,9 @@
 //! ```
 
 use crate::registry::info::{Kind, Origin};
-use crate::scheduler::context;
-use crate::scheduler::queue::Runnable;
-use crate::scheduler::shared::Shared;
-use crate::task::contained::Contained;
-use crate::task::join::JoinHandle;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::task::Poll;
+use crate::scheduler::{context, queue::Runnable, shared::Shared};
+use crate::task::{contained::Contained, join::JoinHandle};
+use std::{future::poll_fn, pin::Pin, task::Poll};
 
 /// Spawns a future as a task of the current runtime.
 ///
@@ -107,10 +102,11 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 
     let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
     runtime.registry.enter(shard, origin, |key| {
+        let contained = Contained { future: Some(future), key };
         let builder = async_task::Builder::new().metadata(key);
-        let (runnable, task) = builder.spawn(|_| Contained::new(future, key), schedule);
+        let (runnable, task) = builder.spawn(|_| contained, schedule);
         let waker = runnable.waker();
-        ((runnable, JoinHandle::new(task.fallible(), key)), waker)
+        ((runnable, JoinHandle { task: Some(task.fallible()), key }), waker)
     })
 }
 

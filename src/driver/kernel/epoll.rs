@@ -16,10 +16,8 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use rustix::time::{timerfd_create, timerfd_settime};
-use std::fs::File;
 use std::io::{self, Write};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::{fs::File, mem::MaybeUninit, os::fd::OwnedFd};
 
 /// How many events one wait fetches at most. The buffer is on the stack: 12 KiB.
 const EVENTS_MAX: usize = 1024;
@@ -58,8 +56,7 @@ impl Kernel {
         // PRI stands for urgent bytes, at which a read stops short.
         let read = EventFlags::IN | EventFlags::RDHUP | EventFlags::PRI;
         let flags = read | EventFlags::OUT | EventFlags::ET;
-        let data = EventData::new_u64(key as u64);
-        Ok(epoll::add(&self.poller, source.source(), data, flags)?)
+        Ok(epoll::add(&self.poller, source.source(), EventData::new_u64(key as u64), flags)?)
     }
 
     /// Nothing is to be done: an edge is reported without being asked for.
@@ -74,14 +71,10 @@ impl Kernel {
     /// Waits until something happens or the time has come.
     pub(crate) fn wait(&self, events: &mut Vec<Event>, until: Until) -> io::Result<()> {
         events.clear();
-        let timeout = match until {
-            Until::Now => Some(Timespec::default()),
-            Until::Deadline(deadline) => {
-                self.set_timer(deadline)?;
-                None
-            }
-            Until::Forever => None,
-        };
+        if let Until::Deadline(deadline) = until {
+            self.set_timer(deadline)?;
+        }
+        let timeout = (until == Until::Now).then(Timespec::default);
 
         let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {

@@ -68,9 +68,8 @@ impl Kernel {
         // direction are woken as well: they try, and ask again. A hang-up is reported again
         // then, too, so nothing depends on knowing about it.
         events.clear();
-        for event in reported.iter() {
-            events.push(Event { key: event.key, ready: [true; 2], hang_up: false });
-        }
+        let both = |key| Event { key, ready: [true; 2], hang_up: false };
+        events.extend(reported.iter().map(|event| both(event.key)));
         Ok(())
     }
 

@@ -1,0 +1,75 @@
+//! Build a runtime and start its threads.
+
+use crate::config::Builder;
+use crate::net::explain;
+use crate::runtime::handle::{Handle, Runtime};
+use crate::runtime::monitor;
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::{end, shared::Shared, threads, worker::Worker};
+use crate::sync::{Arc, Duration, thread::JoinHandle};
+use std::{io, rc::Rc};
+
+impl Runtime {
+    /// Builds a runtime with one worker per core. See [`Builder`] for more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
+    pub fn new() -> io::Result<Self> {
+        Builder::new_multi_thread().build()
+    }
+}
+
+impl Builder {
+    /// Builds the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no descriptors left for the reactor, or does not start the threads. The
+    /// error says which. The threads that were started already have ended when this returns.
+    pub fn build(mut self) -> io::Result<Runtime> {
+        if self.is_current_thread() {
+            self.workers = 1;
+        }
+        let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
+        let shared = Arc::new(Shared::new(self).map_err(failed)?);
+        shared.publish();
+
+        let mut threads = Vec::new();
+        let started = start_threads(&shared, &mut threads);
+        if let Err(error) = started {
+            end::begin(&shared);
+            end::wait(&shared, threads, Duration::MAX);
+            return Err(error);
+        }
+        Ok(Runtime { handle: Handle { shared }, threads })
+    }
+}
+
+fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
+    if !shared.config.is_current_thread() {
+        // As long as this thread starts workers, it counts as one that has not left. Otherwise the
+        // workers that were started first could take themselves for all that there are.
+        let _starter = end::Running::new(shared);
+        for index in 0..shared.workers.len() {
+            let running = end::Running::new(shared);
+            let main = move |shared: &_| run_worker(shared, index, running);
+            threads.push(threads::start(shared, &format!("worker-{index}"), main)?);
+        }
+    }
+    threads.push(threads::start(shared, "monitor", monitor::main)?);
+    Ok(())
+}
+
+/// The main function of a worker's thread.
+fn run_worker(shared: &Arc<Shared>, index: usize, running: end::Running) {
+    let worker = Rc::new(Worker::new(shared.clone(), index));
+    let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+    while !shared.is_ending() {
+        worker.run_one(&|| shared.is_ending());
+    }
+
+    // What is scheduled on this thread from now on goes to the injector.
+    drop(context);
+    drop(running);
+}
