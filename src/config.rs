@@ -181,10 +181,6 @@ impl Builder {
     pub fn new_current_thread() -> Self {
         Self { flavor: Flavor::CurrentThread, ..Self::new_multi_thread() }
     }
-
-    pub(crate) fn is_current_thread(&self) -> bool {
-        self.flavor == Flavor::CurrentThread
-    }
 }
 
 #[track_caller]

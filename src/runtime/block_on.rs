@@ -2,14 +2,16 @@
 //!
 //! On a multi-thread runtime the thread polls its own future and parks. It runs no tasks: they
 //! belong to the workers. On a current-thread runtime the thread takes the lease, if that is
-//! free, and then also runs all tasks (`scheduler/callers.rs`).
+//! free, and then also runs all tasks (`scheduler/lease.rs`).
 
 use crate::config::UnhandledPanic;
+use crate::registry::info::{Kind, Origin};
+use crate::registry::{Key, Registry};
 use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::{callers::Caller, coop, end, shared::Shared, worker::Worker};
-use crate::sync::{Arc, thread};
+use crate::scheduler::{coop, end, shared::Shared, worker::Worker};
+use crate::sync::{Arc, AtomicBool, Ordering, thread};
+use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::{panic::Location, rc::Rc};
 
 #[track_caller]
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
@@ -18,16 +20,17 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
-    let caller = Arc::new(Caller::new(Location::caller()));
-    let _entry = shared.callers.enter(caller.clone());
-    let waker = Waker::from(Arc::new(MainWaker { caller: caller.clone(), shared: shared.clone() }));
+    let (woken, thread) = (AtomicBool::new(true), thread::current());
+    let main = Arc::new(Main { woken, thread, shared: shared.clone() });
+    let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
+    let enter = |key| (Entry(key, &shared.mains), waker.clone());
+    let entry = shared.mains.enter(0, Origin::new(Kind::Async), enter);
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
 
-    // In a box, because the future may be large, and the stack of this thread small.
-    let mut future = Box::pin(future);
+    let mut future = Box::pin(future); // it may be large, and the stack of this thread small
     let mut lease = None;
-    let is_called = || caller.is_woken() || shared.is_ending();
+    let is_called = || main.is_woken() || shared.is_ending();
     loop {
         if shared.is_ending() {
             lease = None;
@@ -35,53 +38,74 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
-        } else if shared.config.is_current_thread() && lease.is_none() {
+        } else if shared.is_current_thread() && lease.is_none() {
             lease = Lease::take(shared);
         }
 
-        if caller.take_wake() {
-            // The monitor reports a poll that does not return. It may be asleep.
-            caller.progress.turn();
-            let poll = caller.progress.during(MAIN, || {
-                shared.monitor.ring();
-                coop::with_budget(|| future.as_mut().poll(&mut context))
-            });
+        // A wake-up that comes during the poll asks for another one.
+        if main.woken.swap(false, Ordering::Acquire) {
+            entry.0.count_step();
+            shared.monitor.ring(); // it reports a poll that does not return
+            let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+            entry.0.count_step();
             if let Poll::Ready(output) = poll {
                 return output;
             }
         }
 
         match &lease {
-            // One task, or one sleep, between two polls of the main future: neither starves the
-            // other.
+            // At most one task between two polls of this future, and at most one poll between
+            // two tasks: neither starves the other.
             Some(lease) => lease.worker.run_one(&is_called),
-            // An unpark may be left over from an earlier wake-up. Then the loop comes back here.
-            None if !caller.is_woken() => thread::park(),
+            None if !main.is_woken() => thread::park(), // a stale unpark comes back here
             None => {}
         }
     }
 }
 
-/// The future of a `block_on` is no task and has no id. Its progress shows this instead.
-const MAIN: u64 = u64::MAX;
-
 /// The waker of the future in `block_on`.
-struct MainWaker {
-    caller: Arc<Caller>,
+struct Main {
+    woken: AtomicBool,
+    thread: thread::Thread,
     shared: Arc<Shared>,
 }
 
-impl Wake for MainWaker {
+impl Main {
+    /// SeqCst pairs with `wake`: a thread that runs a worker sets the worker's bit before it loads
+    /// this, and `wake` stores this before it claims the worker.
+    fn is_woken(&self) -> bool {
+        self.woken.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Main {
+    /// SeqCst pairs with `is_woken`, and with the Acquire of the thread that polls the future.
     fn wake(self: Arc<Self>) {
-        // If the thread has the lease, it may sleep as the worker does, in the seat. If another
-        // one has the lease, that one takes an empty turn.
-        if self.caller.wake() && self.shared.config.is_current_thread() {
+        if self.woken.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.thread.unpark();
+
+        // A thread with the lease may sleep as the worker does, in the seat. If another thread has
+        // the lease, that one takes an empty turn.
+        if self.shared.is_current_thread() {
             self.shared.wake_worker(0);
         }
     }
 }
 
-/// This thread runs the worker of a current-thread runtime, until this is dropped.
+/// The future of a `block_on` is in this registry as long as this lives.
+struct Entry<'a>(Key, &'a Registry);
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        if let Some(tenant) = self.0.move_out() {
+            self.1.give_back(&self.0, &tenant);
+        }
+    }
+}
+
+/// This thread runs the worker of a current-thread runtime as long as this lives.
 struct Lease {
     worker: Rc<Worker>,
     _context: Guard,
@@ -90,12 +114,11 @@ struct Lease {
 impl Lease {
     /// None: another thread runs it.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
-        if !shared.callers.take_lease() {
-            return None;
-        }
-        let worker = Rc::new(Worker::new(shared.clone(), 0));
-        let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
-        Some(Self { worker, _context: context })
+        shared.lease.take_or_wait().then(|| {
+            let worker = Rc::new(Worker::new(shared.clone(), 0));
+            let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+            Self { worker, _context: context }
+        })
     }
 }
 

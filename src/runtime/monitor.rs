@@ -8,9 +8,8 @@
 //! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
 
 use crate::panic::{ignore_panic, wake};
-use crate::registry::info::{Id, TaskInfo, TaskState};
-use crate::scheduler::progress::{Progress, TICK};
-use crate::scheduler::shared::Shared;
+use crate::registry::info::{TaskInfo, TaskState};
+use crate::scheduler::shared::{Shared, TICK, WorkerShared};
 use crate::sync::{Arc, Ordering, fence, thread};
 
 /// After this many ticks in which nothing was polled the monitor sleeps. A program with pauses of
@@ -20,19 +19,17 @@ const QUIET_TICKS_MAX: u32 = 10;
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
+    let mut mains = Vec::new();
     let mut quiet_ticks = 0;
-    loop {
+    while !shared.is_ending() {
         if quiet_ticks == QUIET_TICKS_MAX {
             quiet_ticks = 0;
             sleep(shared);
         }
         thread::park_timeout(TICK);
-        if shared.is_ending() {
-            break;
-        }
 
         quiet_ticks += 1;
-        if look_at_workers(shared) | look_at_callers(shared) {
+        if watch_workers(shared) | watch_mains(shared, &mut mains) {
             quiet_ticks = 0;
         }
         watch_kernel(shared);
@@ -40,17 +37,15 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 }
 
 /// Helps the workers that have not moved since the last tick. Returns whether some worker has.
-fn look_at_workers(shared: &Shared) -> bool {
+fn watch_workers(shared: &Shared) -> bool {
     let mut has_moved = false;
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
-        if worker.progress.moved.swap(false, Ordering::Relaxed) {
+        if worker.moved.swap(false, Ordering::Relaxed) {
             has_moved = true;
         } else if !shared.idle.is_asleep(index) {
             is_stranded |= worker.queue.len() > 0;
-            report_if_stuck(shared, &worker.progress, |polled| {
-                shared.tasks().into_iter().find(|task| task.id.0 == polled)
-            });
+            report_if_stuck(shared, worker);
         }
     }
 
@@ -60,47 +55,51 @@ fn look_at_workers(shared: &Shared) -> bool {
     has_moved
 }
 
-/// Returns whether a future of some `block_on` was polled since the last tick.
-fn look_at_callers(shared: &Shared) -> bool {
-    let mut has_moved = false;
-    for caller in shared.callers.list() {
-        let progress = &caller.progress;
-        if progress.moved.swap(false, Ordering::Relaxed) {
-            has_moved = true;
-        } else {
-            // It is no task, but is reported like one, under an id of its own.
-            report_if_stuck(shared, progress, |_| {
-                let state = TaskState::InBlockOn { time: progress.time() };
-                let (id, location) = (Id::after(0), caller.location);
-                Some(TaskInfo { id, name: Some("block_on".into()), location, state, polls: 1 })
-            });
-        }
-    }
-    has_moved
-}
-
-/// Counts another tick without a turn. If the poll that goes on has just reached the limit, it is
-/// reported as `describe` says.
-fn report_if_stuck(
-    shared: &Shared,
-    progress: &Progress,
-    describe: impl FnOnce(u64) -> Option<TaskInfo>,
-) {
-    let ticks = progress.stuck_ticks.fetch_add(1, Ordering::Relaxed) as u128 + 1;
-    let limit = shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos());
-    let polled = progress.polled();
-    if ticks != limit || polled == 0 {
+/// Reports the task that the worker polls, if the poll has just reached the limit.
+fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
+    let ticks = worker.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
+    if ticks as u128 != limit_ticks(shared) {
         return;
     }
 
-    // If there was a turn meanwhile, the poll is over, and the task is innocent.
-    let task = describe(polled);
-    if let Some(task) = task.filter(|_| !progress.moved.load(Ordering::Relaxed)) {
-        ignore_panic(|| (shared.config.on_long_poll)(&task));
+    // Acquire pairs with the Release in `Worker::run_one`: if this is the id of a later task, the
+    // turn that it began with is seen below.
+    let polled = worker.polled.load(Ordering::Acquire);
+    let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
+    if let Some(task) = task.filter(|_| !worker.moved.load(Ordering::Relaxed)) {
+        report(shared, &task);
     }
 }
 
-/// Sees to it that somebody looks at the kernel.
+/// Reports the futures in `block_on` that are stuck. `before` is what there was at the last tick,
+/// with the ticks that each has been in one poll. Returns whether some future is being polled.
+fn watch_mains(shared: &Shared, before: &mut Vec<(TaskInfo, u32)>) -> bool {
+    let mut now = Vec::new();
+    for mut main in shared.mains.tasks() {
+        if main.state != TaskState::Queued {
+            continue; // its count of steps is even: it is not being polled
+        }
+        let same = |it: &&(TaskInfo, u32)| it.0.id == main.id && it.0.polls == main.polls;
+        let ticks = before.iter().find(same).map_or(0, |(_, ticks)| ticks + 1);
+        if u128::from(ticks) == limit_ticks(shared) {
+            main.state = TaskState::InBlockOn { time: TICK * ticks };
+            report(shared, &main);
+        }
+        now.push((main, ticks));
+    }
+    *before = now;
+    !before.is_empty()
+}
+
+fn limit_ticks(shared: &Shared) -> u128 {
+    shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos())
+}
+
+fn report(shared: &Shared, task: &TaskInfo) {
+    ignore_panic(|| (shared.config.on_long_poll)(task));
+}
+
+/// Sees to it that some thread looks at the kernel.
 fn watch_kernel(shared: &Shared) {
     let driver = &shared.driver;
     let has_looked = driver.looked.swap(false, Ordering::Relaxed);
@@ -122,22 +121,17 @@ fn watch_kernel(shared: &Shared) {
     }
 }
 
-/// Sleeps while nobody polls anything. The fence pairs with the one in `Doorbell::ring`.
+/// Sleeps while nothing is polled. The fence pairs with the one in `Doorbell::ring`.
 fn sleep(shared: &Shared) {
     let asleep = &shared.monitor.asleep;
     asleep.store(true, Ordering::Relaxed);
     fence(Ordering::SeqCst);
 
-    let is_idle = is_idle(shared);
+    let nobody_runs_tasks = shared.is_current_thread() && !shared.lease.is_taken();
+    let mains_wait = shared.mains.tasks().iter().all(|main| main.state != TaskState::Queued);
+    let is_idle = mains_wait && (nobody_runs_tasks || shared.idle.all_asleep());
     while is_idle && asleep.load(Ordering::Relaxed) && !shared.is_ending() {
         thread::park();
     }
     asleep.store(false, Ordering::Relaxed);
-}
-
-fn is_idle(shared: &Shared) -> bool {
-    let nobody_runs_tasks = shared.config.is_current_thread() && !shared.callers.has_lease();
-    let callers = shared.callers.list();
-    let nobody_polls = callers.iter().all(|caller| caller.progress.polled() == 0);
-    nobody_polls && (nobody_runs_tasks || shared.idle.all_asleep())
 }

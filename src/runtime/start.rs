@@ -1,6 +1,6 @@
 //! Build a runtime and start its threads.
 
-use crate::config::Builder;
+use crate::config::{Builder, Flavor};
 use crate::net::explain;
 use crate::runtime::handle::{Handle, Runtime};
 use crate::runtime::monitor;
@@ -28,7 +28,7 @@ impl Builder {
     /// When the system has no descriptors left for the reactor, or does not start the threads. The
     /// error says which. The threads that were started already have ended when this returns.
     pub fn build(mut self) -> io::Result<Runtime> {
-        if self.is_current_thread() {
+        if self.flavor == Flavor::CurrentThread {
             self.workers = 1;
         }
         let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
@@ -47,7 +47,7 @@ impl Builder {
 }
 
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
-    if !shared.config.is_current_thread() {
+    if !shared.is_current_thread() {
         // As long as this thread starts workers, it counts as one that has not left. Otherwise the
         // workers that were started first could take themselves for all that there are.
         let _starter = end::Running::new(shared);

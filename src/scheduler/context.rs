@@ -4,7 +4,7 @@
 use crate::registry::{RuntimeId, info::Id};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
-use crate::sync::{Arc, PoisonError};
+use crate::sync::{Arc, Ordering, PoisonError};
 use std::mem::{ManuallyDrop, swap};
 use std::{cell::RefCell, rc::Rc};
 
@@ -51,7 +51,7 @@ thread_local! {
 /// # }
 /// ```
 pub fn try_id() -> Option<Id> {
-    let polled = with_worker(|worker| worker.mine().progress.polled());
+    let polled = with_worker(|worker| worker.mine().polled.load(Ordering::Relaxed));
     // 0 is the id of no task.
     polled.filter(|&id| id != 0).map(Id)
 }

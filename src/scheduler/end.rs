@@ -36,11 +36,10 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     for worker in 0..shared.workers.len() {
         shared.wake_worker(worker);
     }
-    shared.callers.unpark_all();
     shared.monitor.unpark();
 
-    // E2 of `callers.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.config.is_current_thread() && shared.callers.take_lease() {
+    // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
+    if shared.is_current_thread() && shared.lease.take() {
         close(shared);
     }
 }
@@ -64,12 +63,12 @@ impl Drop for Running {
     }
 }
 
-/// R1 and R2 of `callers.rs`: the thread that runs the worker of a current-thread runtime gives it
+/// R1 and R2 of `lease.rs`: the thread that runs the worker of a current-thread runtime gives it
 /// up, because its future is ready or because the runtime ends.
 pub(crate) fn end_lease(shared: &Arc<Shared>) {
     *lock(&shared.workers[0].thread) = None;
-    shared.callers.end_lease();
-    if shared.is_ending() && shared.callers.take_lease() {
+    shared.lease.end();
+    if shared.is_ending() && shared.lease.take() {
         close(shared);
     }
 }
@@ -83,6 +82,7 @@ fn close(shared: &Arc<Shared>) {
 
     // 3.2
     let mut wakers = shared.registry.close();
+    wakers.extend(shared.mains.close());
     shared.driver.close(&mut wakers);
     wakers.into_iter().for_each(wake);
 

@@ -1,16 +1,14 @@
 //! What the threads of a runtime share.
 
-use crate::config::Builder;
+use crate::config::{Builder, Flavor};
 use crate::driver::Driver;
 use crate::registry::info::{TaskInfo, TaskState};
 use crate::registry::{Registry, RuntimeId};
-use crate::scheduler::callers::Callers;
 use crate::scheduler::idle::{Doorbell, Idle};
-use crate::scheduler::pool::Pool;
-use crate::scheduler::progress::Progress;
 use crate::scheduler::queue::{self, Runnable};
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, RwLock};
-use crate::sync::{PoisonError, lock, thread::Thread};
+use crate::scheduler::{lease::Lease, pool::Pool};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
+use crate::sync::{Ordering, PoisonError, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
 use std::collections::BTreeMap;
 
@@ -21,6 +19,10 @@ use std::collections::BTreeMap;
 /// runtime was taken out of the table, nothing more comes into its injector.
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
+/// How often the monitor looks at a busy runtime. A look takes some microseconds of a core that a
+/// worker could use.
+pub(crate) const TICK: Duration = Duration::from_millis(5);
+
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
     pub(crate) config: Builder,
@@ -30,9 +32,12 @@ pub(crate) struct Shared {
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
     pub(crate) driver: Driver,
+    /// The tasks that have not ended.
     pub(crate) registry: Registry,
+    /// The futures that are in `block_on`. They are no tasks, but are watched and woken likewise.
+    pub(crate) mains: Registry,
     pub(crate) pool: Pool,
-    pub(crate) callers: Callers,
+    pub(crate) lease: Lease,
     pub(crate) monitor: Doorbell,
 
     // The state of the end. Only `end.rs` and `threads.rs` change it.
@@ -52,9 +57,14 @@ pub(crate) struct Shared {
 #[repr(align(128))]
 pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
-    pub(crate) progress: Progress,
     /// The thread that runs the worker. None: no thread does.
     pub(crate) thread: Mutex<Option<Thread>>,
+    /// Set by each turn of the worker's loop, and cleared by each tick of the monitor.
+    pub(crate) moved: AtomicBool,
+    /// How many ticks of the monitor have passed since the last turn.
+    pub(crate) stuck_ticks: AtomicUsize,
+    /// The id of the task that is being polled, or 0.
+    pub(crate) polled: AtomicU64,
 }
 
 impl Shared {
@@ -67,8 +77,9 @@ impl Shared {
             idle: Idle::new(config.workers),
             driver: Driver::new(config.workers)?,
             registry: Registry::new(id, config.workers),
+            mains: Registry::new(id, 1),
             pool: Pool::default(),
-            callers: Callers::default(),
+            lease: Lease::default(),
             monitor: Doorbell::default(),
             ending: AtomicBool::new(false),
             running: AtomicUsize::new(0),
@@ -83,6 +94,10 @@ impl Shared {
     pub(crate) fn publish(self: &Arc<Self>) {
         let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
         runtimes.insert(self.id, self.clone());
+    }
+
+    pub(crate) fn is_current_thread(&self) -> bool {
+        self.config.flavor == Flavor::CurrentThread
     }
 
     /// Whether the runtime ends. SeqCst pairs with the store in `end::begin`: a worker that falls
@@ -102,36 +117,25 @@ impl Shared {
 
     /// Wakes a worker if none is awake. A parked one costs less than the one in the seat.
     pub(crate) fn wake_if_all_asleep(&self) {
-        if let Some(worker) = self.idle.claim_if_all_asleep(self.driver.sleeper()) {
-            self.unpark(worker);
-        }
+        self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
     }
 
     /// Wakes some worker that sleeps, if there is one.
     pub(crate) fn wake_another(&self) {
-        if let Some(worker) = self.idle.claim_one(self.driver.sleeper()) {
-            self.unpark(worker);
-        }
+        self.unpark(self.idle.claim_one(self.driver.sleeper()));
     }
 
     /// Wakes this worker, if it sleeps.
     pub(crate) fn wake_worker(&self, worker: usize) {
-        if self.idle.claim(worker) {
-            self.unpark(worker);
-        }
+        self.unpark(self.idle.claim(worker).then_some(worker));
     }
 
     /// Ends the sleep of a worker that was claimed, wherever it sleeps.
-    fn unpark(&self, worker: usize) {
-        if self.driver.sleeper() == Some(worker) {
+    fn unpark(&self, claimed: Option<usize>) {
+        let Some(worker) = claimed else { return };
+        if self.driver.sleeper() == claimed {
             self.driver.notify();
-        } else {
-            self.unpark_thread(worker);
-        }
-    }
-
-    pub(crate) fn unpark_thread(&self, worker: usize) {
-        if let Some(thread) = &*lock(&self.workers[worker].thread) {
+        } else if let Some(thread) = &*lock(&self.workers[worker].thread) {
             thread.unpark();
         }
     }
@@ -140,9 +144,10 @@ impl Shared {
     pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = self.registry.tasks();
         for (worker, shared) in self.workers.iter().enumerate() {
-            let polled = shared.progress.polled();
+            let polled = shared.polled.load(Ordering::Relaxed);
+            let time = TICK * shared.stuck_ticks.load(Ordering::Relaxed) as u32;
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
-                task.state = TaskState::Running { worker, time: shared.progress.time() };
+                task.state = TaskState::Running { worker, time };
             }
         }
         tasks

@@ -2,7 +2,7 @@
 //!
 //! A worker is a place to run tasks, with a queue of its own. One thread runs it: its own thread
 //! or, in a current-thread runtime, the thread in `block_on` that has the lease
-//! (`callers.rs`). This table shows what wakes a worker that sleeps, and who does it:
+//! (`lease.rs`). This table shows what wakes a worker that sleeps, and who does it:
 //!
 //! | what happened                                | who wakes the worker                   |
 //! |----------------------------------------------|----------------------------------------|
@@ -17,7 +17,7 @@ use crate::panic::wake;
 use crate::scheduler::share::{Sharing, View};
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
-use crate::sync::{Arc, Instant, lock, thread};
+use crate::sync::{Arc, Instant, Ordering, lock, thread};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
@@ -59,7 +59,9 @@ impl Worker {
     /// One turn: polls one task, or sleeps until there may be one, or until `stop` says so.
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
-        self.mine().progress.turn();
+        let mine = self.mine();
+        mine.moved.store(true, Ordering::Relaxed);
+        mine.stuck_ticks.store(0, Ordering::Relaxed);
 
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
@@ -72,7 +74,10 @@ impl Worker {
         self.share_load();
         let key = runnable.metadata();
         key.count_step();
-        self.mine().progress.during(key.id.0, || coop::with_budget(|| runnable.run()));
+        // Release pairs with the Acquire of the monitor, which sees the turn as well.
+        mine.polled.store(key.id.0, Ordering::Release);
+        coop::with_budget(|| runnable.run());
+        mine.polled.store(0, Ordering::Relaxed);
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the

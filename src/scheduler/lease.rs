@@ -1,0 +1,69 @@
+//! The lease: which thread in `block_on` runs the worker of a current-thread runtime.
+//!
+//! A current-thread runtime has one worker, and no thread for it. A thread in `block_on` that takes
+//! the *lease* runs the worker until its own future is ready. Other threads in `block_on` only poll
+//! their own futures meanwhile. When the lease ends, they are unparked, and one of them takes it.
+//!
+//! The end of the runtime needs the lease as well: what the tasks left may be dropped only when no
+//! thread runs the worker any more.
+//!
+//! ```text
+//!   another thread in block_on   the thread with the lease     the thread that ends the runtime
+//!   --------------------------   -------------------------     --------------------------------
+//!   L1  take the lease           R1  end the lease, unpark     E1  say that the runtime ends
+//!       failed: leave my name,       all who left their names  E2  take the lease
+//!       and park                 R2  does the runtime end?         failed: nothing
+//!                                    take the lease, close         else close
+//! ```
+//!
+//! L1, R1 and E2 are done under one lock, and so in some order. Therefore:
+//!
+//! * Nobody parks beside a free lease. L1 fails only if the lease is taken. Then an R1 comes after
+//!   it, finds the thread's name, and unparks the thread: `park` returns at once.
+//! * Exactly one thread closes the runtime. E2 fails only if the lease is taken. Then an R1 comes
+//!   after it, so that R2 sees what E1 said. Nobody ends the lease after closing.
+
+use crate::sync::{Mutex, lock, thread};
+use std::mem::{replace, take};
+
+#[derive(Default)]
+pub(crate) struct Lease(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    is_taken: bool,
+    /// The threads that want the lease, some perhaps more than once.
+    waiting: Vec<thread::Thread>,
+}
+
+impl Lease {
+    /// L1. True: the calling thread may run the worker from now on, and no other thread may.
+    pub(crate) fn take_or_wait(&self) -> bool {
+        let mut state = lock(&self.0);
+        let is_mine = !replace(&mut state.is_taken, true);
+        let me = thread::current();
+        if !is_mine && state.waiting.iter().all(|thread| thread.id() != me.id()) {
+            state.waiting.push(me);
+        }
+        is_mine
+    }
+
+    /// E2, and the second half of R2.
+    pub(crate) fn take(&self) -> bool {
+        !replace(&mut lock(&self.0).is_taken, true)
+    }
+
+    /// R1.
+    pub(crate) fn end(&self) {
+        let mut state = lock(&self.0);
+        state.is_taken = false;
+        let waiting = take(&mut state.waiting);
+        drop(state);
+        waiting.iter().for_each(thread::Thread::unpark);
+    }
+
+    /// Whether some thread runs the worker.
+    pub(crate) fn is_taken(&self) -> bool {
+        lock(&self.0).is_taken
+    }
+}
