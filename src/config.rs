@@ -82,15 +82,6 @@ builder! {
     workers: usize = available_parallelism().map_or(1, usize::from).min(WORKERS_MAX),
         |workers: usize| within("workers", workers, 1..=WORKERS_MAX);
 
-    /// Sets how many threads run jobs of [`spawn_blocking`](crate::task::spawn_blocking) at once, at
-    /// most; 512 by default, as in tokio. More jobs wait in a queue.
-    ///
-    /// # Panics
-    ///
-    /// When the number is 0.
-    max_blocking_threads: usize = 512,
-        |threads: usize| within("max_blocking_threads", threads, 1..=usize::MAX);
-
     /// Sets what the names of the runtime's threads begin with; "arc" by default.
     ///
     /// A name with a null byte, which the system does not take, makes `build` panic.

@@ -352,46 +352,33 @@ where
     }
 }
 
-/// By value as by reference.
+/// Methods that do by value what they do by reference.
+macro_rules! forward {
+    ($($method:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
+        fn $method(self: Pin<&mut Self>, cx: &mut Context<'_>, $($argument: $type)?) -> $result {
+            Pin::new(&mut &*self).$method(cx, $($argument)?)
+        }
+    )*};
+}
+
 impl<T: AsSource> AsyncRead for Async<T>
 where
     for<'a> &'a T: Read,
 {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
-        Pin::new(&mut &*self).poll_read(cx, buffer)
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Moved {
-        Pin::new(&mut &*self).poll_read_vectored(cx, buffers)
+    forward! {
+        poll_read(buffer: &mut [u8]) -> Moved;
+        poll_read_vectored(buffers: &mut [IoSliceMut<'_>]) -> Moved;
     }
 }
 
-/// By value as by reference.
 impl<T: AsSource> AsyncWrite for Async<T>
 where
     for<'a> &'a T: Write,
 {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Moved {
-        Pin::new(&mut &*self).poll_write(cx, buffer)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Moved {
-        Pin::new(&mut &*self).poll_write_vectored(cx, buffers)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut &*self).poll_flush(cx)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut &*self).poll_close(cx)
+    forward! {
+        poll_write(buffer: &[u8]) -> Moved;
+        poll_write_vectored(buffers: &[IoSlice<'_>]) -> Moved;
+        poll_flush() -> Poll<Result<()>>;
+        poll_close() -> Poll<Result<()>>;
     }
 }

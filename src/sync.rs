@@ -3,6 +3,7 @@
 //! The other files take these things from here and not from std. So the models in
 //! `models/` can compile arc as it stands, over another file in the place of this one.
 
+pub(crate) use ::blocking::unblock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 pub(crate) use std::thread;

@@ -67,7 +67,6 @@ impl Timers {
 
     /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag that is
     /// returned says that the thread in the seat sleeps beyond the deadline: notify it.
-    #[must_use]
     pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Key, bool) {
         let deadline = self.nanos(due);
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));

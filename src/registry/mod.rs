@@ -93,7 +93,6 @@ impl fmt::Debug for Key {
 
 impl Key {
     /// Counts a step: the task enters a queue, or leaves it to be polled.
-    #[inline]
     pub(crate) fn count_step(&self) {
         let steps = self.place.steps.load(Ordering::Relaxed);
         self.place.steps.store(steps + 1, Ordering::Relaxed);
@@ -109,7 +108,6 @@ impl Key {
 
     /// Marks the task as aborted. The caller must wake the waker that is returned: the task
     /// ends when it is polled next. None: the task has ended already.
-    #[must_use]
     pub(crate) fn abort(&self) -> Option<Waker> {
         let tenant = lock(&self.place.tenant);
         let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;

@@ -2,8 +2,7 @@
 
 use crate::registry::info::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
-use crate::scheduler::context::{self, Role};
-use crate::scheduler::{end, shared::Shared};
+use crate::scheduler::{context, context::Role, end, shared::Shared};
 use crate::sync::{Arc, Duration, thread};
 use crate::task::{JoinHandle, spawn_blocking_on, spawn_on};
 use std::{fmt, marker::PhantomData, mem::take, ops::Deref};
@@ -82,7 +81,7 @@ impl Runtime {
             return Vec::new();
         }
         if context::role() == Role::Polling {
-            // Not a second panic while another one unwinds: it would abort the process.
+            // A second panic while another one unwinds would abort the process.
             assert!(
                 thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, where waiting for its threads \
@@ -134,8 +133,7 @@ impl Handle {
     ///
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        let shared = context::try_current().ok_or(TryCurrentError(()))?;
-        Ok(Self { shared })
+        context::try_current().map(|shared| Self { shared }).ok_or(TryCurrentError(()))
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].

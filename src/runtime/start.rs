@@ -2,10 +2,8 @@
 
 use crate::config::{Builder, Flavor};
 use crate::net::explain;
-use crate::runtime::handle::{Handle, Runtime};
-use crate::runtime::monitor;
-use crate::scheduler::context::{self, Role};
-use crate::scheduler::{end, shared::Shared, threads, worker::Worker};
+use crate::runtime::{handle::Handle, handle::Runtime, monitor};
+use crate::scheduler::{context, context::Role, end, shared::Shared, threads, worker::Worker};
 use crate::sync::{Arc, Duration, thread::JoinHandle};
 use std::{io, rc::Rc};
 
@@ -36,8 +34,7 @@ impl Builder {
         shared.publish();
 
         let mut threads = Vec::new();
-        let started = start_threads(&shared, &mut threads);
-        if let Err(error) = started {
+        if let Err(error) = start_threads(&shared, &mut threads) {
             end::begin(&shared);
             end::wait(&shared, threads, Duration::MAX);
             return Err(error);

@@ -32,7 +32,6 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     // below sees its bit.
     shared.ending.store(true, Ordering::SeqCst);
 
-    shared.pool.close();
     for worker in 0..shared.workers.len() {
         shared.wake_worker(worker);
     }
@@ -86,16 +85,12 @@ fn close(shared: &Arc<Shared>) {
     shared.driver.close(&mut wakers);
     wakers.into_iter().for_each(wake);
 
-    // 3.3. What the table had is dropped after its lock.
-    let removed = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id);
-    drop(removed);
+    // 3.3
+    drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 
     // 3.4. A task contains the panic of its future's drop.
-    for worker in &shared.workers {
-        worker.queue.spill(&shared.injector);
-    }
+    shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
     shared.injector.try_iter().for_each(drop);
-    drop(shared.pool.take_jobs());
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Returns
@@ -105,34 +100,23 @@ pub(crate) fn wait(
     threads: Vec<JoinHandle<()>>,
     limit: Duration,
 ) -> Vec<TaskInfo> {
-    let role = context::role();
     // A thread of the runtime that drops the runtime does not wait for itself.
-    let myself = usize::from(role == Role::OwnThread(shared.id));
+    let myself = usize::from(context::role() == Role::OwnThread(shared.id));
     // A job of this runtime may wait for something that is dropped only after this.
-    let limit = if role == Role::Ending { Duration::ZERO } else { limit };
+    let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
 
-    let count = lock(&shared.threads);
     let others_run = |count: &mut usize| *count > myself;
-    let waited = shared.thread_ended.wait_timeout_while(count, limit, others_run);
-    let count = *waited.unwrap_or_else(PoisonError::into_inner).0;
-    if count == 0 {
-        for thread in threads {
-            ignore_panic(|| drop(thread.join()));
-        }
+    let waited = shared.thread_ended.wait_timeout_while(lock(&shared.threads), limit, others_run);
+    if *waited.unwrap_or_else(PoisonError::into_inner).0 == 0 {
+        threads.into_iter().for_each(|thread| ignore_panic(|| drop(thread.join())));
     }
-    report(shared)
-}
 
-/// The tasks that were dropped where they waited, and the polls and jobs that still go on.
-fn report(shared: &Shared) -> Vec<TaskInfo> {
+    // If some worker has not left, nothing was dropped yet: the tasks are as they are now. Jobs
+    // that were never polled have not begun, and were given up with the queue.
     let is_job = |task: &TaskInfo| task.state == TaskState::Blocking;
     let (jobs, tasks): (Vec<_>, Vec<_>) = shared.tasks().into_iter().partition(is_job);
-
-    // If some worker has not left, nothing was dropped yet: the tasks are as they are now.
     let mut report = lock(&shared.unfinished).as_mut().map_or(tasks, take);
     report.retain(|task| !is_job(task));
-
-    // A job that was never polled has not begun. It was given up with the queue.
     report.extend(jobs.into_iter().filter(|job| job.polls > 0));
     report
 }

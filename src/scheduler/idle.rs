@@ -62,7 +62,6 @@ impl Idle {
 
     /// Clears the worker's bit. True: the worker was asleep, and the caller owes it an unpark.
     /// SeqCst pairs with `is_asleep`.
-    #[must_use]
     pub(crate) fn claim(&self, worker: usize) -> bool {
         let bit = 1 << worker;
         self.asleep.fetch_and(!bit, Ordering::SeqCst) & bit != 0
@@ -70,7 +69,6 @@ impl Idle {
 
     /// Claims some sleeping worker. It is the lowest one, whose caches are the warmest; but
     /// `last_choice` only if no other worker sleeps.
-    #[must_use]
     pub(crate) fn claim_one(&self, last_choice: Option<usize>) -> Option<usize> {
         let asleep = self.asleep.load(Ordering::Relaxed);
         let others = (0..WORKERS_MAX).filter(|worker| Some(*worker) != last_choice);
@@ -82,7 +80,6 @@ impl Idle {
 
     /// P2 and P3: work was made visible to every worker. If no worker is awake to find it, one
     /// is claimed: the caller owes it an unpark. The fence pairs with the one in `fall_asleep`.
-    #[must_use]
     pub(crate) fn claim_if_all_asleep(&self, last_choice: Option<usize>) -> Option<usize> {
         fence(Ordering::SeqCst);
         if self.all_asleep() { self.claim_one(last_choice) } else { None }

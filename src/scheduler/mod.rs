@@ -6,7 +6,6 @@ pub(crate) mod coop;
 pub(crate) mod end;
 pub(crate) mod idle;
 pub(crate) mod lease;
-pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod share;
 pub(crate) mod shared;

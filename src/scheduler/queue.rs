@@ -29,12 +29,9 @@ impl<T> Default for Local<T> {
 }
 
 impl<T> Local<T> {
-    #[inline]
     pub(crate) fn push(&self, item: T) {
         push(&self.0, item);
     }
-
-    #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
         self.0.pop().ok()
     }
@@ -67,7 +64,6 @@ impl<T> Local<T> {
 }
 
 /// Pushes into an unbounded queue that is never closed.
-#[inline]
 pub(crate) fn push<T>(queue: &ConcurrentQueue<T>, item: T) {
     assert!(queue.push(item).is_ok(), "an open and unbounded queue takes everything");
 }

@@ -68,7 +68,6 @@ impl Sharing {
     }
 
     /// Called before each poll. Returns how many other workers to wake now.
-    #[must_use]
     pub(crate) fn before_poll(&mut self, view: &impl View) -> u32 {
         let mut wakes = 0;
         let is_followed = self.ahead > 0;

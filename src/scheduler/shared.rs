@@ -6,7 +6,7 @@ use crate::registry::info::{TaskInfo, TaskState};
 use crate::registry::{Registry, RuntimeId};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::queue::{self, Runnable};
-use crate::scheduler::{lease::Lease, pool::Pool};
+use crate::scheduler::lease::Lease;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, PoisonError, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
@@ -36,7 +36,6 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// The futures that are in `block_on`. They are no tasks, but are watched and woken likewise.
     pub(crate) mains: Registry,
-    pub(crate) pool: Pool,
     pub(crate) lease: Lease,
     pub(crate) monitor: Doorbell,
 
@@ -78,7 +77,6 @@ impl Shared {
             driver: Driver::new(config.workers)?,
             registry: Registry::new(id, config.workers),
             mains: Registry::new(id, 1),
-            pool: Pool::default(),
             lease: Lease::default(),
             monitor: Doorbell::default(),
             ending: AtomicBool::new(false),

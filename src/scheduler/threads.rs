@@ -1,10 +1,11 @@
-//! Start a thread of a runtime: a worker's, the monitor's, or one for blocking jobs.
+//! The threads of a runtime: the workers', the monitor's, and those of the blocking pool while they
+//! run a job of the runtime.
 //!
-//! Each thread signs on before it starts and signs off as the last thing it does. The end of the
+//! Each of them signs on before it begins, and signs off as the last thing it does. The end of the
 //! runtime waits until all have signed off.
 
 use crate::panic::ignore_panic;
-use crate::scheduler::context::{self, Role};
+use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::shared::Shared;
 use crate::sync::{Arc, lock, thread};
 use std::io;
@@ -16,28 +17,39 @@ pub(crate) fn start(
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     let name = format!("{}-{role}", shared.config.thread_name);
-    let builder = thread::Builder::new().name(name.clone());
-    let builder = builder.stack_size(shared.config.thread_stack_size);
-
-    *lock(&shared.threads) += 1;
-    // If the thread does not start, the closure is dropped, which signs it off.
-    let signed_on = SignedOn(shared.clone());
-    let started = builder.spawn(move || {
-        let shared = &signed_on.0;
-        let _context = context::enter_as(Role::OwnThread(shared.id), shared.clone(), None);
-        ignore_panic(&shared.config.on_thread_start);
-        main(shared);
-        ignore_panic(&shared.config.on_thread_stop);
+    let builder = thread::Builder::new().stack_size(shared.config.thread_stack_size);
+    let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
+    let started = builder.name(name.clone()).spawn(move || {
+        let Some(signed_on) = signed_on else { return };
+        let _context = signed_on.enter();
+        ignore_panic(&signed_on.0.config.on_thread_start);
+        main(&signed_on.0);
+        ignore_panic(&signed_on.0.config.on_thread_stop);
     });
-
-    started.map_err(|error| {
-        let text = format!("starting the thread {name} of an arc runtime: {error}");
-        io::Error::new(error.kind(), text)
-    })
+    let text = |error| format!("starting the thread {name} of an arc runtime: {error}");
+    started.map_err(|error| io::Error::new(error.kind(), text(error)))
 }
 
-/// Stands for a thread that has not ended.
-struct SignedOn(Arc<Shared>);
+/// Stands for a thread that has not signed off.
+pub(crate) struct SignedOn(Arc<Shared>);
+
+impl SignedOn {
+    /// None: the runtime ends, and perhaps nobody waits for its threads any more.
+    pub(crate) fn new(shared: Arc<Shared>) -> Option<Self> {
+        let mut threads = lock(&shared.threads);
+        if shared.is_ending() {
+            return None;
+        }
+        *threads += 1;
+        drop(threads);
+        Some(Self(shared))
+    }
+
+    /// The thread belongs to the runtime as long as the guard lives.
+    pub(crate) fn enter(&self) -> Guard {
+        context::enter_as(Role::OwnThread(self.0.id), self.0.clone(), None)
+    }
+}
 
 impl Drop for SignedOn {
     fn drop(&mut self) {

@@ -1,29 +1,23 @@
-//! Run functions that block, on threads of their own.
+//! Run functions that block, on threads of their own. The threads are the `blocking` crate's: one
+//! pool for the whole process.
 //!
-//! A job is a task like any other, but it goes into the queue of the blocking pool and not into
-//! one of a worker. There one poll runs it from its beginning to its end.
+//! A job is a task like any other, but it goes to a thread of the pool and not into the queue of a
+//! worker. There one poll runs it from its beginning to its end.
 
 use crate::registry::info::{Kind, Origin};
 use crate::scheduler::{context, queue::Runnable, shared::Shared, threads};
-use crate::sync::Arc;
-use crate::task::join::JoinHandle;
-use crate::task::spawn::{make_task, spawn_on};
-use std::{io, panic::resume_unwind};
+use crate::sync::{Arc, unblock};
+use crate::task::{join::JoinHandle, spawn::make_task};
 
 /// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of its
 /// own, away from the workers.
 ///
-/// The job begins at once, unless as many jobs run as
-/// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) allows, 512 by
-/// default. Then it waits until one of them ends. A thread that has had no job for 10 seconds
-/// ends.
+/// The job begins at once, unless 500 jobs run in the process already (`BLOCKING_MAX_THREADS` in
+/// the environment sets another number). Then it waits until one of them ends.
 ///
 /// A job that has begun cannot be stopped: [`abort`](JoinHandle::abort) has an effect only on jobs
 /// that have not begun. The end of the runtime waits for the jobs that have begun, and gives up
 /// the others.
-///
-/// When the system has no thread to give, and no thread of the pool is there either, the handle
-/// gives a panic that says so.
 ///
 /// # Panics
 ///
@@ -47,43 +41,22 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 }
 
 pub(crate) fn spawn_blocking_on<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
-    runtime: &Arc<Shared>,
+    runtime: &Shared,
     origin: Origin,
     function: F,
 ) -> JoinHandle<R> {
-    let (job, handle) = make_task(runtime, origin.clone(), async move { function() });
-    let Err(error) = submit(runtime, job) else {
-        return handle;
-    };
-
-    // The job is gone. A task takes its place, whose handle gives the error. It does not call the
-    // panic hook: nothing of the program's has panicked.
-    let origin = Origin { kind: Kind::Async, ..origin };
-    let text = format!("a job of spawn_blocking did not run: {error}");
-    spawn_on(runtime, origin, async move { resume_unwind(Box::new(text)) }).0
-}
-
-/// Hands a job to the pool. After an error, the jobs that waited there are gone.
-fn submit(runtime: &Arc<Shared>, job: Runnable) -> io::Result<()> {
+    let (job, handle) = make_task(runtime, origin, async move { function() });
     job.metadata().count_step();
-    let pushed = runtime.pool.push(job, runtime.config.max_blocking_threads);
-    // A job that is refused is dropped here, and its handle says that it was cancelled.
-    if !pushed.unwrap_or(false) {
-        return Ok(());
-    }
-
-    if let Err(error) = threads::start(runtime, "blocking", run_jobs) {
-        let stranded = runtime.pool.thread_failed();
-        if !stranded.is_empty() {
-            return Err(error);
-        }
-    }
-    Ok(())
+    unblock(move || run(job)).detach();
+    handle
 }
 
-/// The main function of a thread of the pool.
-fn run_jobs(runtime: &Arc<Shared>) {
-    while let Some(job) = runtime.pool.next() {
+/// Runs a job on a thread of the pool. When the runtime has ended, the job is dropped.
+fn run(job: Runnable) {
+    let runtime = context::find_runtime(job.metadata().runtime, Arc::clone);
+    if let Some(signed_on) = runtime.and_then(threads::SignedOn::new) {
+        let _context = signed_on.enter();
+        job.metadata().count_step();
         job.run();
     }
 }

@@ -38,16 +38,14 @@ pub(crate) struct Kernel {
 impl Kernel {
     pub(crate) fn new() -> io::Result<Self> {
         let poller = polling::Poller::new()?;
-        let edge = EventFlags::IN | EventFlags::ET;
+        let (edge, no_source) = (EventFlags::IN | EventFlags::ET, EventData::new_u64(NO_SOURCE));
 
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let notifier = File::from(eventfd(0, flags)?);
-        epoll::add(&poller, &notifier, EventData::new_u64(NO_SOURCE), edge)?;
-
+        let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&poller, &notifier, no_source, edge)?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        epoll::add(&poller, &timer, EventData::new_u64(NO_SOURCE), edge)?;
-
+        epoll::add(&poller, &timer, no_source, edge)?;
+        let notifier = File::from(notifier);
         Ok(Self { poller, notifier, timer, timer_is_set_for: Mutex::default() })
     }
 
@@ -79,8 +77,7 @@ impl Kernel {
         let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
             Ok((reported, _)) => events.extend(reported.iter().map(event_of)),
-            // A signal: the caller looks at everything and comes back.
-            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::INTR) => {} // the caller looks at everything and comes back
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -98,8 +95,7 @@ impl Kernel {
 
         // Zero would switch the timer off. A time that the kernel cannot hold becomes zero:
         // such a deadline is as good as none.
-        let left = left.max(Duration::from_nanos(1));
-        let it_value = Timespec::try_from(left).unwrap_or_default();
+        let it_value = Timespec::try_from(left.max(Duration::from_nanos(1))).unwrap_or_default();
         let time = Itimerspec { it_interval: Timespec::default(), it_value };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
         Ok(())
@@ -114,13 +110,10 @@ impl Kernel {
 }
 
 fn event_of(event: &epoll::Event) -> Event {
-    let (data, flags) = (event.data, event.flags);
-    let is_broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
-    let is_readable = flags.intersects(EventFlags::IN | EventFlags::RDHUP);
-    let is_writable = flags.contains(EventFlags::OUT);
-    Event {
-        key: data.u64() as usize,
-        ready: [is_broken || is_readable, is_broken || is_writable],
-        hang_up: is_broken || flags.intersects(EventFlags::RDHUP | EventFlags::PRI),
-    }
+    let (key, flags) = (event.data, event.flags); // by value: the struct is packed
+    let broken = EventFlags::ERR | EventFlags::HUP;
+    let is_readable = flags.intersects(broken | EventFlags::IN | EventFlags::RDHUP);
+    let is_writable = flags.intersects(broken | EventFlags::OUT);
+    let hang_up = flags.intersects(broken | EventFlags::RDHUP | EventFlags::PRI);
+    Event { key: key.u64() as usize, ready: [is_readable, is_writable], hang_up }
 }
