@@ -56,12 +56,12 @@ struct Place {
 }
 
 /// The task that has a place.
-pub(crate) struct Tenant {
+struct Tenant {
     id: Id,
     shard: u32,
     kind: Kind,
     location: &'static Location<'static>,
-    pub(crate) waker: Waker,
+    waker: Waker,
 }
 
 impl Place {
@@ -120,12 +120,6 @@ impl Key {
     /// Whether the task has ended.
     pub(crate) fn has_ended(&self) -> bool {
         lock(&self.place.tenant).as_ref().is_none_or(|tenant| tenant.id != self.id)
-    }
-
-    /// Takes the task, which has ended, out of its place. The caller gives the place back to
-    /// the registry, if there still is one, and drops the waker outside of any lock.
-    pub(crate) fn move_out(&self) -> Option<Tenant> {
-        lock(&self.place.tenant).take_if(|tenant| tenant.id == self.id)
     }
 }
 
@@ -191,17 +185,18 @@ impl Registry {
         let Origin { name, location, kind } = origin;
         let shard = shard as u32;
         *lock(&place.tenant) = Some(Tenant { id, shard, kind, location, waker });
-        if let Some(name) = name {
-            places.names.insert(id, name);
-        }
+        places.names.extend(name.map(|name| (id, name)));
         task
     }
 
-    /// Gives the place of a task that has ended to the next one.
-    pub(crate) fn give_back(&self, key: &Key, tenant: &Tenant) {
+    /// Forgets a task that has ended, and gives its place to the next one. The task's waker is
+    /// returned, to be dropped outside of any lock.
+    pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
+        let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
         let mut places = lock(&self.shards[tenant.shard as usize].0);
-        places.free.push(key.place);
         places.names.remove(&tenant.id);
+        places.free.push(key.place);
+        Some(tenant.waker)
     }
 
     /// Describes each task, except that it does not know which of them are being polled.
@@ -228,11 +223,9 @@ impl Registry {
             let mut places = lock(shard);
             places.closed = true;
             for place in places.all.iter().copied().flatten() {
-                let mut tenant = lock(&place.tenant);
                 // A job that has begun runs to its end, and the end waits for it.
-                if let Some(tenant) = tenant.take_if(|tenant| !place.is_begun_job(tenant)) {
-                    wakers.push(tenant.waker);
-                }
+                let tenant = lock(&place.tenant).take_if(|tenant| !place.is_begun_job(tenant));
+                wakers.extend(tenant.map(|tenant| tenant.waker));
             }
         }
         wakers

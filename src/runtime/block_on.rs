@@ -99,9 +99,7 @@ struct Entry<'a>(Key, &'a Registry);
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        if let Some(tenant) = self.0.move_out() {
-            self.1.give_back(&self.0, &tenant);
-        }
+        drop(self.1.remove(&self.0));
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn start(
 }
 
 /// Stands for a thread that has not signed off.
-pub(crate) struct SignedOn(Arc<Shared>);
+pub(crate) struct SignedOn(pub(crate) Arc<Shared>);
 
 impl SignedOn {
     /// None: the runtime ends, and perhaps nobody waits for its threads any more.

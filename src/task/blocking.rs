@@ -56,7 +56,11 @@ fn run(job: Runnable) {
     let runtime = context::find_runtime(job.metadata().runtime, Arc::clone);
     if let Some(signed_on) = runtime.and_then(threads::SignedOn::new) {
         let _context = signed_on.enter();
-        job.metadata().count_step();
+        let key = *job.metadata();
+        key.count_step();
         job.run();
+
+        // If the runtime has ended meanwhile, the task did not find it.
+        drop(signed_on.0.registry.remove(&key));
     }
 }

@@ -4,7 +4,6 @@ use crate::panic::{Payload, Unread};
 use crate::registry::{Key, info::Id};
 use crate::scheduler::coop;
 use crate::sync::{Mutex, PoisonError, lock};
-use crate::task::contained::Outcome;
 use async_task::FallibleTask;
 use std::task::{Context, Poll, ready};
 use std::{any::Any, fmt, io, pin::Pin};
@@ -35,7 +34,7 @@ use std::{any::Any, fmt, io, pin::Pin};
 #[derive(Debug)]
 pub struct JoinHandle<T> {
     /// None only while the handle is being dropped.
-    pub(crate) task: Option<FallibleTask<Unread<Outcome<T>>, Key>>,
+    pub(crate) task: Option<FallibleTask<Unread<Result<T, JoinError>>, Key>>,
     pub(crate) key: Key,
 }
 
@@ -82,17 +81,13 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::poll_proceed(context));
-        let id = self.key.id;
         let task = self.task.as_mut().unwrap_or_else(|| unreachable!("it is not being dropped"));
-        let outcome = ready!(Pin::new(task).poll(context));
+        let result = ready!(Pin::new(task).poll(context));
         coop::made_progress();
 
-        // There is no outcome if the future was dropped because the runtime has ended.
-        Poll::Ready(match outcome.and_then(|mut outcome| outcome.0.take()) {
-            Some(Outcome::Finished(output)) => Ok(output),
-            Some(Outcome::Panicked(it)) => Err(JoinError { payload: Some(Mutex::new(it)), id }),
-            Some(Outcome::Cancelled) | None => Err(JoinError { payload: None, id }),
-        })
+        // There is no result if the future was dropped because the runtime has ended.
+        let result = result.and_then(|mut unread| unread.0.take());
+        Poll::Ready(result.unwrap_or(Err(JoinError { payload: None, id: self.key.id })))
     }
 }
 
@@ -146,8 +141,8 @@ impl AbortHandle {
 pub struct JoinError {
     /// None: the task was cancelled. The lock makes the error `Sync`, which `dyn Error + Send +
     /// Sync` asks for.
-    payload: Option<Mutex<Payload>>,
-    id: Id,
+    pub(crate) payload: Option<Mutex<Payload>>,
+    pub(crate) id: Id,
 }
 
 impl JoinError {
