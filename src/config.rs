@@ -1,6 +1,6 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::registry::info::TaskInfo;
+use crate::registry::TaskInfo;
 use crate::sync::Duration;
 use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 

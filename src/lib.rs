@@ -31,9 +31,10 @@ pub mod time;
 mod config;
 mod driver;
 mod panic;
-mod registry;
 mod scheduler;
 mod sync;
+
+use arc_tasks as registry;
 
 pub use arc_macros::{main, test};
 pub use task::spawn;

@@ -5,8 +5,7 @@
 //! free, and then also runs all tasks (`scheduler/lease.rs`).
 
 use crate::config::UnhandledPanic;
-use crate::registry::info::{Kind, Origin};
-use crate::registry::{Key, Registry};
+use crate::registry::{Key, Kind, Origin, Registry};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::{coop, end, shared::Shared, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, thread};

@@ -1,6 +1,6 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
-use crate::registry::info::{Kind, Origin, TaskInfo};
+use crate::registry::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared};
 use crate::sync::{Arc, Duration, thread};

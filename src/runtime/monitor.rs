@@ -8,7 +8,7 @@
 //! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
 
 use crate::panic::{ignore_panic, wake};
-use crate::registry::info::{TaskInfo, TaskState};
+use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
 use crate::sync::{Arc, Ordering, fence, thread};
 

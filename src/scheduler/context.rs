@@ -1,7 +1,7 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::registry::{RuntimeId, info::Id};
+use crate::registry::{Id, RuntimeId};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, Ordering, PoisonError};

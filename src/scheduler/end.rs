@@ -20,7 +20,7 @@
 //! task can begin the end as well, by a panic.
 
 use crate::panic::{ignore_panic, wake};
-use crate::registry::info::{TaskInfo, TaskState};
+use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};

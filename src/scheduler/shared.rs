@@ -2,8 +2,7 @@
 
 use crate::config::{Builder, Flavor};
 use crate::driver::Driver;
-use crate::registry::info::{TaskInfo, TaskState};
-use crate::registry::{Registry, RuntimeId};
+use crate::registry::{Registry, RuntimeId, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::lease::Lease;

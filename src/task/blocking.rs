@@ -4,7 +4,7 @@
 //! A job is a task like any other, but it goes to a thread of the pool and not into the queue of a
 //! worker. There one poll runs it from its beginning to its end.
 
-use crate::registry::info::{Kind, Origin};
+use crate::registry::{Kind, Origin};
 use crate::scheduler::{context, queue::Runnable, shared::Shared, threads};
 use crate::sync::{Arc, unblock};
 use crate::task::{join::JoinHandle, spawn::make_task};

@@ -1,7 +1,7 @@
 //! Wait for a task, or abort it.
 
 use crate::panic::{Payload, Unread};
-use crate::registry::{Key, info::Id};
+use crate::registry::{Id, Key};
 use crate::scheduler::coop;
 use crate::sync::{Mutex, PoisonError, lock};
 use async_task::FallibleTask;

@@ -5,7 +5,7 @@ mod contained;
 mod join;
 mod spawn;
 
-pub use crate::registry::info::{Id, TaskInfo, TaskState};
+pub use crate::registry::{Id, TaskInfo, TaskState};
 pub use crate::scheduler::context::try_id;
 pub use crate::scheduler::coop::{consume_budget, with_budget};
 pub use crate::task::blocking::spawn_blocking;

@@ -14,7 +14,7 @@
 //!                                     the joiner is woken ◄───┴──► finished
 //! ```
 
-use crate::registry::info::{Kind, Origin};
+use crate::registry::{Kind, Origin};
 use crate::scheduler::{context, queue::Runnable, shared::Shared};
 use crate::task::{contained::Contained, join::JoinHandle};
 use std::{future::poll_fn, pin::Pin, task::Poll};

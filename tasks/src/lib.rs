@@ -1,8 +1,11 @@
-//! Every unfinished task of a runtime. The registry lets tasks be listed, be aborted by
-//! their handles, and be found when the runtime ends, wherever their wakers are.
+//! Every unfinished task of an arc runtime.
 //!
-//! The registry is split into one shard per worker, so that workers that spawn and finish
-//! tasks do not contend with each other.
+//! This is a part of the runtime `arc`, and of no use without it. A [`Registry`] lets tasks be
+//! listed, be aborted by their handles, and be found when the runtime ends, wherever their wakers
+//! are. It knows nothing of how tasks are run.
+//!
+//! The registry is split into one shard per worker, so that workers that spawn and finish tasks do
+//! not contend with each other.
 //!
 //! # Places
 //!
@@ -16,23 +19,28 @@
 //! That is enough, because each step happens after the one before: the queue, or the
 //! state of the task itself, orders them.
 
-pub(crate) mod info;
+mod info;
+#[cfg(not(arc_model))]
+mod sync;
 
-use crate::registry::info::{Id, Kind, Origin, TaskInfo, TaskState};
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
+#[cfg(arc_model)]
+use crate::sync;
+pub use info::{Id, Kind, Origin, TaskInfo, TaskState};
+
 use std::panic::Location;
 use std::{collections::BTreeMap, fmt, task::Waker};
+use sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
 
 /// Identifies a runtime among all that the process ever had.
 ///
 /// Tasks and timers hold this number and no reference to their runtime. A reference would be
 /// counted, in a word that all workers write to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RuntimeId(u64);
+pub struct RuntimeId(u64);
 
 impl RuntimeId {
     /// An id that no runtime has had.
-    pub(crate) fn next() -> Self {
+    pub fn next() -> Self {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -41,9 +49,11 @@ impl RuntimeId {
 /// Identifies a task and tells where its place is. A key may outlive its task; the id then
 /// shows that another task has the place.
 #[derive(Clone, Copy)]
-pub(crate) struct Key {
-    pub(crate) runtime: RuntimeId,
-    pub(crate) id: Id,
+pub struct Key {
+    /// The runtime that the task belongs to.
+    pub runtime: RuntimeId,
+    /// The task's id.
+    pub id: Id,
     place: &'static Place,
 }
 
@@ -93,7 +103,8 @@ impl fmt::Debug for Key {
 
 impl Key {
     /// Counts a step: the task enters a queue, or leaves it to be polled.
-    pub(crate) fn count_step(&self) {
+    #[inline]
+    pub fn count_step(&self) {
         let steps = self.place.steps.load(Ordering::Relaxed);
         self.place.steps.store(steps + 1, Ordering::Relaxed);
     }
@@ -102,13 +113,14 @@ impl Key {
     ///
     /// Relaxed is enough: whoever sets the flag wakes the task afterwards, and a wake-up
     /// happens before the poll that it causes.
-    pub(crate) fn is_aborted(&self) -> bool {
+    #[inline]
+    pub fn is_aborted(&self) -> bool {
         self.place.aborted.load(Ordering::Relaxed)
     }
 
     /// Marks the task as aborted. The caller must wake the waker that is returned: the task
     /// ends when it is polled next. None: the task has ended already.
-    pub(crate) fn abort(&self) -> Option<Waker> {
+    pub fn abort(&self) -> Option<Waker> {
         let tenant = lock(&self.place.tenant);
         let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
         self.place.aborted.store(true, Ordering::Relaxed);
@@ -118,7 +130,8 @@ impl Key {
     }
 
     /// Whether the task has ended.
-    pub(crate) fn has_ended(&self) -> bool {
+    #[inline]
+    pub fn has_ended(&self) -> bool {
         lock(&self.place.tenant).as_ref().is_none_or(|tenant| tenant.id != self.id)
     }
 }
@@ -129,7 +142,8 @@ type Block = [Place; 32];
 /// The blocks that no runtime uses at the moment.
 static SPARE: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
 
-pub(crate) struct Registry {
+/// The unfinished tasks of one runtime.
+pub struct Registry {
     runtime: RuntimeId,
     shards: Box<[Shard]>,
 }
@@ -151,13 +165,14 @@ struct Places {
 }
 
 impl Registry {
-    pub(crate) fn new(runtime: RuntimeId, shards: usize) -> Self {
+    /// A registry without tasks.
+    pub fn new(runtime: RuntimeId, shards: usize) -> Self {
         Self { runtime, shards: (0..shards).map(|_| Shard::default()).collect() }
     }
 
     /// Makes a task and enters it. `make` gets the task's key, and returns the task with its
     /// waker. After the registry was closed the task is made, but not entered.
-    pub(crate) fn enter<T>(
+    pub fn enter<T>(
         &self,
         shard: usize,
         origin: Origin,
@@ -191,7 +206,7 @@ impl Registry {
 
     /// Forgets a task that has ended, and gives its place to the next one. The task's waker is
     /// returned, to be dropped outside of any lock.
-    pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
+    pub fn remove(&self, key: &Key) -> Option<Waker> {
         let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
         let mut places = lock(&self.shards[tenant.shard as usize].0);
         places.names.remove(&tenant.id);
@@ -203,7 +218,7 @@ impl Registry {
     ///
     /// To go through a million places takes milliseconds. Only one place is locked at a time, so
     /// this is no snapshot, and holds up nobody.
-    pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
+    pub fn tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for Shard(shard) in &self.shards {
             let blocks = lock(shard).all.clone();
@@ -217,7 +232,7 @@ impl Registry {
 
     /// Closes the registry: no task can be entered from now on, and all tasks but the jobs that
     /// have begun are taken out of it. Returns their wakers.
-    pub(crate) fn close(&self) -> Vec<Waker> {
+    pub fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for Shard(shard) in &self.shards {
             let mut places = lock(shard);
