@@ -75,15 +75,12 @@ pub struct Sleep {
 
 /// A timer that was armed, and that may have expired since. Dropping this disarms it.
 #[derive(Debug)]
-struct Armed {
-    runtime: RuntimeId,
-    key: Key,
-}
+struct Armed(RuntimeId, Key);
 
 impl Armed {
     /// None: the runtime has ended.
     fn with_timers<R>(&self, act: impl FnOnce(&Timers, &Key) -> R) -> Option<R> {
-        context::find_runtime(self.runtime, |runtime| act(&runtime.driver.timers, &self.key))
+        context::find_runtime(self.0, |runtime| act(&runtime.driver.timers, &self.1))
     }
 
     /// Makes the timer wake this waker. False: the timer has expired, or its runtime has ended.
@@ -150,7 +147,7 @@ impl Sleep {
             // end waits for the poll of a worker, so that a worker need not ask.
             let has_ended = worker.is_none() && runtime.is_ending();
             let forgotten = has_ended.then(|| runtime.driver.timers.disarm(&key));
-            (Armed { runtime: runtime.id, key }, forgotten)
+            (Armed(runtime.id, key), forgotten)
         });
         self.armed = Some(armed);
         assert!(forgotten.is_none(), "a timer's arc runtime has ended");

@@ -14,8 +14,9 @@ pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-use crate::driver::kernel::{Event, Until};
-use crate::driver::{reactor::Reactor, timers::Key, timers::Timers};
+use crate::driver::kernel::{Events, Until};
+use crate::driver::reactor::{Reactor, Wakers};
+use crate::driver::timers::{Key, Timers};
 use crate::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
 use std::{sync::TryLockError, task::Waker};
 
@@ -23,7 +24,7 @@ pub(crate) struct Driver {
     pub(crate) reactor: Reactor,
     pub(crate) timers: Timers,
     /// Whoever has locked this sits in the seat. It holds the buffer for the events.
-    seat: Mutex<Vec<Event>>,
+    seat: Mutex<Events>,
     /// One more than the index of the worker that sleeps in the seat, or 0.
     sleeper: AtomicUsize,
     /// Set by each look at the kernel, and cleared by each tick of the monitor.
@@ -33,7 +34,7 @@ pub(crate) struct Driver {
 /// The right to wait for the kernel.
 pub(crate) struct Seat<'a> {
     driver: &'a Driver,
-    events: MutexGuard<'a, Vec<Event>>,
+    events: MutexGuard<'a, Events>,
 }
 
 impl Driver {
@@ -90,7 +91,7 @@ impl Driver {
     }
 
     /// The runtime ends: takes the wakers of all who wait, and lets nobody wait from now on.
-    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+    pub(crate) fn close(&self, wakers: &mut Wakers) {
         self.reactor.close(wakers);
         self.timers.close(wakers);
     }
@@ -98,24 +99,19 @@ impl Driver {
 
 impl Seat<'_> {
     /// Collects the wakers of what has happened so far, without waiting.
-    pub(crate) fn look(mut self, wakers: &mut Vec<Waker>) {
+    pub(crate) fn look(mut self, wakers: &mut Wakers) {
         self.wait(Until::Now, wakers);
     }
 
     /// Sleeps until something happens, and collects the wakers of what did. Returns at once
     /// if `is_asleep` says that the worker was woken before others could know that it sits
     /// here.
-    pub(crate) fn sleep(
-        mut self,
-        worker: usize,
-        is_asleep: impl FnOnce() -> bool,
-        wakers: &mut Vec<Waker>,
-    ) {
+    pub(crate) fn sleep(mut self, index: usize, is_asleep: impl Fn() -> bool, wakers: &mut Wakers) {
         let driver = self.driver;
 
         // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
         // cleared, or the one that cleared it sees that it must notify the seat.
-        driver.sleeper.store(worker + 1, Ordering::SeqCst);
+        driver.sleeper.store(index + 1, Ordering::SeqCst);
         let until = if is_asleep() { driver.timers.sleep_until_next() } else { Until::Now };
         self.wait(until, wakers);
 
@@ -129,7 +125,7 @@ impl Seat<'_> {
     ///
     /// When the kernel refuses. The descriptor is the runtime's own, so this is a defect, or
     /// the process has closed a descriptor that it does not own.
-    fn wait(&mut self, until: Until, wakers: &mut Vec<Waker>) {
+    fn wait(&mut self, until: Until, wakers: &mut Wakers) {
         let waited = self.driver.reactor.wait(&mut self.events, until, wakers);
         waited.expect("arc: waiting for the kernel failed");
 

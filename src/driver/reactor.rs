@@ -13,13 +13,13 @@
 //! word once more under the lock under which it leaves its waker. So either the driver
 //! finds the waker, or the task finds the event.
 
-use crate::driver::kernel::{Event, Kernel, Until};
+use crate::driver::kernel::{Events, Kernel, Until};
 use crate::driver::readiness::Readiness;
 use crate::panic::wake;
 use crate::sync::{Arc, Mutex, lock};
 use polling::AsSource;
 use slab::Slab;
-use std::io;
+use std::io::{self, Result};
 use std::task::{Context, Poll, Waker};
 
 /// One of the two directions of a socket.
@@ -30,6 +30,9 @@ pub enum Direction {
     /// From this process to the peer.
     Write,
 }
+
+/// The tasks to wake, collected under a lock and woken after it.
+pub(crate) type Wakers = Vec<Waker>;
 
 pub(crate) struct Reactor {
     kernel: Kernel,
@@ -60,13 +63,13 @@ const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 const GENERATION_MAX: usize = usize::MAX >> INDEX_BITS >> 1;
 
 impl Reactor {
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         Ok(Self { kernel: Kernel::new()?, sources: Mutex::default() })
     }
 
     /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it
     /// or the runtime has ended.
-    pub(crate) fn register(&self, io: &impl AsSource) -> io::Result<Arc<Source>> {
+    pub(crate) fn register(&self, io: &impl AsSource) -> Result<Arc<Source>> {
         let mut sources = lock(&self.sources);
         if sources.closed {
             return Err(gone());
@@ -86,7 +89,7 @@ impl Reactor {
     }
 
     /// The counterpart of `register`. Call it before the descriptor is closed.
-    pub(crate) fn deregister(&self, source: &Source, io: &impl AsSource) -> io::Result<()> {
+    pub(crate) fn deregister(&self, source: &Source, io: &impl AsSource) -> Result<()> {
         // `close` may have emptied the slab. The wakers of the source are foreign, so it must
         // be dropped after the lock.
         let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
@@ -97,10 +100,10 @@ impl Reactor {
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
     pub(crate) fn wait(
         &self,
-        events: &mut Vec<Event>,
+        events: &mut Events,
         until: Until,
-        wakers: &mut Vec<Waker>,
-    ) -> io::Result<()> {
+        wakers: &mut Wakers,
+    ) -> Result<()> {
         self.kernel.wait(events, until)?;
 
         let sources = lock(&self.sources);
@@ -114,7 +117,7 @@ impl Reactor {
     }
 
     /// Ends the current wait, or else the next one.
-    pub(crate) fn notify(&self) -> io::Result<()> {
+    pub(crate) fn notify(&self) -> Result<()> {
         self.kernel.notify()
     }
 
@@ -123,7 +126,7 @@ impl Reactor {
     }
 
     /// No event will come any more: every operation fails from now on.
-    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+    pub(crate) fn close(&self, wakers: &mut Wakers) {
         let mut sources = lock(&self.sources);
         sources.closed = true;
         for source in sources.slab.drain() {
@@ -139,7 +142,7 @@ impl Reactor {
         io: &impl AsSource,
         direction: Direction,
         context: &Context<'_>,
-    ) -> Poll<io::Result<()>> {
+    ) -> Poll<Result<()>> {
         // To clone, drop or wake a waker may run foreign code. None of it happens under the
         // lock.
         let waker = context.waker().clone();
@@ -163,8 +166,8 @@ impl Reactor {
         }
         mine.push(waker);
 
-        let wanted = [!waiting[0].is_empty(), !waiting[1].is_empty()];
-        let asked = self.kernel.ask_again(io, source.key, wanted);
+        let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
+        let asked = self.kernel.ask_again(io, polling::Event::new(source.key, read, write));
         if asked.is_err() {
             // The waker must not stay: it would pass for an interest that stands.
             to_wake.extend(waiting[direction as usize].pop());
@@ -182,7 +185,7 @@ impl Source {
     }
 
     /// Sets the words of the directions that are `ready`, and then takes their wakers.
-    fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Vec<Waker>) {
+    fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Wakers) {
         for direction in (0..2).filter(|&direction| ready[direction]) {
             set(&self.readiness[direction]);
             wakers.append(&mut lock(&self.waiting)[direction]);

@@ -5,7 +5,7 @@
 //! free, and then also runs all tasks (`scheduler/lease.rs`).
 
 use crate::config::UnhandledPanic;
-use crate::registry::{Key, Kind, Origin, Registry};
+use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::{coop, end, shared::Shared, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, thread};
@@ -23,8 +23,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let main = Arc::new(Main { woken, thread, shared: shared.clone() });
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
-    let enter = |key| (Entry(key, &shared.mains), waker.clone());
-    let entry = shared.mains.enter(0, Origin::new(Kind::Async), enter);
+    let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
@@ -43,10 +42,10 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 
         // A wake-up that comes during the poll asks for another one.
         if main.woken.swap(false, Ordering::Acquire) {
-            entry.0.count_step();
+            entry.key.count_step();
             shared.monitor.ring(); // it reports a poll that does not return
             let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
-            entry.0.count_step();
+            entry.key.count_step();
             if let Poll::Ready(output) = poll {
                 return output;
             }
@@ -90,15 +89,6 @@ impl Wake for Main {
         if self.shared.is_current_thread() {
             self.shared.wake_worker(0);
         }
-    }
-}
-
-/// The future of a `block_on` is in this registry as long as this lives.
-struct Entry<'a>(Key, &'a Registry);
-
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        drop(self.1.remove(&self.0));
     }
 }
 

@@ -55,48 +55,47 @@ fn watch_workers(shared: &Shared) -> bool {
     has_moved
 }
 
-/// Reports the task that the worker polls, if the poll has just reached the limit.
+/// Counts a tick without a turn of the worker, and reports the task that it polls.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     let ticks = worker.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
-    if ticks as u128 != limit_ticks(shared) {
-        return;
-    }
-
-    // Acquire pairs with the Release in `Worker::run_one`: if this is the id of a later task, the
-    // turn that it began with is seen below.
-    let polled = worker.polled.load(Ordering::Acquire);
-    let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
-    if let Some(task) = task.filter(|_| !worker.moved.load(Ordering::Relaxed)) {
-        report(shared, &task);
-    }
+    report_at_limit(shared, ticks, || {
+        // Acquire pairs with the Release in `Worker::run_one`: if this is the id of a later task,
+        // the turn that it began with is seen as well, and nothing is reported.
+        let polled = worker.polled.load(Ordering::Acquire);
+        let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
+        task.filter(|_| !worker.moved.load(Ordering::Relaxed))
+    });
 }
 
-/// Reports the futures in `block_on` that are stuck. `before` is what there was at the last tick,
-/// with the ticks that each has been in one poll. Returns whether some future is being polled.
-fn watch_mains(shared: &Shared, before: &mut Vec<(TaskInfo, u32)>) -> bool {
+/// Reports the futures in `block_on` that are stuck. `before` is what was polled at the last tick,
+/// and for how many ticks. Returns whether something is being polled now.
+fn watch_mains(shared: &Shared, before: &mut Vec<(TaskInfo, usize)>) -> bool {
     let mut now = Vec::new();
-    for mut main in shared.mains.tasks() {
+    for main in shared.mains.tasks() {
         if main.state != TaskState::Queued {
-            continue; // its count of steps is even: it is not being polled
+            continue; // its number of steps is even: it waits
         }
-        let same = |it: &&(TaskInfo, u32)| it.0.id == main.id && it.0.polls == main.polls;
-        let ticks = before.iter().find(same).map_or(0, |(_, ticks)| ticks + 1);
-        if u128::from(ticks) == limit_ticks(shared) {
-            main.state = TaskState::InBlockOn { time: TICK * ticks };
-            report(shared, &main);
-        }
+        let is_same = |it: &&(TaskInfo, usize)| it.0.id == main.id && it.0.polls == main.polls;
+        let ticks = before.iter().find(is_same).map_or(0, |(_, ticks)| ticks + 1);
+        report_at_limit(shared, ticks, || {
+            let mut main = main.clone();
+            main.state = TaskState::InBlockOn { time: TICK * ticks as u32 };
+            Some(main)
+        });
         now.push((main, ticks));
     }
     *before = now;
     !before.is_empty()
 }
 
-fn limit_ticks(shared: &Shared) -> u128 {
-    shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos())
-}
-
-fn report(shared: &Shared, task: &TaskInfo) {
-    ignore_panic(|| (shared.config.on_long_poll)(task));
+/// Reports a poll when it has lasted for as many ticks as the limit says.
+fn report_at_limit(shared: &Shared, ticks: usize, task: impl FnOnce() -> Option<TaskInfo>) {
+    let limit = shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos());
+    if ticks as u128 == limit
+        && let Some(task) = task()
+    {
+        ignore_panic(|| (shared.config.on_long_poll)(&task));
+    }
 }
 
 /// Sees to it that some thread looks at the kernel.

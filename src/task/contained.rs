@@ -6,10 +6,9 @@
 
 use crate::config::UnhandledPanic;
 use crate::panic::{Unread, contain, ignore_panic};
-use crate::registry::Key;
+use crate::registry::{JoinError, Key};
 use crate::scheduler::{context, end};
-use crate::sync::{Arc, Mutex};
-use crate::task::join::JoinError;
+use crate::sync::Arc;
 use std::{pin::Pin, task::Context, task::Poll};
 
 pin_project_lite::pin_project! {
@@ -34,23 +33,22 @@ impl<F: Future> Future for Contained<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let key = &*this.key;
-        let id = key.id;
-        let mut result = Unread(Some(Err(JoinError { payload: None, id })));
+        let mut result = Unread(Some(Err(JoinError::cancelled(key.id))));
         if !key.is_aborted()
             && let Some(future) = this.future.as_mut().as_pin_mut()
         {
             match contain(|| future.poll(context)) {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(output)) => result.0 = Some(Ok(output)),
-                Err(panic) => result.0 = Some(Err(JoinError { payload: Some(Mutex::new(panic)), id })),
+                Err(panic) => result.0 = Some(Err(JoinError::panicked(key.id, panic))),
             }
         }
 
         // The future goes before its joiner is woken, and before the registry forgets the task.
         if let Err(panic) = contain(|| this.future.set(None)) {
-            result = Unread(Some(Err(JoinError { payload: Some(Mutex::new(panic)), id })));
+            result = Unread(Some(Err(JoinError::panicked(key.id, panic))));
         }
-        if let Some(Err(JoinError { payload: Some(_), .. })) = result.0 {
+        if matches!(&result.0, Some(Err(error)) if error.is_panic()) {
             follow_panic_policy(key);
         }
         let waker = context::find_runtime(key.runtime, |runtime| runtime.registry.remove(key));

@@ -1,12 +1,11 @@
 //! Wait for a task, or abort it.
 
-use crate::panic::{Payload, Unread};
-use crate::registry::{Id, Key};
+use crate::panic::Unread;
+use crate::registry::{Id, JoinError, Key};
 use crate::scheduler::coop;
-use crate::sync::{Mutex, PoisonError, lock};
 use async_task::FallibleTask;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::{any::Any, fmt, io, pin::Pin};
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
@@ -87,7 +86,7 @@ impl<T> Future for JoinHandle<T> {
 
         // There is no result if the future was dropped because the runtime has ended.
         let result = result.and_then(|mut unread| unread.0.take());
-        Poll::Ready(result.unwrap_or(Err(JoinError { payload: None, id: self.key.id })))
+        Poll::Ready(result.unwrap_or(Err(JoinError::cancelled(self.key.id))))
     }
 }
 
@@ -134,83 +133,5 @@ impl AbortHandle {
     /// The task's id, which stays valid after the task has ended.
     pub fn id(&self) -> Id {
         self.0.id
-    }
-}
-
-/// Why a task gave no output: it panicked, or it was cancelled (aborted, or its runtime ended).
-pub struct JoinError {
-    /// None: the task was cancelled. The lock makes the error `Sync`, which `dyn Error + Send +
-    /// Sync` asks for.
-    pub(crate) payload: Option<Mutex<Payload>>,
-    pub(crate) id: Id,
-}
-
-impl JoinError {
-    /// Whether the task was aborted, or its runtime ended first.
-    pub fn is_cancelled(&self) -> bool {
-        self.payload.is_none()
-    }
-
-    /// Whether the task's future panicked, when it was polled or when it was dropped.
-    pub fn is_panic(&self) -> bool {
-        self.payload.is_some()
-    }
-
-    /// Returns what the panic carried, for [`std::panic::resume_unwind`].
-    ///
-    /// # Panics
-    ///
-    /// When the task did not panic. See [`try_into_panic`](Self::try_into_panic).
-    #[track_caller]
-    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        self.try_into_panic().unwrap_or_else(|error| panic!("{error} and did not panic"))
-    }
-
-    /// Returns what the panic carried.
-    ///
-    /// # Errors
-    ///
-    /// The error itself, when the task did not panic.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
-        match self.payload {
-            Some(payload) => Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner)),
-            None => Err(self),
-        }
-    }
-
-    /// The id of the task.
-    pub fn id(&self) -> Id {
-        self.id
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.id;
-        let Some(payload) = &self.payload else {
-            return write!(formatter, "task {id} was cancelled");
-        };
-
-        // The text is copied, because a formatter is foreign code: it must not run under a lock.
-        let payload = lock(payload);
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        let text = text.unwrap_or("(no text)").to_owned();
-        drop(payload);
-        write!(formatter, "task {id} panicked: {text}")
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "JoinError({self})")
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-impl From<JoinError> for io::Error {
-    fn from(error: JoinError) -> Self {
-        io::Error::other(error.to_string())
     }
 }

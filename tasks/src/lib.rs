@@ -19,12 +19,14 @@
 //! That is enough, because each step happens after the one before: the queue, or the
 //! state of the task itself, orders them.
 
+mod error;
 mod info;
 #[cfg(not(arc_model))]
 mod sync;
 
 #[cfg(arc_model)]
 use crate::sync;
+pub use error::JoinError;
 pub use info::{Id, Kind, Origin, TaskInfo, TaskState};
 
 use std::panic::Location;
@@ -204,6 +206,11 @@ impl Registry {
         task
     }
 
+    /// Enters something that is no task, until the entry is dropped.
+    pub fn enter_scoped(&self, origin: Origin, waker: Waker) -> Entry<'_> {
+        self.enter(0, origin, |key| (Entry { key, registry: self }, waker))
+    }
+
     /// Forgets a task that has ended, and gives its place to the next one. The task's waker is
     /// returned, to be dropped outside of any lock.
     pub fn remove(&self, key: &Key) -> Option<Waker> {
@@ -244,6 +251,19 @@ impl Registry {
             }
         }
         wakers
+    }
+}
+
+/// Something is in a registry as long as this lives.
+pub struct Entry<'a> {
+    /// Its key there.
+    pub key: Key,
+    registry: &'a Registry,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        drop(self.registry.remove(&self.key));
     }
 }
 

@@ -9,7 +9,7 @@
 //! * a deadline is a timerfd that is never read, and that is set only when the deadline has
 //!   changed or is over. The timeout of `epoll_pwait` itself would be in milliseconds.
 
-use crate::driver::kernel::event::{Event, Until};
+use crate::driver::kernel::event::{Event, Events, Until};
 use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::AsSource;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -58,7 +58,7 @@ impl Kernel {
     }
 
     /// Nothing is to be done: an edge is reported without being asked for.
-    pub(crate) fn ask_again(&self, _: &impl AsSource, _: usize, _: [bool; 2]) -> io::Result<()> {
+    pub(crate) fn ask_again(&self, _: &impl AsSource, _: polling::Event) -> io::Result<()> {
         Ok(())
     }
 
@@ -67,7 +67,7 @@ impl Kernel {
     }
 
     /// Waits until something happens or the time has come.
-    pub(crate) fn wait(&self, events: &mut Vec<Event>, until: Until) -> io::Result<()> {
+    pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
         events.clear();
         if let Until::Deadline(deadline) = until {
             self.set_timer(deadline)?;

@@ -11,6 +11,8 @@ pub(crate) enum Until {
     Forever,
 }
 
+pub(crate) type Events = Vec<Event>;
+
 /// What has happened to a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Event {

@@ -16,4 +16,4 @@ mod portable;
 pub(crate) use portable::Kernel;
 
 mod event;
-pub(crate) use event::{Event, Until};
+pub(crate) use event::{Events, Until};

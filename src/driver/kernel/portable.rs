@@ -1,7 +1,7 @@
 //! The crate polling, with oneshot sources: an event ends the source's interest, and to ask
 //! again reports what is there already.
 
-use crate::driver::kernel::event::{Event, Until};
+use crate::driver::kernel::event::{Event, Events, Until};
 use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::{AsSource, Poller};
 use std::io::{self, ErrorKind};
@@ -28,15 +28,9 @@ impl Kernel {
         unsafe { self.poller.add(&source.source(), polling::Event::none(key)) }
     }
 
-    /// Asks for the next event, in those of the two directions that are `wanted`.
-    pub(crate) fn ask_again(
-        &self,
-        source: &impl AsSource,
-        key: usize,
-        wanted: [bool; 2],
-    ) -> io::Result<()> {
-        let [read, write] = wanted;
-        self.poller.modify(source, polling::Event::new(key, read, write))
+    /// Asks for the next event in the directions that are wanted.
+    pub(crate) fn ask_again(&self, it: &impl AsSource, wanted: polling::Event) -> io::Result<()> {
+        self.poller.modify(it, wanted)
     }
 
     pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
@@ -45,7 +39,7 @@ impl Kernel {
 
     /// Waits until something happens or the time has come. polling tries again when a signal
     /// interrupts it.
-    pub(crate) fn wait(&self, events: &mut Vec<Event>, until: Until) -> io::Result<()> {
+    pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
         let mut timeout = match until {
             Until::Now => Some(Duration::ZERO),
             Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
