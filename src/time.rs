@@ -7,7 +7,7 @@
 use crate::driver::timers::{Key, Timers};
 use crate::registry::RuntimeId;
 use crate::scheduler::{context, coop};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::{fmt, mem::take, pin::Pin};
 
 #[doc(no_inline)]
@@ -82,12 +82,6 @@ impl Armed {
     fn with_timers<R>(&self, act: impl FnOnce(&Timers, &Key) -> R) -> Option<R> {
         context::find_runtime(self.0, |runtime| act(&runtime.driver.timers, &self.1))
     }
-
-    /// Makes the timer wake this waker. False: the timer has expired, or its runtime has ended.
-    fn replace_waker(&self, mut waker: Waker) -> bool {
-        // The former waker is dropped at the end of this, outside of the timers' lock.
-        self.with_timers(|timers, key| timers.replace_waker(key, &mut waker)) == Some(true)
-    }
 }
 
 impl Drop for Armed {
@@ -128,16 +122,15 @@ impl Sleep {
 
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        if let Some(armed) = &self.armed
-            && armed.replace_waker(context.waker().clone())
-        {
-            return Poll::Pending;
+        let mut waker = context.waker().clone();
+        let replace = |timers: &Timers, key: &Key| timers.replace_waker(key, &mut waker);
+        if self.armed.as_ref().and_then(|armed| armed.with_timers(replace)) == Some(true) {
+            return Poll::Pending; // the former waker is dropped here, outside of the timers' lock
         }
         if !take(&mut self.was_just_made) && self.is_elapsed() {
             return Poll::Ready(());
         }
 
-        let waker = context.waker().clone();
         let (armed, forgotten) = context::with_current("a timer", |runtime| {
             let worker = context::worker_of(runtime);
             let key = runtime.driver.arm(worker, self.deadline, waker);

@@ -77,7 +77,7 @@ impl Driver {
     ///
     /// When the kernel refuses. A thread that sleeps on would be a hang.
     pub(crate) fn notify(&self) {
-        let notified = self.reactor.notify();
+        let notified = self.reactor.kernel.notify();
         notified.expect("arc: the thread that waits for the kernel could not be notified");
     }
 

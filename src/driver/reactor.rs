@@ -35,7 +35,7 @@ pub enum Direction {
 pub(crate) type Wakers = Vec<Waker>;
 
 pub(crate) struct Reactor {
-    kernel: Kernel,
+    pub(crate) kernel: Kernel,
     sources: Mutex<Sources>,
 }
 
@@ -98,27 +98,16 @@ impl Reactor {
     }
 
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
-    pub(crate) fn wait(
-        &self,
-        events: &mut Events,
-        until: Until,
-        wakers: &mut Wakers,
-    ) -> Result<()> {
-        self.kernel.wait(events, until)?;
-
+    pub(crate) fn wait(&self, into: &mut Events, until: Until, wakers: &mut Wakers) -> Result<()> {
+        self.kernel.wait(into, until)?;
         let sources = lock(&self.sources);
-        for event in events {
+        for event in into {
             let source = sources.slab.get(event.key & INDEX_MASK);
             if let Some(source) = source.filter(|source| source.key == event.key) {
                 source.collect(event.ready, |readiness| readiness.set(event.hang_up), wakers);
             }
         }
         Ok(())
-    }
-
-    /// Ends the current wait, or else the next one.
-    pub(crate) fn notify(&self) -> Result<()> {
-        self.kernel.notify()
     }
 
     pub(crate) fn has_sources(&self) -> bool {

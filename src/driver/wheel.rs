@@ -59,9 +59,9 @@ pub(crate) struct Wheel<T> {
     entries: slab::Slab<Entry<T>>,
     /// The sequence number of the next entry.
     sequence: u64,
-    /// The values that a call of `expire` has found so far. Empty between two calls; kept for
-    /// its memory.
-    due: Vec<Due>,
+    /// The values that a call of `expire` has found so far: deadline, sequence and index, by which
+    /// they are sorted in this order. Empty between two calls; kept for its memory.
+    due: Vec<(u64, u64, u32)>,
     /// How many entries `expire` has looked at. Tests of its cost read this.
     visited: usize,
 }
@@ -72,14 +72,6 @@ pub(crate) struct Wheel<T> {
 pub(crate) struct Key {
     index: u32,
     sequence: u64,
-}
-
-/// A value that is due. The order of the fields is the order in which due values are sorted.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    deadline: u64,
-    sequence: u64,
-    index: u32,
 }
 
 struct Slot {
@@ -191,7 +183,7 @@ impl<T> Wheel<T> {
             for index in list {
                 let Entry { deadline, sequence, .. } = self.entries[index as usize];
                 if deadline <= self.elapsed {
-                    self.due.push(Due { deadline, sequence, index });
+                    self.due.push((deadline, sequence, index));
                 } else {
                     self.link(index);
                 }
@@ -199,8 +191,8 @@ impl<T> Wheel<T> {
         }
 
         self.due.sort_unstable();
-        for due in self.due.drain(..) {
-            expired.push(self.entries.remove(due.index as usize).value);
+        for (_, _, index) in self.due.drain(..) {
+            expired.push(self.entries.remove(index as usize).value);
         }
     }
 

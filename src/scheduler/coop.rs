@@ -6,10 +6,8 @@
 //! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
 use crate::panic::contain;
-use std::cell::Cell;
-use std::future::poll_fn;
-use std::panic::resume_unwind;
 use std::task::{Context, Poll};
+use std::{cell::Cell, future::poll_fn, panic::resume_unwind};
 
 /// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction
 /// of a millisecond.

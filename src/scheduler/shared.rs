@@ -37,9 +37,8 @@ pub(crate) struct Shared {
     pub(crate) mains: Registry,
     pub(crate) lease: Lease,
     pub(crate) monitor: Doorbell,
-
-    // The state of the end. Only `end.rs` and `threads.rs` change it.
-    /// The runtime ends: no worker polls another task.
+    /// The runtime ends: no worker polls another task. This and what follows is the state of the
+    /// end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
     /// How many workers have not left their loops.
     pub(crate) running: AtomicUsize,

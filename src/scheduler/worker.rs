@@ -18,8 +18,7 @@ use crate::scheduler::share::{Sharing, View};
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
 use crate::sync::{Arc, Instant, Ordering, lock, thread};
-use std::cell::{Cell, RefCell};
-use std::task::Waker;
+use std::{cell::Cell, cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.
 pub(crate) struct Worker {
@@ -36,13 +35,8 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        Self {
-            until_look: Cell::new(shared.config.event_interval),
-            shared,
-            index,
-            sharing: Cell::default(),
-            wakers: RefCell::default(),
-        }
+        let until_look = Cell::new(shared.config.event_interval);
+        Self { shared, index, until_look, sharing: Cell::default(), wakers: RefCell::default() }
     }
 
     /// What others see of this worker.
@@ -71,7 +65,11 @@ impl Worker {
             return self.sleep(stop);
         };
 
-        self.share_load();
+        let mut sharing = self.sharing.get();
+        let wakes = sharing.before_poll(self);
+        self.sharing.set(sharing);
+        (0..wakes).for_each(|_| self.shared.wake_another());
+
         let key = runnable.metadata();
         key.count_step();
         // Release pairs with the Acquire of the monitor, which sees the turn as well.
@@ -109,20 +107,10 @@ impl Worker {
     }
 
     fn steal(&self) -> Option<Runnable> {
-        // Thieves begin at different victims, so that they do not all fall upon the same one.
         let workers = &self.shared.workers;
-        let (before, after) = workers.split_at(fastrand::usize(..workers.len()));
-        let mut victims = after.iter().chain(before);
+        let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
+        let mut victims = workers[first..].iter().chain(&workers[..first]);
         victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))
-    }
-
-    fn share_load(&self) {
-        let mut sharing = self.sharing.get();
-        let wakes = sharing.before_poll(self);
-        self.sharing.set(sharing);
-        for _ in 0..wakes {
-            self.shared.wake_another();
-        }
     }
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
