@@ -3,10 +3,8 @@
 use crate::config::{Builder, Flavor};
 use crate::net::explain;
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
-use crate::scheduler::context::{self, Role};
-use crate::scheduler::shared::{RUNTIMES, Shared};
-use crate::scheduler::{end, threads, worker::Worker};
-use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
+use crate::scheduler::{context, context::Role, end, shared::Shared, threads, worker::Worker};
+use crate::sync::{Arc, Duration, thread::JoinHandle};
 use std::{io, rc::Rc};
 
 impl Runtime {
@@ -33,10 +31,7 @@ impl Builder {
         }
         let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
         let shared = Arc::new(Shared::new(self).map_err(failed)?);
-        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-        runtimes.insert(shared.id, shared.clone()); // others find it by its id from now on
-        drop(runtimes);
-
+        shared.publish(); // other threads find it by its id from now on
         let mut threads = Vec::new();
         if let Err(error) = start_threads(&shared, &mut threads) {
             end::begin(&shared);

@@ -2,8 +2,7 @@
 //! whether it may block.
 
 use crate::registry::{Id, RuntimeId};
-use crate::scheduler::shared::{RUNTIMES, Shared};
-use crate::scheduler::worker::Worker;
+use crate::scheduler::{shared::RUNTIMES, shared::Shared, worker::Worker};
 use crate::sync::{Arc, Ordering, PoisonError};
 use std::mem::{ManuallyDrop, swap};
 use std::{cell::RefCell, rc::Rc};

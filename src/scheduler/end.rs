@@ -21,8 +21,7 @@
 
 use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
-use crate::scheduler::context::{self, Role};
-use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
 use std::mem::take;
 

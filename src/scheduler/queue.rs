@@ -40,17 +40,13 @@ impl<T> Local<T> {
         self.0.len()
     }
 
-    /// Takes a fair share out of the injector. Returns the first item, and queues the others.
-    pub(crate) fn refill(&self, injector: &ConcurrentQueue<T>, workers: usize) -> Option<T> {
-        self.take_from(injector, injector.len().div_ceil(workers))
-    }
-
     /// Takes half of another worker's queue. Returns the first item, and queues the others.
     pub(crate) fn steal_from(&self, victim: &Self) -> Option<T> {
         self.take_from(&victim.0, victim.len().div_ceil(2))
     }
 
-    fn take_from(&self, other: &ConcurrentQueue<T>, count: usize) -> Option<T> {
+    /// Takes some items of another queue. Returns the first item, and queues the others.
+    pub(crate) fn take_from(&self, other: &ConcurrentQueue<T>, count: usize) -> Option<T> {
         let first = other.pop().ok()?;
         let more = count.min(BATCH_MAX).saturating_sub(1);
         other.try_iter().take(more).for_each(|item| self.push(item));

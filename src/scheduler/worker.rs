@@ -93,8 +93,10 @@ impl Worker {
         self.refill()
     }
 
+    /// A fair share of the injected tasks: the first is returned, and the others are queued.
     fn refill(&self) -> Option<Runnable> {
-        self.mine().queue.refill(&self.shared.injector, self.shared.workers.len())
+        let injector = &self.shared.injector;
+        self.mine().queue.take_from(injector, injector.len().div_ceil(self.shared.workers.len()))
     }
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.

@@ -5,15 +5,18 @@
 //! (`portable.rs`). The private cfgs `arc_oneshot` and `arc_portable` switch Linux to the
 //! latter, so that the tests can be run with polling's epoll and with its `poll`.
 
-#[cfg(all(target_os = "linux", not(arc_oneshot), not(arc_portable)))]
+#[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable, arc_model))))]
 mod epoll;
-#[cfg(all(target_os = "linux", not(arc_oneshot), not(arc_portable)))]
+#[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable, arc_model))))]
 pub(crate) use epoll::Kernel;
 
-#[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
+#[cfg(not(any(all(target_os = "linux", not(any(arc_oneshot, arc_portable))), arc_model)))]
 mod portable;
-#[cfg(any(not(target_os = "linux"), arc_oneshot, arc_portable))]
+#[cfg(not(any(all(target_os = "linux", not(any(arc_oneshot, arc_portable))), arc_model)))]
 pub(crate) use portable::Kernel;
+
+#[cfg(arc_model)]
+pub(crate) use crate::model_kernel::Kernel;
 
 mod event;
 pub(crate) use event::{Events, Until};
