@@ -129,9 +129,9 @@ builder! {
     /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default it prints a line to
     /// standard error.
     ///
-    /// The hook is called once for each such poll, while the poll still lasts, by a thread that runs
-    /// no tasks. It must not block: nobody watches over the workers meanwhile. (Other tasks, sockets
-    /// and timers are served meanwhile, unless all workers are stuck.)
+    /// The hook is called once for each such poll, while the poll still lasts, by a thread that
+    /// runs no tasks. It must not block: nobody watches over the workers meanwhile. (Other tasks,
+    /// sockets and timers are served meanwhile, unless all workers are stuck.)
     ///
     /// # Examples
     ///

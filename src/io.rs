@@ -187,9 +187,9 @@ impl<T: AsSource> Async<T> {
     /// woken when it is worth another try. This is for futures and IO traits that are written by
     /// hand.
     ///
-    /// When TCP moves fewer bytes, the kernel has no more of them, and the next attempt waits for an
-    /// event. That saves the attempt that only finds `WouldBlock`. So `attempt` must ask the kernel
-    /// for at least `wanted` bytes. With a `wanted` of 0, nothing is concluded.
+    /// When TCP moves fewer bytes, the kernel has no more of them, and the next attempt waits for
+    /// an event. That saves the attempt that only finds `WouldBlock`. So `attempt` must ask the
+    /// kernel for at least `wanted` bytes. With a `wanted` of 0, nothing is concluded.
     ///
     /// # Errors
     ///
@@ -282,9 +282,9 @@ impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
     }
 }
 
-/// How many buffers std hands to the system in one call, at least: 16 where it knows no better, 1,024
-/// on Linux. The buffers after these are not counted as wanted. If they are moved all the same, that
-/// costs one more attempt at most.
+/// How many buffers std hands to the system in one call, at least: 16 where it knows no better,
+/// 1,024 on Linux. The buffers after these are not counted as wanted. If they are moved all the
+/// same, that costs one more attempt at most.
 const BUFFERS_MIN: usize = 16;
 
 fn total_len(buffers: &[impl Deref<Target = [u8]>]) -> usize {

@@ -21,6 +21,76 @@
 //! ```
 //!
 //! Names and meaning are tokio's wherever tokio has the thing. The IO traits are futures-io's.
+//!
+//! # How it works, in one picture
+//!
+//! ```text
+//!   spawn ──► task ──► queue ──► a worker polls it ──► your future
+//!               ▲        ▲                                │ Pending: it waits for something,
+//!               │        │ steal half                     │ and has left its waker there
+//!               │        └── another worker               ▼
+//!               │                               reactor (sockets), timers (the clock)
+//!               │ Waker                                   │
+//!               └─────────────────────────────────────────┘
+//!                 the worker that has nothing to do sits in the driver's seat: it waits for
+//!                 the kernel, wakes the tasks whose events came, and runs them itself
+//! ```
+//!
+//! # The files, in reading order
+//!
+//! Each file begins with what it is for. You can follow each one with what the rows above it
+//! have told you. `docs/TOUR.md` follows a request, a sleep and a whole program through them, and
+//! `docs/ARCHITECTURE.md` has the invariants, the reasons, and what was turned down.
+//!
+//! | file | what you know after it |
+//! |---|---|
+//! | `sync.rs` | where locks, atomics and threads come from, so that models can replace them |
+//! | `panic.rs` | how foreign code may panic without harm |
+//! | `config.rs` | what a runtime can be configured with |
+//! | **waiting for the kernel and the clock** | |
+//! | `driver/kernel/event.rs` | what is asked of the kernel, and what it reports |
+//! | `driver/kernel/mod.rs` | which of the next two files a system uses |
+//! | `driver/kernel/epoll.rs` | how one system call waits for sockets, timers and notifications |
+//! | `driver/kernel/portable.rs` | the same by the crate polling, for all systems but Linux |
+//! | `driver/readiness.rs` | how one atomic word remembers an event that came at the wrong time |
+//! | `driver/reactor.rs` | how an event finds the wakers of the tasks that wait for it |
+//! | `driver/wheel.rs` | how a million deadlines are kept, as a pure data structure |
+//! | `driver/timers.rs` | how no deadline slips past a thread that is about to sleep |
+//! | `driver/mod.rs` | the seat: why one thread at a time waits for all of this |
+//! | **running tasks** | |
+//! | `scheduler/mod.rs` | what belongs to this room |
+//! | `scheduler/queue.rs` | where tasks wait for their turn |
+//! | `scheduler/idle.rs` | why no wake-up is lost when the last worker falls asleep |
+//! | `scheduler/lease.rs` | which thread runs the tasks of a current-thread runtime |
+//! | `scheduler/shared.rs` | what the threads of a runtime share, and how one wakes another |
+//! | `scheduler/share.rs` | when a busy worker wakes another one |
+//! | `scheduler/coop.rs` | why a task that never waits does not starve the others |
+//! | `scheduler/worker.rs` | the loop: find a task, poll it, sleep |
+//! | `scheduler/context.rs` | how a thread knows its runtime and its worker |
+//! | `scheduler/threads.rs` | how threads start and sign off |
+//! | `scheduler/end.rs` | how a runtime ends, step by step |
+//! | **tasks** | |
+//! | `task/contained.rs` | what happens around each poll of a task |
+//! | `task/join.rs` | how a task is awaited and aborted |
+//! | `task/spawn.rs` | how a future becomes a task, and where a woken task goes |
+//! | `task/blocking.rs` | how a function that blocks becomes a task |
+//! | `task/mod.rs` | what programs see of this room |
+//! | **sockets and time** | |
+//! | `io.rs` | how a read becomes a poll |
+//! | `time.rs` | how a sleep is armed, and what a timeout is |
+//! | `net/address.rs` | how names are looked up without blocking a worker |
+//! | `net/mod.rs` | TCP |
+//! | **the runtime** | |
+//! | `runtime/block_on.rs` | how a thread waits for a future |
+//! | `runtime/monitor.rs` | who helps when a poll takes too long |
+//! | `runtime/start.rs` | how a runtime is built and its threads start |
+//! | `runtime/handle.rs` | what programs do with a runtime |
+//! | `runtime/mod.rs` | what programs see of this room |
+//!
+//! The list of unfinished tasks is a crate of its own, `arc-tasks` in `tasks/`: ids, names, states,
+//! and the error of a task that gave no output. Here it is called `registry`. Read it when you want
+//! to know how tasks are listed. To follow the rest, it is enough that a task carries a `Key` with
+//! its id, and the id of its runtime.
 
 pub mod io;
 pub mod net;

@@ -89,18 +89,12 @@ impl Driver {
         }
         key
     }
-
-    /// The runtime ends: takes the wakers of all who wait, and lets nobody wait from now on.
-    pub(crate) fn close(&self, wakers: &mut Wakers) {
-        self.reactor.close(wakers);
-        self.timers.close(wakers);
-    }
 }
 
 impl Seat<'_> {
     /// Collects the wakers of what has happened so far, without waiting.
     pub(crate) fn look(mut self, wakers: &mut Wakers) {
-        self.wait(Until::Now, wakers);
+        self.collect(Until::Now, wakers);
     }
 
     /// Sleeps until something happens, and collects the wakers of what did. Returns at once
@@ -112,8 +106,11 @@ impl Seat<'_> {
         // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
         // cleared, or the one that cleared it sees that it must notify the seat.
         driver.sleeper.store(index + 1, Ordering::SeqCst);
-        let until = if is_asleep() { driver.timers.sleep_until_next() } else { Until::Now };
-        self.wait(until, wakers);
+        let until = match is_asleep() {
+            true => driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline),
+            false => Until::Now,
+        };
+        self.collect(until, wakers);
 
         // Relaxed is enough. This worker sets its bit again after this store, so whoever
         // clears the bit then does not see an older value. And before the seat is free: the
@@ -125,7 +122,7 @@ impl Seat<'_> {
     ///
     /// When the kernel refuses. The descriptor is the runtime's own, so this is a defect, or
     /// the process has closed a descriptor that it does not own.
-    fn wait(&mut self, until: Until, wakers: &mut Wakers) {
+    fn collect(&mut self, until: Until, wakers: &mut Wakers) {
         let waited = self.driver.reactor.wait(&mut self.events, until, wakers);
         waited.expect("arc: waiting for the kernel failed");
 

@@ -18,7 +18,7 @@
 //! wrote. Or T2 comes before A2: then A3 reads "for ever" or what T4 stored, and notifies the
 //! seat if that is too late. (A notification that was not needed costs one empty turn.)
 
-use crate::driver::{kernel::Until, wheel, wheel::Wheel};
+use crate::driver::wheel::{self, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use std::task::Waker;
 
@@ -100,9 +100,9 @@ impl Timers {
         armed.map(|armed| std::mem::swap(armed, waker)).is_some()
     }
 
-    /// T1 to T4: until when the thread in the seat may sleep. From now on `arm` says when that
-    /// thread must be notified.
-    pub(crate) fn sleep_until_next(&self) -> Until {
+    /// T1 to T4: until when the thread in the seat may sleep; None is for ever. From now on `arm`
+    /// says when that thread must be notified.
+    pub(crate) fn sleep_until_next(&self) -> Option<Instant> {
         // T1
         self.sleeping_until.store(NEVER, Ordering::Relaxed);
 
@@ -110,13 +110,11 @@ impl Timers {
         fence(Ordering::SeqCst);
 
         // T3
-        let Some(earliest) = self.earliest() else { return Until::Forever };
+        let until = self.earliest()? | SLACK;
 
         // T4
-        let until = earliest | SLACK;
         self.sleeping_until.store(until, Ordering::Relaxed);
-        let instant = self.epoch.checked_add(Duration::from_nanos(until));
-        instant.map_or(Until::Forever, Until::Deadline)
+        self.epoch.checked_add(Duration::from_nanos(until))
     }
 
     /// When the first timer of all wheels expires, or earlier: a timer that was disarmed may

@@ -65,13 +65,13 @@ impl TcpListener {
     /// Listens on an address. Of several addresses, it takes the first that works. Port 0 stands
     /// for any free port; [`local_addr`](Self::local_addr) says which one it is.
     ///
-    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows that option is
-    /// not set, because it would let another process take the port over.
+    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows that option
+    /// is not set, because it would let another process take the port over.
     ///
     /// # Errors
     ///
-    /// When the address is in use or does not belong to this machine, or when its name is not known.
-    /// The error says which address. `InvalidInput` when there is no address.
+    /// When the address is in use or does not belong to this machine, or when its name is not
+    /// known. The error says which address. `InvalidInput` when there is no address.
     ///
     /// # Panics
     ///
@@ -141,10 +141,10 @@ impl TcpListener {
 
 /// A TCP connection.
 ///
-/// The stream reads and writes by value and by shared reference. So `(&stream, &stream)` are its two
-/// directions apart, and several tasks may share the stream in an [`Arc`](std::sync::Arc). tokio's
-/// `into_split` is in the crate `arc-util`. Closing the stream as an `AsyncWrite` shuts down the
-/// sending direction. Dropping it closes the connection.
+/// The stream reads and writes by value and by shared reference. So `(&stream, &stream)` are its
+/// two directions apart, and several tasks may share the stream in an [`Arc`](std::sync::Arc).
+/// tokio's `into_split` is in the crate `arc-util`. Closing the stream as an `AsyncWrite` shuts
+/// down the sending direction. Dropping it closes the connection.
 ///
 /// # Examples
 ///
@@ -188,7 +188,8 @@ impl TcpStream {
 
     /// Connects to an address. Of several addresses, it takes the first that answers.
     ///
-    /// The system's own timeout is some minutes: put a [`timeout`](crate::time::timeout) around this.
+    /// The system's own timeout is some minutes: put a [`timeout`](crate::time::timeout) around
+    /// this.
     ///
     /// # Errors
     ///

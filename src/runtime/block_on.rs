@@ -19,8 +19,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
-    let (woken, thread) = (AtomicBool::new(true), thread::current());
-    let main = Arc::new(Main { woken, thread, shared: shared.clone() });
+    let woken = AtomicBool::new(true); // the future is polled once without being woken
+    let main = Arc::new(Main { woken, thread: thread::current(), shared: shared.clone() });
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
@@ -40,7 +40,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             lease = Lease::take(shared);
         }
 
-        // A wake-up that comes during the poll asks for another one.
+        // A wake-up that comes during the poll asks for another one. Acquire pairs with `wake`: the
+        // poll sees what was done before the wake-up.
         if main.woken.swap(false, Ordering::Acquire) {
             entry.key.count_step();
             shared.monitor.ring(); // it reports a poll that does not return
@@ -77,7 +78,7 @@ impl Main {
 }
 
 impl Wake for Main {
-    /// SeqCst pairs with `is_woken`, and with the Acquire of the thread that polls the future.
+    /// SeqCst pairs with `is_woken`, and with the Acquire in `block_on`.
     fn wake(self: Arc<Self>) {
         if self.woken.swap(true, Ordering::SeqCst) {
             return;
@@ -87,7 +88,7 @@ impl Wake for Main {
         // A thread with the lease may sleep as the worker does, in the seat. If another thread has
         // the lease, that one takes an empty turn.
         if self.shared.is_current_thread() {
-            self.shared.wake_worker(0);
+            self.shared.unpark(self.shared.idle.claim(0).then_some(0));
         }
     }
 }

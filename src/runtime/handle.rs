@@ -21,9 +21,9 @@ use std::{fmt, marker::PhantomData, mem::take, ops::Deref};
 ///
 /// When it is dropped inside a task or `block_on`, because waiting for its threads would block a
 /// worker. The runtime ends all the same, in the background. Use
-/// [`shutdown_background`](Self::shutdown_background) there. There is one exception: a task may hold
-/// another runtime until its own one ends. That runtime is dropped without a panic, and its jobs
-/// are not waited for.
+/// [`shutdown_background`](Self::shutdown_background) there. There is one exception: a task may
+/// hold another runtime until its own one ends. That runtime is dropped without a panic, and its
+/// jobs are not waited for.
 #[derive(Debug)]
 pub struct Runtime {
     pub(crate) handle: Handle,
@@ -39,12 +39,12 @@ impl Runtime {
     /// Ends the runtime, and waits for that, but no longer than `limit`.
     ///
     /// Every task's future is dropped at its next await point. The polls and the jobs of
-    /// `spawn_blocking` that have begun are waited for. Those that go on after the limit are left to
-    /// themselves, and the futures are dropped when the last poll has ended.
+    /// `spawn_blocking` that have begun are waited for. Those that go on after the limit are left
+    /// to themselves, and the futures are dropped when the last poll has ended.
     ///
-    /// Returns the tasks that had not finished: those that were dropped where they waited, and those
-    /// whose poll (`Running`) or job (`Blocking`) still goes on. Jobs that had not begun are given
-    /// up, and are not in the list.
+    /// Returns the tasks that had not finished: those that were dropped where they waited, and
+    /// those whose poll (`Running`) or job (`Blocking`) still goes on. Jobs that had not begun
+    /// are given up, and are not in the list.
     ///
     /// # Panics
     ///
@@ -90,7 +90,7 @@ impl Runtime {
             );
             return Vec::new();
         }
-        end::wait(&self.shared, threads, limit)
+        end::join(&self.shared, threads, limit)
     }
 }
 
@@ -138,7 +138,8 @@ impl Handle {
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
     ///
-    /// When the runtime has ended, the future is dropped, and the handle says that it was cancelled.
+    /// When the runtime has ended, the future is dropped, and the handle says that it was
+    /// cancelled.
     #[track_caller]
     pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
         &self,
@@ -163,12 +164,13 @@ impl Handle {
     /// future spawns run on the workers. They go on after `block_on` returns. Several threads may
     /// be in `block_on` at once.
     ///
-    /// On a current-thread runtime the thread also runs all tasks, and waits for sockets and timers.
-    /// If another thread does so already, this one only polls its future, and takes over when the
-    /// other one leaves.
+    /// On a current-thread runtime the thread also runs all tasks, and waits for sockets and
+    /// timers. If another thread does so already, this one only polls its future, and takes over
+    /// when the other one leaves.
     ///
-    /// If the runtime ends meanwhile, the future goes on, but its tasks are cancelled, its sockets
-    /// fail, and its timers panic. (With [`UnhandledPanic::ShutdownRuntime`](crate::runtime::UnhandledPanic), `block_on` panics
+    /// If the runtime ends meanwhile, the future goes on, but its tasks are cancelled, its
+    /// sockets fail, and its timers panic. (With
+    /// [`UnhandledPanic::ShutdownRuntime`](crate::runtime::UnhandledPanic), `block_on` panics
     /// instead.)
     ///
     /// # Panics

@@ -28,10 +28,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         }
         thread::park_timeout(TICK);
 
-        quiet_ticks += 1;
-        if watch_workers(shared) | watch_mains(shared, &mut mains) {
-            quiet_ticks = 0;
-        }
+        let has_polled = watch_workers(shared) | watch_mains(shared, &mut mains);
+        quiet_ticks = if has_polled { 0 } else { quiet_ticks + 1 };
         watch_kernel(shared);
     }
 }

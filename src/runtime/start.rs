@@ -35,7 +35,7 @@ impl Builder {
         let mut threads = Vec::new();
         if let Err(error) = start_threads(&shared, &mut threads) {
             end::begin(&shared);
-            end::wait(&shared, threads, Duration::MAX);
+            end::join(&shared, threads, Duration::MAX);
             return Err(error);
         }
         Ok(Runtime { handle: Handle { shared }, threads })

@@ -33,7 +33,8 @@ thread_local! {
     /// This has no destructor, so it is still there in those of other thread-locals. The guards
     /// leave nothing in it that would have to be dropped.
     static CURRENT: RefCell<ManuallyDrop<Current>> = const {
-        RefCell::new(ManuallyDrop::new(Current { runtime: None, worker: None, role: Role::Outside }))
+        let nothing = Current { runtime: None, worker: None, role: Role::Outside };
+        RefCell::new(ManuallyDrop::new(nothing))
     };
 }
 

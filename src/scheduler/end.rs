@@ -14,7 +14,7 @@
 //!    4. It drops what is in the queues. That is every task that was left.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
 //!    the jobs that they are in.
-//! 5. [`wait`] joins the threads, and reports what had not finished.
+//! 5. [`join`] joins the threads, and reports what had not finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, and waits in between. A
 //! task can begin the end as well, by a panic.
@@ -32,7 +32,7 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.ending.store(true, Ordering::SeqCst);
 
     for worker in 0..shared.workers.len() {
-        shared.wake_worker(worker);
+        shared.unpark(shared.idle.claim(worker).then_some(worker));
     }
     shared.monitor.unpark();
 
@@ -81,7 +81,8 @@ fn close(shared: &Arc<Shared>) {
     // 3.2
     let mut wakers = shared.registry.close();
     wakers.extend(shared.mains.close());
-    shared.driver.close(&mut wakers);
+    shared.driver.reactor.close(&mut wakers);
+    shared.driver.timers.close(&mut wakers);
     wakers.into_iter().for_each(wake);
 
     // 3.3
@@ -94,7 +95,7 @@ fn close(shared: &Arc<Shared>) {
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Returns
 /// what had not finished. Threads that go on after the limit are left to themselves.
-pub(crate) fn wait(
+pub(crate) fn join(
     shared: &Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     limit: Duration,

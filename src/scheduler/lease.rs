@@ -32,7 +32,7 @@ pub(crate) struct Lease(Mutex<State>);
 #[derive(Default)]
 struct State {
     is_taken: bool,
-    /// The threads that want the lease, some perhaps more than once.
+    /// The threads that want the lease.
     waiting: Vec<thread::Thread>,
 }
 
@@ -42,9 +42,8 @@ impl Lease {
         let mut state = lock(&self.0);
         let is_mine = !replace(&mut state.is_taken, true);
         let me = thread::current();
-        if !is_mine && state.waiting.iter().all(|thread| thread.id() != me.id()) {
-            state.waiting.push(me);
-        }
+        state.waiting.retain(|thread| thread.id() != me.id());
+        state.waiting.extend((!is_mine).then_some(me));
         is_mine
     }
 

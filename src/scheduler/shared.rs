@@ -121,13 +121,9 @@ impl Shared {
         self.unpark(self.idle.claim_one(self.driver.sleeper()));
     }
 
-    /// Wakes this worker, if it sleeps.
-    pub(crate) fn wake_worker(&self, worker: usize) {
-        self.unpark(self.idle.claim(worker).then_some(worker));
-    }
-
-    /// Ends the sleep of a worker that was claimed, wherever it sleeps.
-    fn unpark(&self, claimed: Option<usize>) {
+    /// Ends the sleep of a worker, wherever it sleeps. The caller has claimed it. None: there was
+    /// none to be claimed.
+    pub(crate) fn unpark(&self, claimed: Option<usize>) {
         let Some(worker) = claimed else { return };
         if self.driver.sleeper() == claimed {
             self.driver.notify();

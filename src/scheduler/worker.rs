@@ -125,8 +125,7 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
-            monitor.ring();
-            return;
+            return monitor.ring();
         }
 
         let mut wakers = self.wakers.borrow_mut();
