@@ -21,7 +21,7 @@ use crate::task::{join::JoinHandle, spawn::make_task};
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`](crate::task::spawn).
+/// Outside a runtime, as [`spawn`](crate::spawn).
 ///
 /// # Examples
 ///

@@ -54,9 +54,10 @@ pub struct Audit {
     pub own: Vec<Own>,
     pub arc: Vec<Crate>,
     pub tokio: Vec<Crate>,
-    /// tokei's lines of the runtime, and of its macros.
+    /// tokei's lines of the runtime, of its macros, and of its list of tasks.
     pub src: Lines,
     pub macros: Lines,
+    pub tasks: Lines,
 }
 
 /// Runs `cargo xtask audit` with the arguments that follow these words.
@@ -105,6 +106,7 @@ impl Audit {
             tokio: count_crates(&peers)?,
             src: loc::sum(&rust_files(root, &[loc::SRC])?),
             macros: loc::sum(&rust_files(root, &[loc::MACROS])?),
+            tasks: loc::sum(&rust_files(root, &[loc::TASKS])?),
         })
     }
 
@@ -281,6 +283,7 @@ fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
         ("lines of src", lines.src, audit.src.total()),
         ("lines of code of src", lines.code, audit.src.code),
         ("lines of macros/src", lines.macros, audit.macros.total()),
+        ("lines of tasks/src", lines.tasks, audit.tasks.total()),
     ] {
         budgets.push(Budget {
             what: what.to_owned(),
@@ -391,7 +394,7 @@ mod tests {
 
     #[test]
     fn each_limit_of_lines_is_a_budget() {
-        let text = "[lines]\nsrc = 9\ncode = 5\nmacros = 1\n[tree]\ncrates = 1\n";
+        let text = "[lines]\nsrc = 9\ncode = 5\nmacros = 1\ntasks = 2\n[tree]\ncrates = 1\n";
         let audit = Audit {
             folders: Vec::new(),
             own: Vec::new(),
@@ -399,12 +402,14 @@ mod tests {
             tokio: Vec::new(),
             src: Lines { code: 6, comments: 1, blanks: 2, documentation: 50 },
             macros: Lines { code: 1, comments: 0, blanks: 1, documentation: 0 },
+            tasks: Lines { code: 2, comments: 1, blanks: 0, documentation: 0 },
         };
         let limits = Limits::parse(text).unwrap();
         let broken = budgets(&audit, &limits).unwrap();
         let broken = broken.iter().filter(|it| it.is_broken()).map(|it| it.what.as_str());
         let broken: Vec<_> = broken.collect();
-        assert_eq!(broken, ["lines of code of src", "lines of macros/src"]);
+        let expected = ["lines of code of src", "lines of macros/src", "lines of tasks/src"];
+        assert_eq!(broken, expected);
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 
 fn clippy(target: &str) -> Result<(), Failure> {
     println!("$ cargo clippy -Zbuild-std --target {target} ...");
-    let packages = ["arc-runtime", "arc-macros", "arc-compat"];
+    let packages = ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat"];
     let (variables, removed) = environment();
     let mut command = Command::new("/usr/bin/cargo");
     for name in removed {

@@ -18,6 +18,9 @@ pub const SRC: &str = "src";
 /// Its macros, which have a budget of their own.
 pub const MACROS: &str = "macros/src";
 
+/// Its list of tasks, which has one, too.
+pub const TASKS: &str = "tasks/src";
+
 /// What stands beside it, each counted apart.
 const BESIDE: [&str; 10] = [
     "compat", "util", "redis", "tests", "models", "examples", "benches", "versus", "trials",
@@ -48,6 +51,7 @@ usage: cargo xtask loc
 pub struct Loc {
     src: Vec<(String, Lines)>,
     macros: Vec<(String, Lines)>,
+    tasks: Vec<(String, Lines)>,
     beside: Vec<(String, Lines)>,
     /// tokio's version, and its folders.
     pub tokio: (String, Vec<(String, Lines)>),
@@ -65,6 +69,8 @@ pub struct LineLimits {
     pub code: usize,
     /// Of `macros/src/`: code, comments and blanks.
     pub macros: usize,
+    /// Of `tasks/src/`: code, comments and blanks.
+    pub tasks: usize,
 }
 
 impl LineLimits {
@@ -75,6 +81,7 @@ impl LineLimits {
             src: limits.number("lines", "src")?,
             code: limits.number("lines", "code")?,
             macros: limits.number("lines", "macros")?,
+            tasks: limits.number("lines", "tasks")?,
         })
     }
 }
@@ -105,7 +112,7 @@ impl Loc {
     /// # Errors
     /// Something cannot be read, or is not Rust.
     pub fn collect(root: &Path, limits: &Limits) -> Result<Self, Failure> {
-        let runtime = rust_files(root, &[SRC, MACROS])?;
+        let runtime = rust_files(root, &[SRC, MACROS, TASKS])?;
         let mut beside = Vec::new();
         for folder in BESIDE {
             let files = rust_files(root, &[folder])?;
@@ -125,6 +132,7 @@ impl Loc {
         Ok(Loc {
             src: by_file(&rust_files(root, &[SRC])?),
             macros: by_file(&rust_files(root, &[MACROS])?),
+            tasks: by_file(&rust_files(root, &[TASKS])?),
             beside,
             tokio: tokio(root)?,
             functions: functions(&runtime)?,
@@ -133,16 +141,18 @@ impl Loc {
         })
     }
 
-    /// The sum over the runtime and its macros.
+    /// The sum over the runtime, its macros and its list of tasks.
     pub fn total(&self) -> Lines {
         let mut sum = total(&self.src);
         sum += total(&self.macros);
+        sum += total(&self.tasks);
         sum
     }
 
     pub fn text(&self) -> String {
         let src = lines_table("runtime", &self.src, true);
         let macros = lines_table("its macros", &self.macros, true);
+        let tasks = lines_table("its list of tasks", &self.tasks, true);
         let beside = lines_table("beside it", &self.beside, false);
         let (version, folders) = &self.tokio;
         let tokio = lines_table(&format!("tokio {version}"), folders, false);
@@ -152,13 +162,15 @@ impl Loc {
         format!(
             "{src}\n{} lines of at most {}: code, comments and blanks, as tokei counts them. \
              {} lines of\ncode of at most {}. Doc comments are free.\n\n\
-             {macros}\n{} lines of at most {}.\n\n{beside}\n{tokio}\n{}\n{}",
+             {macros}\n{} lines of at most {}.\n\n{tasks}\n{} lines of at most {}.\n\n{beside}\n{tokio}\n{}\n{}",
             number(counted.total()),
             number(limits.src),
             number(counted.code),
             number(limits.code),
             number(total(&self.macros).total()),
             number(limits.macros),
+            number(total(&self.tasks).total()),
+            number(limits.tasks),
             self.functions_text(),
             self.air_text(),
         )
@@ -310,11 +322,12 @@ mod tests {
         let loc = Loc {
             src: by_file(&files),
             macros: Vec::new(),
+            tasks: Vec::new(),
             beside: Vec::new(),
             tokio: ("1.0.0".to_owned(), Vec::new()),
             functions: functions(&files).unwrap(),
             air: vec![("arc".to_owned(), Air { functions: 1, lines: 8, blanks: 1, comments: 2 })],
-            limits: LineLimits { src: 3_000, code: 2_400, macros: 150 },
+            limits: LineLimits { src: 3_000, code: 2_400, macros: 150, tasks: 400 },
         };
         let text = loc.text();
         let row = "| src/a.rs |     3 |    2 |        0 |      1 |            1 |";

@@ -30,18 +30,19 @@ checks: lock and package (these two by default), minimal, msrv, deny
 ";
 
 /// The packages that users get.
-const LIBRARIES: [&str; 4] = ["arc-runtime", "arc-macros", "arc-compat", "arc-util"];
+const LIBRARIES: [&str; 5] = ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat", "arc-util"];
 
 /// The one of them that has features which bring dependencies.
 const FEATURED: &str = "arc-compat";
 
 /// The folders and files that a copy must have in which only these are built.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
     "README.md",
     "src",
     "macros",
+    "tasks",
     "compat",
     "util",
     "tests",
@@ -181,7 +182,7 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in ["macros", "compat", "util"]
+    for (folder, name) in ["macros", "tasks", "compat", "util"]
         .iter()
         .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
     {
@@ -262,7 +263,7 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let text = text.lines().map(|line| match line.starts_with("members = [") {
-        true => "members = [\"macros\", \"compat\", \"util\"]".to_owned(),
+        true => "members = [\"macros\", \"tasks\", \"compat\", \"util\"]".to_owned(),
         false if line.starts_with("xtask.") => String::new(),
         false => line.to_owned(),
     });

@@ -92,7 +92,7 @@ impl File {
 
     /// Whether the file is code of a library that users build.
     fn is_library(&self) -> bool {
-        let folders = ["src/", "macros/src/", "compat/src/", "util/src/"];
+        let folders = ["src/", "macros/src/", "tasks/src/", "compat/src/", "util/src/"];
         folders.iter().any(|folder| self.name.starts_with(folder))
     }
 

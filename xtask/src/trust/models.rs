@@ -4,7 +4,7 @@
 //! mutations that it must catch, in comments:
 //!
 //! ```text
-//! // ~ src/idle.rs              the file; a number after it: which of several places
+//! // ~ src/scheduler/idle.rs              the file; a number after it: which of several places
 //! // - fence(Ordering::SeqCst); what is taken out of it, whatever the spaces
 //! // + let _ = 0;               what is put there, if anything
 //! #[test]
@@ -227,7 +227,7 @@ fn mutations_in(text: &str, program: &str, module: &str) -> Result<Vec<Mutation>
 /// for the dependencies, so that these need not be built again.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     fs::create_dir_all(copy)?;
-    for folder in ["src", "models"] {
+    for folder in ["src", "tasks", "models"] {
         copy_folder(&root.join(folder), &copy.join(folder))?;
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
@@ -273,7 +273,7 @@ mod tests {
 
     const TEXT: &str = "\
 /// A model.
-// ~ src/idle.rs 2
+// ~ src/scheduler/idle.rs 2
 // - a +
 // -     b;
 // + c
@@ -289,7 +289,7 @@ fn model() {
     #[test]
     fn mutations_are_read_and_belong_to_the_next_model() {
         let Mutation { file, place, old, new, program, model } = mutation();
-        assert_eq!((file.as_str(), place), ("src/idle.rs", 2));
+        assert_eq!((file.as_str(), place), ("src/scheduler/idle.rs", 2));
         assert_eq!((old.as_str(), new.as_str()), ("a +\n    b;\n", "c\n"));
         assert_eq!((program.as_str(), model.as_str()), ("loom", "parking::model"));
     }
