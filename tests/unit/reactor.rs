@@ -44,7 +44,7 @@ fn pair() -> (TcpStream, TcpStream) {
 
 /// Waits for what comes within the time, and wakes.
 fn turn(reactor: &Reactor, timeout: Duration) -> usize {
-    let (mut events, mut wakers) = (Events::new(), Vec::new());
+    let (mut events, mut wakers) = (Vec::new(), Vec::new());
     reactor.wait(&mut events, Until::Deadline(Instant::now() + timeout), &mut wakers).unwrap();
     let count = wakers.len();
     wakers.into_iter().for_each(Waker::wake);
@@ -179,8 +179,7 @@ fn event_of_the_last_tenant_is_not_the_next_ones() {
     assert_ne!(new.key, old_key);
     // What the kernel still had under way for the one that is gone.
     reactor.kernel.add(&first, old_key).unwrap();
-    let interest = Event::new(old_key, true, true);
-    reactor.kernel.ask_again(&first, interest).unwrap();
+    reactor.kernel.ask_again(&first, old_key, [true; 2]).unwrap();
     (&first_peer).write_all(b"x").unwrap();
     let (counting, waker) = counting();
     assert!(!is_ready(&reactor, (&new, &second), Direction::Read, &waker));

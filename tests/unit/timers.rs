@@ -27,7 +27,7 @@ impl Wake for Numbered {
 
 /// What `Sleep` does when it is polled again.
 fn rewake(timers: &Timers, key: &Key, waker: &Waker) -> bool {
-    timers.rewake(key, &mut waker.clone())
+    timers.replace_waker(key, &mut waker.clone())
 }
 
 fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
@@ -142,10 +142,10 @@ impl Model {
                     // Never beyond those that the earliest shares its wake-up with; before
                     // it if one was disarmed.
                     assert!(self.sleeping_until <= least | SLACK);
-                    let until = self.timers.nanos(until.expect("a timer is armed"));
-                    assert_eq!(until, self.sleeping_until);
+                    let Until::Deadline(until) = until else { panic!("{until:?}") };
+                    assert_eq!(self.timers.nanos(until), self.sleeping_until);
                 }
-                if until.is_none() {
+                if until == Until::Forever {
                     assert_eq!(self.sleeping_until, NEVER);
                 }
             }
@@ -257,7 +257,7 @@ fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
             }
             let until = timers.sleep_until_next();
             wait_for(&ended, round);
-            assert!(until.is_some() || too_late.load(Ordering::SeqCst), "round {round}");
+            assert!(until != Until::Forever || too_late.load(Ordering::SeqCst), "round {round}");
             timers.expire(&mut Vec::new());
         }
     });
@@ -317,7 +317,7 @@ fn deadlines_within_the_slack_share_a_wake_up() {
         let deadline = timers.epoch + Duration::from_nanos(BEGIN + nanos);
         let (_, too_late) = arm(&timers, 0, deadline, Waker::noop().clone());
         assert!(!too_late, "nobody sleeps");
-        assert_eq!(timers.sleep_until_next(), Some(timers.epoch + last));
+        assert_eq!(timers.sleep_until_next(), Until::Deadline(timers.epoch + last));
         // Whoever comes within it need not notify; whoever comes before it must.
         assert!(!arm(&timers, 0, timers.epoch + last, Waker::noop().clone()).1);
         let before = timers.epoch + Duration::from_nanos(BEGIN - 1);
