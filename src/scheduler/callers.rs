@@ -129,3 +129,7 @@ impl State {
         }
     }
 }
+
+#[cfg(all(test, not(arc_model)))]
+#[path = "../../tests/unit/callers.rs"]
+mod tests;
