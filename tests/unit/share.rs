@@ -188,6 +188,14 @@ fn queue_that_will_take_longer_than_the_limit_calls_for_help_at_once() {
 }
 
 #[test]
+fn queue_that_will_take_just_as_long_as_the_limit_calls_for_nobody() {
+    for (queued, wakes) in [(100, 0), (101, 1)] {
+        let mut sharing = Sharing { mean_poll: WAIT_MAX / 100, ..Sharing::default() };
+        assert_eq!(sharing.before_poll(&Fake::with_queue(queued)), wakes);
+    }
+}
+
+#[test]
 fn queue_of_unknown_polls_calls_for_nobody() {
     let view = Fake::with_queue(1_000_000);
     assert_eq!(Sharing::default().before_poll(&view), 0);
