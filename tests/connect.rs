@@ -5,6 +5,7 @@ mod net_common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
+use arc::runtime::Builder;
 use arc::time::{sleep, timeout};
 use net_common::*;
 use socket2::{Domain, Socket, Type};
@@ -221,12 +222,12 @@ fn name_is_connected_to() {
 
 #[test]
 fn name_lookup_does_not_block_the_only_worker() {
-    // The pool of threads that block has one, which is busy: the lookup waits for
-    // it, and tasks and timers of the only worker go on.
-    let only_one = ("BLOCKING_MAX_THREADS", "1");
-    in_child_with("name_lookup_does_not_block_the_only_worker", only_one, || {
+    // The pool has one thread, which is busy: the lookup waits for it, and tasks and timers
+    // of the only worker go on.
+    within_limit(|| {
         let (open, gate) = channel::<()>();
-        let runtime = runtime(1);
+        let builder = Builder::new_multi_thread().workers(1).max_blocking_threads(1);
+        let runtime = builder.build().unwrap();
         let job = runtime.spawn_blocking(move || gate.recv().is_ok());
         runtime.block_on(async {
             let lookup = arc::spawn(async {

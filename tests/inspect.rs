@@ -229,9 +229,13 @@ fn a_task_knows_its_id_and_others_have_none() {
 
 /// A runtime that reports polls of 20 ms, and its reports.
 fn watched(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>) {
+    watched_by(builder(workers))
+}
+
+fn watched_by(builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
     let (sender, reports) = mpsc::channel();
     let sender = Mutex::new(sender);
-    let builder = builder(workers).long_poll_limit(Duration::from_millis(20));
+    let builder = builder.long_poll_limit(Duration::from_millis(20));
     let report = move |task: &TaskInfo| {
         // Nobody hears it when the test is over.
         let _ = sender.lock().unwrap().send(task.clone());
@@ -270,6 +274,71 @@ fn a_long_poll_is_reported_once_while_it_is_stuck() {
                 runtime.block_on(stuck).unwrap();
                 assert!(reports.try_recv().is_err(), "once");
             }
+        });
+    }
+}
+
+/// It is no task, but it is told like one: while it lasts, and once.
+#[test]
+fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
+    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
+    for builder in flavors {
+        within_deadline(move || {
+            let (runtime, reports) = watched_by(builder);
+            for _ in 0..3 {
+                let (gate, line) = (Gate::new(), line!() + 4);
+                let wait = gate.clone();
+                thread::scope(|scope| {
+                    let caller = scope.spawn(|| {
+                        runtime.block_on(async {
+                            // A short poll, and then a long one.
+                            yield_now().await;
+                            assert_eq!(try_id(), None);
+                            wait.wait();
+                            yield_now().await;
+                        });
+                    });
+                    let report = reports.recv_timeout(DEADLINE).expect("it is reported");
+                    assert_eq!((report.location.file(), report.location.line()), (file!(), line));
+                    assert_eq!((report.name.as_deref(), report.polls), (Some("block_on"), 2));
+                    let TaskState::InBlockOn { time } = report.state else { panic!("{report}") };
+                    assert!(time >= Duration::from_millis(20), "{report}");
+                    let text = report.to_string();
+                    assert!(
+                        text.contains("\"block_on\"") && text.contains("inspect.rs:"),
+                        "{text}"
+                    );
+                    // It is no task.
+                    assert!(runtime.tasks().is_empty());
+                    gate.open();
+                    caller.join().unwrap();
+                });
+                assert!(reports.try_recv().is_err(), "once");
+            }
+        });
+    }
+}
+
+/// The thread waits, and polls nothing meanwhile.
+#[test]
+fn a_block_on_that_waits_for_long_is_not_reported() {
+    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
+    for builder in flavors {
+        within_deadline(move || {
+            let (runtime, reports) = watched_by(builder);
+            // The monitor is kept awake by one that is reported, and by short polls.
+            let gate = Gate::new();
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| runtime.block_on(sleep(Duration::from_millis(100))));
+                let wait = gate.clone();
+                let stuck = scope.spawn(|| runtime.block_on(async move { wait.wait() }));
+                let line = reports.recv_timeout(DEADLINE).expect("it is reported").location.line();
+                assert_eq!(line, line!() - 2);
+                waiting.join().unwrap();
+                gate.open();
+                stuck.join().unwrap();
+            });
+            assert!(reports.try_recv().is_err(), "the one that waits is none");
         });
     }
 }
@@ -390,16 +459,13 @@ fn polls_that_go_on_are_told_when_the_time_is_over() {
                 tell.open();
                 wait.wait();
             });
-            // With one worker, which is stuck, it never begins.
-            if workers > 1 {
-                began.wait();
-            }
+            // Even with one worker, which is stuck.
+            began.wait();
             let left = runtime.shutdown(Duration::from_millis(20));
             let state = |id| left.iter().find(|left| left.id == id).map(|left| left.state);
             let stuck_state = state(stuck.id());
             assert!(matches!(stuck_state, Some(TaskState::Running { .. })), "{left:?}");
-            let job_state = (workers > 1).then_some(TaskState::Blocking);
-            assert_eq!(state(job.id()), job_state, "{left:?}");
+            assert_eq!(state(job.id()), Some(TaskState::Blocking), "{left:?}");
             gate.open();
             wait_until("the poll ends", || stuck.is_finished());
         });

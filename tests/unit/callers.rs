@@ -27,17 +27,19 @@ fn within_deadline(test: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn future_is_polled_first_without_being_woken_and_then_once_for_each_wake() {
-    let caller = caller();
-    assert!(caller.is_woken());
-    assert!(!caller.wake(), "it was woken already");
-    assert!(caller.take_wake());
-    assert!(!caller.is_woken() && !caller.take_wake());
-    assert!(caller.wake());
-    assert!(!caller.wake(), "only the first one wakes the thread");
-    assert!(caller.is_woken());
-    assert!(caller.take_wake());
-    // The unpark is kept: this returns at once, or the test never ends.
-    thread::park();
+    within_deadline(|| {
+        let caller = caller();
+        assert!(caller.is_woken());
+        assert!(!caller.wake(), "it was woken already");
+        assert!(caller.take_wake());
+        assert!(!caller.is_woken() && !caller.take_wake());
+        assert!(caller.wake());
+        assert!(!caller.wake(), "only the first one wakes the thread");
+        assert!(caller.is_woken());
+        assert!(caller.take_wake());
+        // The unpark is kept: this returns at once.
+        thread::park();
+    });
 }
 
 #[test]
