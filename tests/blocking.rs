@@ -4,11 +4,12 @@ mod common;
 #[cfg(target_os = "linux")]
 mod thread_limit;
 
-use arc::runtime::Handle;
+use arc::runtime::{Handle, Runtime};
 use arc::task::{TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
 use common::*;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -67,6 +68,230 @@ fn jobs_that_wait_for_each_other_run_at_once() {
             for job in jobs {
                 runtime.block_on(job).unwrap();
             }
+        }
+    });
+}
+
+/// The job is what ends the poll.
+#[test]
+fn a_job_begins_while_the_poll_that_spawned_it_goes_on() {
+    with_each_flavor(|runtime| {
+        for _ in 0..50 {
+            let spawn_and_wait = || {
+                let ran = Gate::new();
+                let tell = ran.clone();
+                let job = spawn_blocking(move || {
+                    tell.open();
+                    1
+                });
+                ran.wait();
+                job
+            };
+            // In the poll of a task, and in that of the future in block_on.
+            let task = runtime.spawn(async move { spawn_and_wait().await.unwrap() });
+            assert_eq!(runtime.block_on(task).unwrap(), 1);
+            assert_eq!(runtime.block_on(async { spawn_and_wait().await.unwrap() }), 1);
+        }
+    });
+}
+
+/// A runtime with so many workers, and so many threads for jobs at most.
+fn with_threads(workers: usize, threads: usize) -> Runtime {
+    builder(workers).max_blocking_threads(threads).build().unwrap()
+}
+
+#[test]
+fn as_many_jobs_run_at_once_as_there_may_be_threads_and_no_more() {
+    within_deadline(|| {
+        for threads in [1, 2, 5] {
+            let runtime = with_threads(2, threads);
+            let running = Arc::new(AtomicUsize::new(0));
+            let jobs: Vec<_> = (0..20 * threads)
+                .map(|_| {
+                    let running = running.clone();
+                    runtime.spawn_blocking(move || {
+                        assert!(running.fetch_add(1, Ordering::SeqCst) < threads);
+                        thread::yield_now();
+                        running.fetch_sub(1, Ordering::SeqCst);
+                    })
+                })
+                .collect();
+            for job in jobs {
+                runtime.block_on(job).unwrap();
+            }
+            // Each of these waits for the others.
+            let all = Counter::new();
+            let jobs: Vec<_> = (0..threads)
+                .map(|_| {
+                    let all = all.clone();
+                    runtime.spawn_blocking(move || {
+                        all.add();
+                        all.wait_for(threads);
+                    })
+                })
+                .collect();
+            for job in jobs {
+                runtime.block_on(job).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn with_one_thread_jobs_run_one_after_the_other_as_they_came() {
+    within_deadline(|| {
+        let runtime = with_threads(2, 1);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let threads = Arc::new(Mutex::new(HashSet::new()));
+        let jobs: Vec<_> = (0..200)
+            .map(|number| {
+                let (order, threads) = (order.clone(), threads.clone());
+                runtime.spawn_blocking(move || {
+                    order.lock().unwrap().push(number);
+                    threads.lock().unwrap().insert(thread::current().id());
+                })
+            })
+            .collect();
+        for job in jobs {
+            runtime.block_on(job).unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), Vec::from_iter(0..200));
+        assert_eq!(threads.lock().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_limit_of_no_threads_is_refused() {
+    let text = panic_of(|| builder(1).max_blocking_threads(0));
+    assert!(text.contains("max_blocking_threads must be in"), "{text}");
+}
+
+/// The first runtime's jobs take no thread from the second one's.
+#[test]
+fn each_runtime_has_threads_of_its_own_for_its_jobs() {
+    within_deadline(|| {
+        let (one, two) = (with_threads(1, 1), with_threads(1, 1));
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (wait, tell) = (gate.clone(), inside.clone());
+        let stuck = one.spawn_blocking(move || {
+            tell.open();
+            wait.wait();
+        });
+        inside.wait();
+        assert_eq!(two.block_on(two.spawn_blocking(|| 2)).unwrap(), 2);
+        assert!(!stuck.is_finished());
+        gate.open();
+        one.block_on(stuck).unwrap();
+    });
+}
+
+/// Nothing but time passes: this test takes as long as the threads stay.
+#[test]
+fn a_thread_that_has_had_no_job_for_long_ends_and_the_next_job_has_another() {
+    within_deadline(|| {
+        let (started, stopped) = (Counter::new(), Counter::new());
+        let (start, stop) = (started.clone(), stopped.clone());
+        let is_for_jobs =
+            || thread::current().name().is_some_and(|name| name.ends_with("blocking"));
+        let builder = builder(1).on_thread_start(move || _ = is_for_jobs() && start.add() > 0);
+        let builder = builder.on_thread_stop(move || _ = is_for_jobs() && stop.add() > 0);
+        let runtime = builder.build().unwrap();
+        let together = Counter::new();
+        let jobs = [(); 3].map(|()| {
+            let together = together.clone();
+            runtime.spawn_blocking(move || {
+                together.add();
+                together.wait_for(3);
+            })
+        });
+        for job in jobs {
+            runtime.block_on(job).unwrap();
+        }
+        assert_eq!((started.get(), stopped.get()), (3, 0));
+        stopped.wait_for(3);
+        runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
+        assert_eq!((started.get(), stopped.get()), (4, 3));
+        drop(runtime);
+        assert_eq!(stopped.get(), 4);
+    });
+}
+
+#[test]
+fn the_threads_end_with_the_runtime() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (started, stopped) = (Counter::new(), Counter::new());
+            let (start, stop) = (started.clone(), stopped.clone());
+            let builder = builder(workers).on_thread_start(move || _ = start.add());
+            let runtime = builder.on_thread_stop(move || _ = stop.add()).build().unwrap();
+            let all = Counter::new();
+            let jobs = [(); 5].map(|()| {
+                let all = all.clone();
+                runtime.spawn_blocking(move || {
+                    all.add();
+                    all.wait_for(5);
+                })
+            });
+            for job in jobs {
+                runtime.block_on(job).unwrap();
+            }
+            drop(runtime);
+            assert_eq!(started.get(), workers + 1 + 5);
+            assert_eq!(stopped.get(), started.get());
+        });
+    }
+}
+
+#[test]
+fn an_aborted_job_that_has_begun_gives_its_output() {
+    with_each_flavor(|runtime| {
+        for _ in 0..50 {
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let job = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+                "output"
+            });
+            inside.wait();
+            job.abort();
+            let abort = job.abort_handle();
+            assert!(!job.is_finished() && !abort.is_finished());
+            gate.open();
+            abort.abort();
+            assert_eq!(runtime.block_on(job).unwrap(), "output");
+            assert!(abort.is_finished());
+        }
+    });
+}
+
+/// Its handle hears of it when a thread comes to it.
+#[test]
+fn an_aborted_job_that_has_not_begun_never_runs() {
+    within_deadline(|| {
+        let runtime = with_threads(2, 1);
+        for _ in 0..50 {
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let first = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+            });
+            inside.wait();
+            let (ran, dropped) = (Counter::new(), Counter::new());
+            let (count, held) = (ran.clone(), dropped.on_drop());
+            let second = runtime.spawn_blocking(move || {
+                count.add();
+                drop(held);
+            });
+            let third = runtime.spawn_blocking(|| 3);
+            second.abort();
+            assert!(!second.is_finished(), "no thread has come to it");
+            gate.open();
+            assert!(runtime.block_on(second).unwrap_err().is_cancelled());
+            assert_eq!((ran.get(), dropped.get()), (0, 1));
+            assert_eq!(runtime.block_on(third).unwrap(), 3);
+            runtime.block_on(first).unwrap();
         }
     });
 }
@@ -186,7 +411,7 @@ fn an_aborted_job_is_run_to_its_end_or_not_at_all() {
         }
         dropped.wait_for(500);
         assert_eq!(begun.get(), ended.get());
-        assert!(ended.get() >= finished);
+        assert_eq!(ended.get(), finished);
         wait_until("none is left", || runtime.handle().tasks().is_empty());
     });
 }
@@ -251,41 +476,53 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
     }
 }
 
-/// All threads are busy with the jobs of another runtime.
+/// The only thread of the pool is busy.
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
-    let name = "jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";
-    in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
-        let busy = runtime(1);
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (open, begun) = (gate.clone(), inside.clone());
-        let blocking = busy.spawn_blocking(move || {
-            begun.open();
-            open.wait();
-        });
-        inside.wait();
-        for limit in [Duration::MAX, Duration::ZERO] {
-            let runtime = runtime(1);
-            let (dropped, run) = (Counter::new(), Counter::new());
-            let captured = (dropped.on_drop(), PanicOnDrop);
-            let ran = run.clone();
-            let job = runtime.spawn_blocking(move || {
-                ran.add();
-                drop(captured);
+    for limit in [Duration::MAX, Duration::from_millis(20), Duration::ZERO] {
+        within_deadline(move || {
+            let (runtime, other) = (with_threads(1, 1), runtime(1));
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let running = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+                6
             });
-            // Once it is polled, the job waits for a thread.
-            while runtime.tasks()[0].polls == 0 {
-                thread::yield_now();
+            inside.wait();
+            let (dropped, ran) = (Counter::new(), Counter::new());
+            let jobs: Vec<_> = (0..3)
+                .map(|_| {
+                    let (captured, ran) = ((dropped.on_drop(), PanicOnDrop), ran.clone());
+                    runtime.spawn_blocking(move || {
+                        ran.add();
+                        drop(captured);
+                    })
+                })
+                .collect();
+            if limit == Duration::MAX {
+                // It ends only when the job does: once the others were given up.
+                let (open, given_up) = (gate.clone(), dropped.clone());
+                drop(thread::spawn(move || {
+                    given_up.wait_for(3);
+                    open.open();
+                }));
             }
+            let id = running.id();
             let left = runtime.shutdown(limit);
-            dropped.wait_for(1);
-            assert!(left.iter().all(|task| task.state != TaskState::Blocking), "{left:?}");
-            assert!(busy.block_on(job).unwrap_err().is_cancelled());
-            assert_eq!(run.get(), 0);
-        }
-        gate.open();
-        busy.block_on(blocking).unwrap();
-    });
+            // Those that have begun, and still run.
+            let ids: Vec<_> = left.iter().map(|task| task.id).collect();
+            assert_eq!(ids, if limit == Duration::MAX { vec![] } else { vec![id] });
+            assert!(left.iter().all(|task| task.state == TaskState::Blocking), "{left:?}");
+            dropped.wait_for(3);
+            for job in jobs {
+                assert!(other.block_on(job).unwrap_err().is_cancelled());
+            }
+            gate.open();
+            assert_eq!(other.block_on(running).unwrap(), 6);
+            assert_eq!(ran.get(), 0);
+        });
+    }
 }
 
 /// Whoever awaits a job hears of its end although the runtime ends meanwhile.
@@ -337,6 +574,7 @@ fn a_job_feeds_a_task_by_a_channel() {
 mod when_no_thread_can_be_started {
     use super::thread_limit::allow_threads;
     use super::*;
+    use std::sync::Barrier;
 
     fn with_limited_threads(name: &'static str, test: impl FnOnce() + Send + 'static) {
         let name = format!("when_no_thread_can_be_started::{name}");
@@ -373,6 +611,106 @@ mod when_no_thread_can_be_started {
                 }
                 assert!(half_built > 0, "none had begun");
             }
+        });
+    }
+
+    /// Nothing waits for a thread that does not come; and there are jobs again later.
+    #[test]
+    fn a_job_gives_a_panic_that_says_why() {
+        with_limited_threads("a_job_gives_a_panic_that_says_why", || {
+            for runtime in SIZES.map(runtime).into_iter().chain([current_thread()]) {
+                allow_threads(0);
+                for _ in 0..20 {
+                    let dropped = Counter::new();
+                    let held = dropped.on_drop();
+                    let job = runtime.spawn_blocking(move || drop(held));
+                    let error = runtime.block_on(job).unwrap_err();
+                    assert!(error.is_panic(), "{error}");
+                    assert_eq!(dropped.get(), 1, "the job is gone");
+                    let text = message(error.into_panic());
+                    assert!(text.starts_with("a job of spawn_blocking did not run: "), "{text}");
+                    assert!(text.contains("blocking of an arc runtime"), "{text}");
+                }
+                // Without anybody who waits for it.
+                drop(runtime.spawn_blocking(|| {}));
+                allow_threads(1000);
+                assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 1)).unwrap(), 1);
+                assert!(runtime.shutdown(DEADLINE).is_empty());
+            }
+        });
+    }
+
+    #[test]
+    fn a_job_that_did_not_run_is_no_longer_in_the_list() {
+        with_limited_threads("a_job_that_did_not_run_is_no_longer_in_the_list", || {
+            let runtime = runtime(1);
+            allow_threads(0);
+            for _ in 0..20 {
+                let job = runtime.spawn_blocking(|| {});
+                let abort = job.abort_handle();
+                assert!(runtime.block_on(job).unwrap_err().is_panic());
+                assert!(abort.is_finished());
+            }
+            wait_until("none is left", || runtime.tasks().is_empty());
+        });
+    }
+
+    /// It waits for that one.
+    #[test]
+    fn a_job_runs_if_there_is_a_thread_of_the_pool_already() {
+        with_limited_threads("a_job_runs_if_there_is_a_thread_of_the_pool_already", || {
+            let runtime = runtime(1);
+            for _ in 0..20 {
+                allow_threads(1000);
+                let (gate, inside) = (Gate::new(), Gate::new());
+                let (wait, tell) = (gate.clone(), inside.clone());
+                let first = runtime.spawn_blocking(move || {
+                    tell.open();
+                    wait.wait();
+                });
+                inside.wait();
+                allow_threads(0);
+                let others: Vec<_> =
+                    (0..3).map(|number| runtime.spawn_blocking(move || number)).collect();
+                assert!(others.iter().all(|job| !job.is_finished()) || runtime.tasks().len() < 4);
+                gate.open();
+                for (number, job) in others.into_iter().enumerate() {
+                    assert_eq!(runtime.block_on(job).unwrap(), number);
+                }
+                runtime.block_on(first).unwrap();
+            }
+        });
+    }
+
+    /// Those that come while another one's thread fails to start hear of it as well.
+    #[test]
+    fn jobs_from_several_threads_all_give_a_panic() {
+        with_limited_threads("jobs_from_several_threads_all_give_a_panic", || {
+            let runtime = runtime(2);
+            let (jobs, begin) = (Mutex::new(Vec::new()), Barrier::new(4));
+            thread::scope(|scope| {
+                let spawn = || {
+                    begin.wait();
+                    begin.wait();
+                    for _ in 0..200 {
+                        let job = runtime.spawn_blocking(|| {});
+                        jobs.lock().unwrap().push(job);
+                    }
+                    // A thread that ends makes room for another one.
+                    begin.wait();
+                };
+                (0..3).for_each(|_| drop(scope.spawn(spawn)));
+                begin.wait();
+                allow_threads(0);
+                begin.wait();
+                begin.wait();
+            });
+            for job in jobs.into_inner().unwrap() {
+                let error = runtime.block_on(job).unwrap_err();
+                assert!(error.is_panic(), "it is told why: {error}");
+            }
+            allow_threads(1000);
+            assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 1)).unwrap(), 1);
         });
     }
 

@@ -577,9 +577,9 @@ fn shutdown_tells_of_the_tasks_that_were_left() {
     });
 }
 
-/// The thread in `block_on` has the lease, and drops what the tasks left before it goes on.
+/// The thread in `block_on` has the lease. It gives that up, and then either may take it.
 #[test]
-fn dropped_while_another_thread_is_in_block_on_that_thread_drops_the_futures() {
+fn dropped_while_another_thread_is_in_block_on_one_of_the_two_drops_the_futures() {
     within_deadline(|| {
         for round in 0..50 {
             let runtime = current_thread();
@@ -603,7 +603,8 @@ fn dropped_while_another_thread_is_in_block_on_that_thread_drops_the_futures() {
             drop(runtime);
             let caller = caller.join().unwrap();
             wait_until("the futures are dropped", || drops.lock().unwrap().len() == 3);
-            assert_eq!(*drops.lock().unwrap(), [caller; 3]);
+            let drops = drops.lock().unwrap();
+            assert!(*drops == [caller; 3] || *drops == [here(); 3]);
             assert!(tasks.iter().all(JoinHandle::is_finished));
             assert!(handle.tasks().is_empty());
         }
