@@ -90,7 +90,7 @@ fn who_may_block() {
 
 #[test]
 fn in_tasks_jobs_and_block_on_it_is_theirs() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
         assert_eq!(runtime.block_on(async { current() }), Some(workers));
         assert_eq!(runtime.block_on(runtime.spawn(async { current() })).unwrap(), Some(workers));
@@ -142,7 +142,7 @@ fn a_panic_under_the_guard_restores_what_was_before() {
 /// A task may spawn to, and wait for, another runtime.
 #[test]
 fn another_runtimes_guard_inside_a_task() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
         let other = common::runtime(3);
         let handle = other.handle().clone();
@@ -172,7 +172,7 @@ fn another_runtimes_guard_inside_a_task() {
 /// While a task of another runtime is polled its worker is not this one's.
 #[test]
 fn a_wake_across_runtimes_goes_to_the_tasks_own() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
         let other = common::runtime(3);
         for _ in 0..200 {
@@ -196,7 +196,7 @@ fn a_wake_across_runtimes_goes_to_the_tasks_own() {
 
 #[test]
 fn handles_clone_outlive_the_runtime_and_count_its_tasks() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let again = handle.clone();
         assert_eq!(again.tasks().len(), 0);

@@ -46,7 +46,7 @@ fn every_task_is_listed_with_its_line_until_it_has_ended() {
 
 #[test]
 fn each_way_to_spawn_tells_the_line_of_its_caller() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let lines = runtime.block_on(async {
             let lines = [line!() + 1, line!() + 2, line!() + 3];
             drop(arc::spawn(pending::<()>()));
@@ -95,7 +95,7 @@ fn the_state_is_what_the_task_does() {
 
 #[test]
 fn a_job_is_blocking_from_its_line_to_its_end() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let (gate, inside) = (Gate::new(), Gate::new());
         let (wait, tell) = (gate.clone(), inside.clone());
         let work = move || {
@@ -116,7 +116,7 @@ fn a_job_is_blocking_from_its_line_to_its_end() {
 /// The poll that began it may not have ended yet.
 #[test]
 fn a_job_that_looks_at_itself_is_blocking() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..1_000 {
             let handle = runtime.handle().clone();
             let job = runtime.spawn_blocking(move || handle.tasks());
@@ -171,7 +171,7 @@ fn states_stay_true_under_wakes_from_everywhere() {
 /// The place of a task that was aborted is used again, and its next tenant lives.
 #[test]
 fn an_old_handle_does_nothing_to_the_next_tenant_of_its_place() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..200 {
             let old = runtime.spawn(async {});
             let abort = old.abort_handle();
@@ -212,7 +212,7 @@ fn places_go_from_runtime_to_runtime() {
 
 #[test]
 fn a_task_knows_its_id_and_others_have_none() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         assert_eq!(try_id(), None);
         let (own, in_job) = runtime.block_on(async {
             assert_eq!(try_id(), None, "the future of block_on is no task");
@@ -418,7 +418,7 @@ fn a_limit_of_nothing_is_refused() {
 
 #[test]
 fn what_was_done_is_not_in_the_report() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         runtime.block_on(async {
             arc::spawn(yield_now()).await.unwrap();
             spawn_blocking(|| {}).await.unwrap();
@@ -664,7 +664,7 @@ fn a_hook_may_end_its_runtime() {
 
 #[test]
 fn handles_tell_their_task_and_nothing_else() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let task = runtime.spawn(pending::<()>());
         let (id, abort) = (task.id().to_string(), task.abort_handle());
         let (task, abort) = (format!("{task:?}"), format!("{abort:?}"));
