@@ -529,11 +529,11 @@ fn leave_tasks(handle: &Handle, drops: &Arc<Mutex<Vec<ThreadId>>>) -> Vec<JoinHa
         Box::pin(sleep(DEADLINE)),
         Box::pin(async { drop(arc::spawn(pending::<()>()).await) }),
     ];
-    let spawn = |future| {
+    let spawn = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
         let tells = Tells(drops.clone());
         handle.spawn(async move {
             let _tells = tells;
-            Pin::from(future).await;
+            future.await;
         })
     };
     futures.into_iter().map(spawn).collect()

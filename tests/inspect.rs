@@ -286,6 +286,9 @@ fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
         within_deadline(move || {
             let (runtime, reports) = watched_by(builder);
             for _ in 0..3 {
+                // Long enough that the monitor sleeps: the poll has to wake it. Nothing is
+                // asserted that needs it to be long enough.
+                thread::sleep(Duration::from_millis(150));
                 let (gate, line) = (Gate::new(), line!() + 4);
                 let wait = gate.clone();
                 thread::scope(|scope| {

@@ -248,13 +248,12 @@ fn queue_that_was_empty_once_begins_to_stand_anew() {
 
 #[test]
 fn empty_queue_takes_nothing_from_what_is_known_of_polls() {
-    let (mut sharing, view) = with_mean(10 * MICRO);
+    let (mut sharing, _) = with_mean(10 * MICRO);
     let mean = sharing.mean_poll;
     sharing.queue_is_empty();
     assert_eq!(sharing.mean_poll, mean);
     assert!(sharing.sample_began.is_none() && sharing.standing_since.is_none());
     assert_eq!((sharing.ahead, sharing.polls), (0, 0));
-    drop(view);
 }
 
 // What it costs.
