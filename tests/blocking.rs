@@ -525,6 +525,43 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     }
 }
 
+/// A worker is in a poll, so that nothing is taken apart yet.
+#[test]
+fn no_job_begins_once_the_end_of_the_runtime_has_begun() {
+    within_deadline(|| {
+        let stopped = Counter::new();
+        let stop = stopped.clone();
+        let is_for_jobs =
+            || thread::current().name().is_some_and(|name| name.ends_with("blocking"));
+        let builder = builder(1).max_blocking_threads(1);
+        let builder = builder.on_thread_stop(move || _ = is_for_jobs() && stop.add() > 0);
+        let runtime = builder.build().unwrap();
+        let (poll, job, inside) = (Gate::new(), Gate::new(), Counter::new());
+        let (wait, tell) = (poll.clone(), inside.clone());
+        let stuck = runtime.spawn(async move {
+            tell.add();
+            wait.wait();
+        });
+        let (wait, tell) = (job.clone(), inside.clone());
+        drop(runtime.spawn_blocking(move || {
+            tell.add();
+            wait.wait();
+        }));
+        inside.wait_for(2);
+        let ran = Counter::new();
+        let count = ran.clone();
+        let late = runtime.spawn_blocking(move || count.add());
+        runtime.shutdown_background();
+        job.open();
+        stopped.wait_for(1);
+        assert_eq!(ran.get(), 0);
+        assert!(!stuck.is_finished());
+        poll.open();
+        wait_until("it is given up", || late.is_finished());
+        assert_eq!(ran.get(), 0);
+    });
+}
+
 /// Whoever awaits a job hears of its end although the runtime ends meanwhile.
 #[test]
 fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
