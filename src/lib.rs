@@ -106,5 +106,9 @@ mod sync;
 
 use arc_tasks as registry;
 
+#[cfg(test)]
+#[path = "../tests/unit/mod.rs"]
+mod tests;
+
 pub use arc_macros::{main, test};
 pub use task::spawn;

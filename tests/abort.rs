@@ -201,7 +201,7 @@ fn a_finished_task_keeps_its_output() {
 
 #[test]
 fn twice_is_as_good_as_once() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..200 {
             let drops = Counter::new();
             let held = drops.on_drop();
@@ -270,7 +270,7 @@ fn wakes_a_joiner_that_waits() {
 
 #[test]
 fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let drops = Counter::new();
         let count = drops.clone();
         runtime.block_on(async move {
@@ -328,7 +328,7 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
 /// From another thread, at every distance from the task's own end.
 #[test]
 fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let (tasks, aborts) = mpsc::sync_channel::<Arc<JoinHandle<usize>>>(64);
         let aborter = thread::spawn(move || {
             for (round, task) in aborts.into_iter().enumerate() {
@@ -436,7 +436,7 @@ fn racing_with_wakes_and_other_aborts() {
 
 #[test]
 fn a_blocking_job_that_runs_goes_on_to_its_end() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for joined in [true, false] {
             let (gate, inside, ended) = (Gate::new(), Gate::new(), Counter::new());
             let (wait, tell, count) = (gate.clone(), inside.clone(), ended.clone());

@@ -1,11 +1,12 @@
-//! `block_on`: the thread that calls it works as a worker, alone, after others,
-//! beside others, and never inside of them.
+//! `block_on`: alone, after others, beside others, and never inside of them. On a
+//! multi-thread runtime the thread polls its own future, and tasks belong to the workers.
 
 mod common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::Handle;
+use arc::runtime::{Handle, UnhandledPanic};
+use arc::task::yield_now;
 use arc::time::sleep;
 use common::*;
 use std::cell::Cell;
@@ -14,7 +15,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const TICK: Duration = Duration::from_micros(50);
 
 #[test]
 fn gives_the_output_and_may_borrow_from_the_caller() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let text = String::from("borrowed");
         let length = runtime.block_on(async { text.len() });
         assert_eq!(length, 8);
@@ -39,12 +40,12 @@ fn may_run_a_future_that_is_not_send_and_drops_it_on_the_same_thread() {
             self.0.set(self.0.get() + 1);
         }
     }
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let drops = Rc::new(Cell::new(0));
         for _ in 0..100 {
             let home = Home(drops.clone(), thread::current().id());
             runtime.block_on(async move {
-                arc::spawn(arc::task::yield_now()).await.unwrap();
+                arc::spawn(yield_now()).await.unwrap();
                 sleep(TICK).await;
                 drop(home);
             });
@@ -55,7 +56,7 @@ fn may_run_a_future_that_is_not_send_and_drops_it_on_the_same_thread() {
         let text = panic_of(|| {
             runtime.block_on(async move {
                 let _home = home;
-                arc::task::yield_now().await;
+                yield_now().await;
                 panic!("the main future panics {ON_PURPOSE}");
             })
         });
@@ -66,7 +67,7 @@ fn may_run_a_future_that_is_not_send_and_drops_it_on_the_same_thread() {
 
 #[test]
 fn one_after_the_other_with_timers_in_between() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for round in 0..500 {
             assert_eq!(runtime.block_on(async { round }), round);
             runtime.block_on(sleep(TICK));
@@ -74,12 +75,12 @@ fn one_after_the_other_with_timers_in_between() {
     });
 }
 
-/// The worker's own thread sits in the seat when the next `block_on` comes.
+/// A worker sits in the seat when the next `block_on` comes.
 #[test]
-fn takes_the_worker_over_from_its_own_thread_that_waits_in_the_kernel() {
+fn begins_while_a_worker_waits_in_the_kernel() {
     with_each_size(|runtime| {
         for round in 0..300 {
-            // From outside: the worker's own thread runs it and waits for it.
+            // From outside: a worker runs it and waits for its timer.
             let (done, finished) = mpsc::channel();
             let background = runtime.spawn(async move {
                 sleep(TICK).await;
@@ -100,12 +101,12 @@ fn takes_the_worker_over_from_its_own_thread_that_waits_in_the_kernel() {
 /// The future is woken by a thread that has nothing to do with the runtime,
 /// while there is nothing else to wait for.
 #[test]
-fn is_woken_from_outside_just_after_it_has_taken_over_a_worker() {
+fn is_woken_from_outside_just_as_it_parks() {
     with_each_size(|runtime| {
         let (outside, requests) = mpsc::channel::<async_channel::Sender<usize>>();
         let replier = thread::spawn(move || {
             for (round, reply) in requests.into_iter().enumerate() {
-                // At various distances from the take-over.
+                // At various distances from the first poll.
                 for _ in 0..(round % 64) * 8 {
                     std::hint::spin_loop();
                 }
@@ -114,7 +115,7 @@ fn is_woken_from_outside_just_after_it_has_taken_over_a_worker() {
         });
         for round in 0..2000 {
             if round % 4 == 0 {
-                // The worker's own thread goes to the seat.
+                // A worker goes to the seat.
                 runtime.block_on(async {});
                 let (done, finished) = mpsc::channel();
                 drop(runtime.spawn(async move { done.send(()).unwrap() }));
@@ -131,7 +132,7 @@ fn is_woken_from_outside_just_after_it_has_taken_over_a_worker() {
 
 #[test]
 fn sockets_and_timers_of_one_are_used_by_the_next() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let server = runtime.spawn(async move {
@@ -185,7 +186,7 @@ fn tasks_go_on_when_no_thread_is_in_it() {
         });
         let task = task.unwrap();
         ticks.wait_for(20);
-        runtime.block_on(arc::task::yield_now());
+        runtime.block_on(yield_now());
         ticks.wait_for(ticks.get() + 20);
         task.abort();
         assert!(runtime.block_on(task).unwrap_err().is_cancelled());
@@ -193,7 +194,7 @@ fn tasks_go_on_when_no_thread_is_in_it() {
 }
 
 #[test]
-fn leaves_no_task_behind_in_the_worker_that_it_gives_back() {
+fn tasks_that_it_has_spawned_run_after_it_has_returned() {
     with_each_size(|runtime| {
         for _ in 0..1000 {
             let done = Counter::new();
@@ -213,7 +214,7 @@ fn leaves_no_task_behind_in_the_worker_that_it_gives_back() {
 
 #[test]
 fn several_threads_at_once_each_wait_for_timers_tasks_and_each_other() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let runtime = Arc::new(runtime);
         let threads = 6;
         let barrier = Arc::new(Barrier::new(threads));
@@ -243,10 +244,8 @@ fn several_threads_at_once_each_wait_for_timers_tasks_and_each_other() {
     });
 }
 
-/// A thread that leaves `block_on` gives its worker back asleep: neither the worker's own
-/// thread nor the next one in `block_on` takes it while the other has it.
 #[test]
-fn one_worker_is_run_by_one_thread_at_a_time() {
+fn one_worker_runs_one_task_at_a_time_however_many_threads_wait_for_them() {
     within_deadline(|| {
         for round in 0..50 {
             let runtime = runtime(1);
@@ -276,25 +275,128 @@ fn one_worker_is_run_by_one_thread_at_a_time() {
 }
 
 #[test]
-fn the_thread_in_it_runs_the_tasks_of_a_worker_that_slept() {
-    within_deadline(|| {
+fn no_task_runs_on_the_thread_in_it() {
+    with_each_size(|runtime| {
         for _ in 0..100 {
-            let runtime = runtime(1);
-            let task = async { thread::current().id() };
-            let thread = runtime.block_on(async { arc::spawn(task).await.unwrap() });
-            assert_eq!(thread, thread::current().id());
+            let early = runtime.spawn(async { thread::current().id() });
+            let threads = runtime.block_on(async {
+                let task = async {
+                    yield_now().await;
+                    let nested = arc::spawn(async { thread::current().id() });
+                    [thread::current().id(), nested.await.unwrap()]
+                };
+                let [task, nested] = arc::spawn(task).await.unwrap();
+                [early.await.unwrap(), task, nested]
+            });
+            assert!(!threads.contains(&thread::current().id()));
+        }
+    });
+}
+
+/// That is the worker's trouble: another one runs the task that the caller waits for.
+#[test]
+fn a_task_may_want_the_lock_that_the_caller_holds() {
+    for workers in [2, 4] {
+        within_deadline(move || {
+            let runtime = runtime(workers);
+            let lock = Arc::new(Mutex::new(0));
+            for round in 0..50 {
+                let mut held = lock.lock().unwrap();
+                let wanted = lock.clone();
+                let wants = async move { *wanted.lock().unwrap() += 1 };
+                let wants = runtime.block_on(async {
+                    // From outside a task, so that any worker may take it.
+                    let wants = arc::spawn(wants);
+                    let other = arc::spawn(async {
+                        yield_now().await;
+                        sleep(TICK).await;
+                        5
+                    });
+                    assert_eq!(other.await.unwrap(), 5);
+                    wants
+                });
+                assert_eq!(*held, 2 * round);
+                *held += 1;
+                drop(held);
+                runtime.block_on(wants).unwrap();
+            }
+        });
+    }
+}
+
+/// The stack of the thread in `block_on` has not the room.
+#[test]
+fn a_task_has_the_stack_of_a_worker_however_small_the_callers_is() {
+    /// In a function of its own: it is not to become a part of the future.
+    #[inline(never)]
+    fn needs_a_mebibyte() -> usize {
+        let big = [1_u8; 1 << 20];
+        std::hint::black_box(&big).iter().map(|&byte| usize::from(byte)).sum()
+    }
+    // An overflow of the stack ends the process.
+    let name = "a_task_has_the_stack_of_a_worker_however_small_the_callers_is";
+    in_own_process(name, || {
+        for workers in SIZES {
+            let small = thread::Builder::new().stack_size(256 << 10);
+            let caller = small.spawn(move || {
+                let runtime = runtime(workers);
+                for _ in 0..50 {
+                    let task = runtime.block_on(async {
+                        let nested = async { arc::spawn(async { needs_a_mebibyte() }).await };
+                        arc::spawn(nested).await.unwrap().unwrap() + needs_no_more().await
+                    });
+                    assert_eq!(task, 1 << 20);
+                }
+            });
+            caller.unwrap().join().unwrap();
+        }
+    });
+}
+
+async fn needs_no_more() -> usize {
+    yield_now().await;
+    0
+}
+
+/// Neither with one worker, which is stuck, nor with several, one of which must be free.
+#[test]
+fn its_timers_fire_while_tasks_block_the_workers() {
+    with_each_size(|runtime| {
+        let workers = runtime.handle().workers();
+        for stuck in 1..=workers {
+            let (gate, inside) = (Gate::new(), Counter::new());
+            let mut tasks = Vec::new();
+            runtime.block_on(async {
+                for _ in 0..stuck {
+                    let (wait, inside) = (gate.clone(), inside.clone());
+                    tasks.push(arc::spawn(async move {
+                        inside.add();
+                        wait.wait();
+                    }));
+                }
+                inside.wait_for(stuck);
+                sleep(TICK).await;
+                // The timer of a task that cannot be polled does not keep this one waiting.
+                tasks.push(arc::spawn(sleep(TICK)));
+                sleep(TICK).await;
+                assert!(tasks[..stuck].iter().all(|task| !task.is_finished()));
+                gate.open();
+            });
+            for task in tasks {
+                runtime.block_on(task).unwrap();
+            }
         }
     });
 }
 
 #[test]
 fn the_future_is_polled_only_when_it_was_woken() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let mut polls = 0;
         runtime.block_on(async {
             let mut task = arc::spawn(async {
                 for _ in 0..100 {
-                    arc::task::yield_now().await;
+                    yield_now().await;
                     sleep(TICK).await;
                 }
             });
@@ -312,7 +414,7 @@ fn the_future_is_polled_only_when_it_was_woken() {
 // The time is read from /proc.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_thread_that_got_no_worker_costs_no_cpu() {
+fn a_thread_that_waits_in_it_costs_no_cpu() {
     fn cpu_ticks() -> u64 {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -343,16 +445,15 @@ fn a_thread_that_got_no_worker_costs_no_cpu() {
     });
 }
 
-/// With more threads in `block_on` than workers some have none to run: what they
-/// wait for comes all the same.
+/// Also if it is not the one that runs the tasks of a current-thread runtime.
 #[test]
-fn a_thread_that_got_no_worker_hears_of_timers_and_sockets() {
-    with_each_size(|runtime| {
+fn a_thread_beside_others_hears_of_timers_and_sockets() {
+    with_each_flavor(|runtime| {
         let runtime = Arc::new(runtime);
         let busy = Gate::new();
         let entered = Counter::new();
         let workers = runtime.handle().workers();
-        // As many as there are workers, and each takes one.
+        // As many as there are workers.
         let holders: Vec<_> = (0..workers)
             .map(|_| {
                 let (runtime, busy, entered) = (runtime.clone(), busy.clone(), entered.clone());
@@ -393,13 +494,13 @@ fn a_thread_that_got_no_worker_hears_of_timers_and_sockets() {
 
 #[test]
 fn nested_it_panics_clearly_and_the_outer_one_goes_on() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let other = common::runtime(1);
         let sum = runtime.block_on(async {
             let text = panic_of(|| handle.block_on(async {}));
             assert!(text.contains("block_on was called inside"), "{text}");
-            // Another runtime's does not do either: it would block this worker.
+            // Another runtime's does not do either.
             let text = panic_of(|| other.block_on(async {}));
             assert!(text.contains("block_on was called inside"), "{text}");
             // The context is what it was.
@@ -417,7 +518,7 @@ fn nested_it_panics_clearly_and_the_outer_one_goes_on() {
 
 #[test]
 fn a_panic_in_it_restores_the_thread() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..50 {
             let text = panic_of(|| {
                 runtime.block_on(async {
@@ -450,7 +551,7 @@ fn one_runtime_after_another_on_one_thread() {
 
 #[test]
 fn works_in_a_blocking_job() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let job = runtime.spawn_blocking(move || {
             handle.block_on(async {
@@ -464,7 +565,7 @@ fn works_in_a_blocking_job() {
 
 #[test]
 fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
@@ -494,10 +595,39 @@ fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
     });
 }
 
+/// Nobody wakes their futures.
+#[test]
+fn every_thread_in_it_hears_that_a_panic_has_ended_the_runtime() {
+    for workers in SIZES {
+        within_deadline(move || {
+            for round in 0..50 {
+                let policy = UnhandledPanic::ShutdownRuntime;
+                let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
+                let entered = Counter::new();
+                thread::scope(|scope| {
+                    for _ in 0..3 {
+                        scope.spawn(|| {
+                            let text = panic_of(|| {
+                                runtime.block_on(async {
+                                    entered.add();
+                                    pending::<()>().await;
+                                });
+                            });
+                            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
+                        });
+                    }
+                    entered.wait_for(round % 4);
+                    drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
+                });
+            }
+        });
+    }
+}
+
 /// The future goes on, its tasks do not.
 #[test]
 fn a_runtime_that_ends_meanwhile_does_not_leave_it_hanging() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let inside = Gate::new();
         let entered = inside.clone();
@@ -516,7 +646,7 @@ fn a_runtime_that_ends_meanwhile_does_not_leave_it_hanging() {
 
 #[test]
 fn after_the_runtime_has_ended_it_still_runs_what_needs_no_runtime() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         drop(runtime);
         for round in 0..20 {
@@ -524,7 +654,7 @@ fn after_the_runtime_has_ended_it_still_runs_what_needs_no_runtime() {
             let thread = thread::spawn(move || sender.send_blocking(round).unwrap());
             assert_eq!(handle.block_on(receiver.recv()), Ok(round));
             thread.join().unwrap();
-            handle.block_on(arc::task::yield_now());
+            handle.block_on(yield_now());
             let result = handle.block_on(async { arc::spawn(async {}).await });
             assert!(result.unwrap_err().is_cancelled());
         }

@@ -4,18 +4,19 @@ mod common;
 #[cfg(target_os = "linux")]
 mod thread_limit;
 
-use arc::runtime::Handle;
+use arc::runtime::{Handle, Runtime};
 use arc::task::{TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
 use common::*;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 #[test]
 fn a_job_gives_its_output() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let job = runtime.spawn_blocking(|| "output".to_owned());
         assert_eq!(runtime.block_on(job).unwrap(), "output");
         let nested = runtime.block_on(async {
@@ -28,7 +29,7 @@ fn a_job_gives_its_output() {
 
 #[test]
 fn a_job_that_blocks_keeps_no_worker_from_its_tasks() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let gate = Gate::new();
         let jobs: Vec<_> = (0..8)
             .map(|_| {
@@ -52,7 +53,7 @@ fn a_job_that_blocks_keeps_no_worker_from_its_tasks() {
 /// Each waits for the others: a pool with too few threads would hang.
 #[test]
 fn jobs_that_wait_for_each_other_run_at_once() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for count in [2, 7, 30] {
             let all = Counter::new();
             let jobs: Vec<_> = (0..count)
@@ -71,9 +72,55 @@ fn jobs_that_wait_for_each_other_run_at_once() {
     });
 }
 
+/// The job is what ends the poll.
+#[test]
+fn a_job_begins_while_the_poll_that_spawned_it_goes_on() {
+    with_each_flavor(|runtime| {
+        for _ in 0..50 {
+            let spawn_and_wait = || {
+                let ran = Gate::new();
+                let tell = ran.clone();
+                let job = spawn_blocking(move || {
+                    tell.open();
+                    1
+                });
+                ran.wait();
+                job
+            };
+            // In the poll of a task, and in that of the future in block_on.
+            let task = runtime.spawn(async move { spawn_and_wait().await.unwrap() });
+            assert_eq!(runtime.block_on(task).unwrap(), 1);
+            assert_eq!(runtime.block_on(async { spawn_and_wait().await.unwrap() }), 1);
+        }
+    });
+}
+
+#[test]
+fn an_aborted_job_that_has_begun_gives_its_output() {
+    with_each_flavor(|runtime| {
+        for _ in 0..50 {
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let job = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+                "output"
+            });
+            inside.wait();
+            job.abort();
+            let abort = job.abort_handle();
+            assert!(!job.is_finished() && !abort.is_finished());
+            gate.open();
+            abort.abort();
+            assert_eq!(runtime.block_on(job).unwrap(), "output");
+            assert!(abort.is_finished());
+        }
+    });
+}
+
 #[test]
 fn a_job_runs_on_no_worker_and_not_on_the_thread_in_block_on() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let seen = || Arc::new(Mutex::new(HashSet::from([thread::current().id()])));
         let (polling, blocking) = (seen(), Arc::new(Mutex::new(HashSet::new())));
         runtime.block_on(async {
@@ -97,7 +144,7 @@ fn a_job_runs_on_no_worker_and_not_on_the_thread_in_block_on() {
 
 #[test]
 fn many_short_jobs_are_all_done() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let done = Counter::new();
         let jobs: Vec<_> = (0..3000)
             .map(|index| {
@@ -118,7 +165,7 @@ fn many_short_jobs_are_all_done() {
 
 #[test]
 fn jobs_one_after_the_other_from_several_threads() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let runtime = Arc::new(runtime);
         let threads: Vec<_> = (0..3)
             .map(|_| {
@@ -139,7 +186,7 @@ fn jobs_one_after_the_other_from_several_threads() {
 
 #[test]
 fn a_job_may_spawn_join_and_block_on() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let job = runtime.spawn_blocking(|| {
             let handle = Handle::current();
             let task = arc::spawn(async {
@@ -159,7 +206,7 @@ fn a_job_may_spawn_join_and_block_on() {
 /// disturbed. Which of them waits depends on the pool, so both are counted.
 #[test]
 fn an_aborted_job_is_run_to_its_end_or_not_at_all() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let (begun, ended, dropped) = (Counter::new(), Counter::new(), Counter::new());
         let jobs: Vec<_> = (0..500)
             .map(|round| {
@@ -186,7 +233,7 @@ fn an_aborted_job_is_run_to_its_end_or_not_at_all() {
         }
         dropped.wait_for(500);
         assert_eq!(begun.get(), ended.get());
-        assert!(ended.get() >= finished);
+        assert_eq!(ended.get(), finished);
         wait_until("none is left", || runtime.handle().tasks().is_empty());
     });
 }
@@ -251,40 +298,67 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
     }
 }
 
-/// All threads are busy with the jobs of another runtime.
+/// The only thread of the pool is busy. The handle hears of the abort when a thread comes to it.
+#[test]
+fn an_aborted_job_that_has_not_begun_never_runs() {
+    let name = "an_aborted_job_that_has_not_begun_never_runs";
+    in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
+        let runtime = runtime(2);
+        for _ in 0..50 {
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let first = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+            });
+            inside.wait();
+            let (ran, dropped) = (Counter::new(), Counter::new());
+            let (count, held) = (ran.clone(), dropped.on_drop());
+            let second = runtime.spawn_blocking(move || {
+                count.add();
+                drop(held);
+            });
+            let third = runtime.spawn_blocking(|| 3);
+            second.abort();
+            assert!(!second.is_finished(), "no thread has come to it");
+            gate.open();
+            assert!(runtime.block_on(second).unwrap_err().is_cancelled());
+            assert_eq!((ran.get(), dropped.get()), (0, 1));
+            assert_eq!(runtime.block_on(third).unwrap(), 3);
+            runtime.block_on(first).unwrap();
+        }
+    });
+}
+
+/// The only thread of the pool is busy with the job of another runtime.
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     let name = "jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";
     in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
-        let busy = runtime(1);
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (open, begun) = (gate.clone(), inside.clone());
-        let blocking = busy.spawn_blocking(move || {
-            begun.open();
-            open.wait();
-        });
-        inside.wait();
         for limit in [Duration::MAX, Duration::ZERO] {
+            let busy = runtime(1);
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (open, begun) = (gate.clone(), inside.clone());
+            let blocking = busy.spawn_blocking(move || {
+                begun.open();
+                open.wait();
+            });
+            inside.wait();
             let runtime = runtime(1);
-            let (dropped, run) = (Counter::new(), Counter::new());
-            let captured = (dropped.on_drop(), PanicOnDrop);
-            let ran = run.clone();
+            let (dropped, ran) = (Counter::new(), Counter::new());
+            let (captured, count) = ((dropped.on_drop(), PanicOnDrop), ran.clone());
             let job = runtime.spawn_blocking(move || {
-                ran.add();
+                count.add();
                 drop(captured);
             });
-            // Once it is polled, the job waits for a thread.
-            while runtime.tasks()[0].polls == 0 {
-                thread::yield_now();
-            }
             let left = runtime.shutdown(limit);
-            dropped.wait_for(1);
             assert!(left.iter().all(|task| task.state != TaskState::Blocking), "{left:?}");
+            gate.open();
+            dropped.wait_for(1);
             assert!(busy.block_on(job).unwrap_err().is_cancelled());
-            assert_eq!(run.get(), 0);
+            assert_eq!(ran.get(), 0);
+            busy.block_on(blocking).unwrap();
         }
-        gate.open();
-        busy.block_on(blocking).unwrap();
     });
 }
 
@@ -314,7 +388,7 @@ fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
 /// What the job sends arrives while its own worker sleeps.
 #[test]
 fn a_job_feeds_a_task_by_a_channel() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let (sender, receiver) = async_channel::bounded(4);
         let job = runtime.spawn_blocking(move || {
             for number in 0..2000_u64 {
@@ -337,6 +411,7 @@ fn a_job_feeds_a_task_by_a_channel() {
 mod when_no_thread_can_be_started {
     use super::thread_limit::allow_threads;
     use super::*;
+    use std::sync::Barrier;
 
     fn with_limited_threads(name: &'static str, test: impl FnOnce() + Send + 'static) {
         let name = format!("when_no_thread_can_be_started::{name}");

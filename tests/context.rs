@@ -7,6 +7,7 @@ use arc::runtime::{Builder, Handle, Runtime, may_block};
 use arc::task::spawn_blocking;
 use arc::time::sleep;
 use common::*;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -89,7 +90,7 @@ fn who_may_block() {
 
 #[test]
 fn in_tasks_jobs_and_block_on_it_is_theirs() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
         assert_eq!(runtime.block_on(async { current() }), Some(workers));
         assert_eq!(runtime.block_on(runtime.spawn(async { current() })).unwrap(), Some(workers));
@@ -141,7 +142,7 @@ fn a_panic_under_the_guard_restores_what_was_before() {
 /// A task may spawn to, and wait for, another runtime.
 #[test]
 fn another_runtimes_guard_inside_a_task() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
         let other = common::runtime(3);
         let handle = other.handle().clone();
@@ -171,7 +172,7 @@ fn another_runtimes_guard_inside_a_task() {
 /// While a task of another runtime is polled its worker is not this one's.
 #[test]
 fn a_wake_across_runtimes_goes_to_the_tasks_own() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
         let other = common::runtime(3);
         for _ in 0..200 {
@@ -195,7 +196,7 @@ fn a_wake_across_runtimes_goes_to_the_tasks_own() {
 
 #[test]
 fn handles_clone_outlive_the_runtime_and_count_its_tasks() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let again = handle.clone();
         assert_eq!(again.tasks().len(), 0);
@@ -310,6 +311,108 @@ fn each_thread_calls_the_hooks_once_on_itself() {
         });
     });
     with_hooks(|_| {});
+    // The threads of jobs, too.
+    with_hooks(|runtime| {
+        let all = Counter::new();
+        let jobs = [(); 3].map(|()| {
+            let all = all.clone();
+            runtime.spawn_blocking(move || {
+                all.add();
+                all.wait_for(3);
+            })
+        });
+        for job in jobs {
+            runtime.block_on(job).unwrap();
+        }
+    });
+}
+
+/// Workers, the monitor, and the threads of jobs.
+#[test]
+fn hooks_find_their_runtime() {
+    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
+    for builder in flavors {
+        within_deadline(move || {
+            let found = Arc::new(Mutex::new(Vec::new()));
+            let (start, stop) = (found.clone(), found.clone());
+            let spawned = Counter::new();
+            let count = spawned.clone();
+            let builder = builder.on_thread_start(move || {
+                start.lock().unwrap().push((current(), may_block()));
+                let count = count.clone();
+                // Run by whoever is free, as any other task.
+                drop(arc::spawn(async move { count.add() }));
+            });
+            let builder = builder.on_thread_stop(move || {
+                stop.lock().unwrap().push((current(), may_block()));
+            });
+            let runtime = builder.build().unwrap();
+            let workers = runtime.handle().workers();
+            runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
+            runtime.block_on(async {
+                while spawned.get() < found.lock().unwrap().len() {
+                    arc::task::yield_now().await;
+                }
+            });
+            drop(runtime);
+            let found = found.lock().unwrap();
+            assert!(found.len() >= 4 && found.len() % 2 == 0);
+            assert!(found.iter().all(|it| *it == (Some(workers), true)), "{found:?}");
+        });
+    }
+}
+
+#[test]
+fn on_thread_start_has_run_on_every_thread_that_polls_a_task_or_runs_a_job() {
+    thread_local!(static HAS_STARTED: Cell<bool> = const { Cell::new(false) });
+
+    for workers in SIZES {
+        within_deadline(move || {
+            for _ in 0..20 {
+                let builder = builder(workers).on_thread_start(|| {
+                    // Tasks that come meanwhile wait.
+                    thread::yield_now();
+                    HAS_STARTED.set(true);
+                });
+                let runtime = builder.build().unwrap();
+                let early: Vec<_> =
+                    (0..20).map(|_| runtime.spawn(async { HAS_STARTED.get() })).collect();
+                runtime.block_on(async {
+                    for _ in 0..20 {
+                        let task = arc::spawn(async {
+                            let nested = arc::spawn(async { HAS_STARTED.get() });
+                            (HAS_STARTED.get(), nested.await.unwrap())
+                        });
+                        assert_eq!(task.await.unwrap(), (true, true));
+                    }
+                    for task in early {
+                        assert!(task.await.unwrap());
+                    }
+                    assert!(spawn_blocking(|| HAS_STARTED.get()).await.unwrap());
+                });
+                assert!(!HAS_STARTED.get(), "the thread in block_on is the program's");
+            }
+        });
+    }
+}
+
+/// A worker is awake from the beginning: nobody need wake it for what came too early.
+#[test]
+fn tasks_that_come_before_the_threads_have_started_are_run() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let (gate, ran) = (Gate::new(), Counter::new());
+            let wait = gate.clone();
+            let runtime = builder(workers).on_thread_start(move || wait.wait()).build().unwrap();
+            for _ in 0..10 {
+                let ran = ran.clone();
+                drop(runtime.spawn(async move { ran.add() }));
+            }
+            assert_eq!(ran.get(), 0);
+            gate.open();
+            ran.wait_for(10);
+        });
+    }
 }
 
 fn with_hooks(usage: impl Fn(&Runtime) + Send + Sync + 'static) {

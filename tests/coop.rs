@@ -179,7 +179,7 @@ fn joining_tasks_that_have_ended_lets_others_run() {
 
 #[test]
 fn the_budget_is_used_up_by_progress_and_fresh_in_each_poll() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let task = runtime.spawn(async {
             // Many operations take more than one poll, few take one.
             let many = polls_of(async {
@@ -228,7 +228,7 @@ fn a_task_that_is_polled_later_has_a_budget_of_its_own() {
 /// Whatever the inner poll does: it panics as well, here.
 #[test]
 fn a_poll_with_a_budget_of_its_own_leaves_the_tasks_as_it_was() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let left = || {
             let mut context = Context::from_waker(Waker::noop());
             (0..1_000).take_while(|_| pin!(consume_budget()).poll(&mut context).is_ready()).count()
@@ -251,7 +251,7 @@ fn a_poll_with_a_budget_of_its_own_leaves_the_tasks_as_it_was() {
 
 #[test]
 fn outside_of_tasks_nothing_is_limited() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         // Not polled by a worker: in a blocking job.
         let job = runtime.spawn_blocking(|| {
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());

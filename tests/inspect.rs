@@ -46,7 +46,7 @@ fn every_task_is_listed_with_its_line_until_it_has_ended() {
 
 #[test]
 fn each_way_to_spawn_tells_the_line_of_its_caller() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let lines = runtime.block_on(async {
             let lines = [line!() + 1, line!() + 2, line!() + 3];
             drop(arc::spawn(pending::<()>()));
@@ -95,7 +95,7 @@ fn the_state_is_what_the_task_does() {
 
 #[test]
 fn a_job_is_blocking_from_its_line_to_its_end() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let (gate, inside) = (Gate::new(), Gate::new());
         let (wait, tell) = (gate.clone(), inside.clone());
         let work = move || {
@@ -116,7 +116,7 @@ fn a_job_is_blocking_from_its_line_to_its_end() {
 /// The poll that began it may not have ended yet.
 #[test]
 fn a_job_that_looks_at_itself_is_blocking() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..1_000 {
             let handle = runtime.handle().clone();
             let job = runtime.spawn_blocking(move || handle.tasks());
@@ -171,7 +171,7 @@ fn states_stay_true_under_wakes_from_everywhere() {
 /// The place of a task that was aborted is used again, and its next tenant lives.
 #[test]
 fn an_old_handle_does_nothing_to_the_next_tenant_of_its_place() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..200 {
             let old = runtime.spawn(async {});
             let abort = old.abort_handle();
@@ -212,7 +212,7 @@ fn places_go_from_runtime_to_runtime() {
 
 #[test]
 fn a_task_knows_its_id_and_others_have_none() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         assert_eq!(try_id(), None);
         let (own, in_job) = runtime.block_on(async {
             assert_eq!(try_id(), None, "the future of block_on is no task");
@@ -229,9 +229,13 @@ fn a_task_knows_its_id_and_others_have_none() {
 
 /// A runtime that reports polls of 20 ms, and its reports.
 fn watched(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>) {
+    watched_by(builder(workers))
+}
+
+fn watched_by(builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
     let (sender, reports) = mpsc::channel();
     let sender = Mutex::new(sender);
-    let builder = builder(workers).long_poll_limit(Duration::from_millis(20));
+    let builder = builder.long_poll_limit(Duration::from_millis(20));
     let report = move |task: &TaskInfo| {
         // Nobody hears it when the test is over.
         let _ = sender.lock().unwrap().send(task.clone());
@@ -270,6 +274,74 @@ fn a_long_poll_is_reported_once_while_it_is_stuck() {
                 runtime.block_on(stuck).unwrap();
                 assert!(reports.try_recv().is_err(), "once");
             }
+        });
+    }
+}
+
+/// It is no task, but it is told like one: while it lasts, and once.
+#[test]
+fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
+    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
+    for builder in flavors {
+        within_deadline(move || {
+            let (runtime, reports) = watched_by(builder);
+            for _ in 0..3 {
+                // Long enough that the monitor sleeps: the poll has to wake it. Nothing is
+                // asserted that needs it to be long enough.
+                thread::sleep(Duration::from_millis(150));
+                let (gate, line) = (Gate::new(), line!() + 4);
+                let wait = gate.clone();
+                thread::scope(|scope| {
+                    let caller = scope.spawn(|| {
+                        runtime.block_on(async {
+                            // A short poll, and then a long one.
+                            yield_now().await;
+                            assert_eq!(try_id(), None);
+                            wait.wait();
+                            yield_now().await;
+                        });
+                    });
+                    let report = reports.recv_timeout(DEADLINE).expect("it is reported");
+                    assert_eq!((report.location.file(), report.location.line()), (file!(), line));
+                    assert_eq!((report.name.as_deref(), report.polls), (Some("block_on"), 2));
+                    let TaskState::InBlockOn { time } = report.state else { panic!("{report}") };
+                    assert!(time >= Duration::from_millis(20), "{report}");
+                    let text = report.to_string();
+                    assert!(
+                        text.contains("\"block_on\"") && text.contains("inspect.rs:"),
+                        "{text}"
+                    );
+                    // It is no task.
+                    assert!(runtime.tasks().is_empty());
+                    gate.open();
+                    caller.join().unwrap();
+                });
+                assert!(reports.try_recv().is_err(), "once");
+            }
+        });
+    }
+}
+
+/// The thread waits, and polls nothing meanwhile.
+#[test]
+fn a_block_on_that_waits_for_long_is_not_reported() {
+    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
+    for builder in flavors {
+        within_deadline(move || {
+            let (runtime, reports) = watched_by(builder);
+            // The monitor is kept awake by one that is reported, and by short polls.
+            let gate = Gate::new();
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| runtime.block_on(sleep(Duration::from_millis(100))));
+                let wait = gate.clone();
+                let stuck = scope.spawn(|| runtime.block_on(async move { wait.wait() }));
+                let line = reports.recv_timeout(DEADLINE).expect("it is reported").location.line();
+                assert_eq!(line, line!() - 2);
+                waiting.join().unwrap();
+                gate.open();
+                stuck.join().unwrap();
+            });
+            assert!(reports.try_recv().is_err(), "the one that waits is none");
         });
     }
 }
@@ -349,7 +421,7 @@ fn a_limit_of_nothing_is_refused() {
 
 #[test]
 fn what_was_done_is_not_in_the_report() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         runtime.block_on(async {
             arc::spawn(yield_now()).await.unwrap();
             spawn_blocking(|| {}).await.unwrap();
@@ -390,16 +462,13 @@ fn polls_that_go_on_are_told_when_the_time_is_over() {
                 tell.open();
                 wait.wait();
             });
-            // With one worker, which is stuck, it never begins.
-            if workers > 1 {
-                began.wait();
-            }
+            // Even with one worker, which is stuck.
+            began.wait();
             let left = runtime.shutdown(Duration::from_millis(20));
             let state = |id| left.iter().find(|left| left.id == id).map(|left| left.state);
             let stuck_state = state(stuck.id());
             assert!(matches!(stuck_state, Some(TaskState::Running { .. })), "{left:?}");
-            let job_state = (workers > 1).then_some(TaskState::Blocking);
-            assert_eq!(state(job.id()), job_state, "{left:?}");
+            assert_eq!(state(job.id()), Some(TaskState::Blocking), "{left:?}");
             gate.open();
             wait_until("the poll ends", || stuck.is_finished());
         });
@@ -598,7 +667,7 @@ fn a_hook_may_end_its_runtime() {
 
 #[test]
 fn handles_tell_their_task_and_nothing_else() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let task = runtime.spawn(pending::<()>());
         let (id, abort) = (task.id().to_string(), task.abort_handle());
         let (task, abort) = (format!("{task:?}"), format!("{abort:?}"));

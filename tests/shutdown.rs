@@ -351,7 +351,7 @@ fn threads_in_block_on_that_race_with_the_end() {
 
 #[test]
 fn afterwards_spawning_gives_a_cancelled_task() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         drop(runtime);
         let drops = Counter::new();
@@ -369,7 +369,7 @@ fn afterwards_spawning_gives_a_cancelled_task() {
 
 #[test]
 fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let mut armed = Box::pin(sleep(DEADLINE));
         {
@@ -445,7 +445,7 @@ fn afterwards_a_timer_keeps_no_waker() {
 
 #[test]
 fn afterwards_sockets_fail_and_their_drop_is_silent() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let (listener, mut client, (waker, wakes)) = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

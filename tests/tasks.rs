@@ -58,7 +58,7 @@ fn a_task_begins_without_being_awaited_and_goes_on_without_its_handle() {
 /// The future and all that it holds is gone when the joiner hears of the end.
 #[test]
 fn the_future_is_dropped_before_the_joiner_is_woken() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         for _ in 0..200 {
             let drops = Counter::new();
             let held = drops.on_drop();
@@ -306,7 +306,7 @@ fn two_tasks_that_yield_take_turns() {
 
 #[test]
 fn a_future_that_is_ready_at_once_is_polled_once() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let polls = Arc::new(AtomicUsize::new(0));
         let count = polls.clone();
         let task = runtime.spawn(poll_fn(move |_| {
@@ -354,7 +354,7 @@ fn a_task_is_never_polled_by_two_threads_at_once() {
 
 #[test]
 fn a_handle_can_be_awaited_by_reference_given_up_and_awaited_again() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         runtime.block_on(async {
             let (sender, receiver) = async_channel::bounded(1);
             let mut task = arc::spawn(async move { receiver.recv().await.unwrap() });
@@ -418,7 +418,7 @@ fn handles_are_send_sync_and_unpin_whatever_the_output() {
 
 #[test]
 fn a_join_error_passes_for_one_of_io() {
-    with_each_size(|runtime| {
+    with_each_flavor(|runtime| {
         let task = runtime.spawn(async { panic!("lost {ON_PURPOSE}") });
         let result: std::io::Result<()> = runtime.block_on(async { Ok(task.await?) });
         let error = result.unwrap_err();

@@ -36,12 +36,12 @@ pub(crate) type Wakers = Vec<Waker>;
 
 pub(crate) struct Reactor {
     pub(crate) kernel: Kernel,
-    sources: Mutex<Sources>,
+    pub(crate) sources: Mutex<Sources>,
 }
 
 #[derive(Default)]
-struct Sources {
-    slab: Slab<Arc<Source>>,
+pub(crate) struct Sources {
+    pub(crate) slab: Slab<Arc<Source>>,
     /// How many sources were registered so far; it wraps around.
     generation: usize,
     closed: bool,
@@ -49,9 +49,9 @@ struct Sources {
 
 /// One registered descriptor. The arrays have an element for each [`Direction`].
 pub(crate) struct Source {
-    key: usize,
+    pub(crate) key: usize,
     readiness: [Readiness; 2],
-    waiting: Mutex<[Vec<Waker>; 2]>,
+    pub(crate) waiting: Mutex<[Vec<Waker>; 2]>,
 }
 
 /// The low bits of a key are the source's index in the slab: a million places where an address
@@ -59,7 +59,7 @@ pub(crate) struct Source {
 /// its index, whose events may still be on their way. Its top bit stays zero, so that no key
 /// has all bits set.
 const INDEX_BITS: u32 = usize::BITS / 2 + 4;
-const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
+pub(crate) const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 const GENERATION_MAX: usize = usize::MAX >> INDEX_BITS >> 1;
 
 impl Reactor {
@@ -186,7 +186,3 @@ impl Source {
 pub(crate) fn gone() -> io::Error {
     io::Error::other("the arc runtime this socket was registered with has ended")
 }
-
-#[cfg(all(test, not(arc_model)))]
-#[path = "../../tests/unit/reactor.rs"]
-mod tests;

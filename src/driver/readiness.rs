@@ -16,12 +16,12 @@
 
 use crate::sync::{AtomicUsize, Ordering};
 
-const READY: usize = 1;
+pub(crate) const READY: usize = 1;
 const HANG_UP: usize = 1 << 1;
 const GONE: usize = 1 << 2;
-const ONE_EVENT: usize = 1 << 3;
+pub(crate) const ONE_EVENT: usize = 1 << 3;
 
-pub(crate) struct Readiness(AtomicUsize);
+pub(crate) struct Readiness(pub(crate) AtomicUsize);
 
 /// The word as it was before an operation.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,3 @@ impl Readiness {
         let _ = self.0.compare_exchange(seen.0, cleared, relaxed, relaxed);
     }
 }
-
-#[cfg(all(test, not(arc_model)))]
-#[path = "../../tests/unit/readiness.rs"]
-mod tests;

@@ -23,31 +23,31 @@ use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use std::task::Waker;
 
 /// Times are nanoseconds since the runtime was built. The greatest one is 584 years away.
-const NEVER: u64 = u64::MAX;
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Deadlines that differ in these bits only share a wake-up, at the end of the 131 us that the
 /// bits span. A wake-up costs as much as a dozen timers.
-const SLACK: u64 = (1 << 17) - 1;
+pub(crate) const SLACK: u64 = (1 << 17) - 1;
 
 pub(crate) struct Timers {
-    epoch: Instant,
-    shards: Box<[Shard]>,
+    pub(crate) epoch: Instant,
+    pub(crate) shards: Box<[Shard]>,
     /// Until when the thread in the seat sleeps. 0 while no thread sleeps there.
-    sleeping_until: AtomicU64,
+    pub(crate) sleeping_until: AtomicU64,
 }
 
 #[repr(align(128))]
-struct Shard {
-    wheel: Mutex<Wheel<Waker>>,
+pub(crate) struct Shard {
+    pub(crate) wheel: Mutex<Wheel<Waker>>,
     /// When the wheel expires next, or earlier. Written under the wheel's lock.
-    earliest: AtomicU64,
+    pub(crate) earliest: AtomicU64,
 }
 
 /// Identifies an armed timer: the shard it is in, and its key there.
 #[derive(Debug)]
 pub(crate) struct Key {
-    shard: usize,
-    key: wheel::Key,
+    pub(crate) shard: usize,
+    pub(crate) key: wheel::Key,
 }
 
 impl Timers {
@@ -60,7 +60,7 @@ impl Timers {
         }
     }
 
-    fn nanos(&self, instant: Instant) -> u64 {
+    pub(crate) fn nanos(&self, instant: Instant) -> u64 {
         let since_epoch = instant.saturating_duration_since(self.epoch);
         u64::try_from(since_epoch.as_nanos()).unwrap_or(NEVER)
     }
@@ -149,7 +149,3 @@ impl Timers {
         }
     }
 }
-
-#[cfg(all(test, not(arc_model)))]
-#[path = "../../tests/unit/timers.rs"]
-mod tests;

@@ -7,7 +7,7 @@
 use crate::config::UnhandledPanic;
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::{coop, end, shared::Shared, worker::Worker};
+use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, thread};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -30,19 +30,19 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let mut lease = None;
     let is_called = || main.is_woken() || shared.is_ending();
     loop {
+        // Before the look at the end, which wakes this thread: a wake-up that finds `woken` set
+        // does nothing. And before the poll: one that comes during it asks for another poll.
+        // Acquire pairs with `wake`: what was done before the wake-up is seen.
+        let is_due = main.woken.swap(false, Ordering::Acquire);
         if shared.is_ending() {
             lease = None;
             assert!(
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
-        } else if shared.is_current_thread() && lease.is_none() {
-            lease = Lease::take(shared);
         }
 
-        // A wake-up that comes during the poll asks for another one. Acquire pairs with `wake`: the
-        // poll sees what was done before the wake-up.
-        if main.woken.swap(false, Ordering::Acquire) {
+        if is_due {
             entry.key.count_step();
             shared.monitor.ring(); // it reports a poll that does not return
             let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
@@ -52,6 +52,10 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             }
         }
 
+        // After the poll, in which foreign code may park and use up the unpark of L1.
+        if lease.is_none() && shared.is_current_thread() && !shared.is_ending() {
+            lease = LeaseGuard::take(shared);
+        }
         match &lease {
             // At most one task between two polls of this future, and at most one poll between
             // two tasks: neither starves the other.
@@ -94,24 +98,29 @@ impl Wake for Main {
 }
 
 /// This thread runs the worker of a current-thread runtime as long as this lives.
-struct Lease {
+struct LeaseGuard {
     worker: Rc<Worker>,
     _context: Guard,
+    /// The end waits for this thread to leave, as for a worker's own. None: the end has begun.
+    _signed_on: Option<SignedOn>,
 }
 
-impl Lease {
+impl LeaseGuard {
     /// None: another thread runs it.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
         shared.lease.take_or_wait().then(|| {
             let worker = Rc::new(Worker::new(shared.clone(), 0));
-            let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
-            Self { worker, _context: context }
+            let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+            shared.monitor.ring();
+            Self { worker, _context, _signed_on: SignedOn::new(shared.clone()) }
         })
     }
 }
 
-impl Drop for Lease {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
+        // `_context` still names the worker. That does no harm: nothing is woken on this thread
+        // before it is dropped, but by `close`, which has a context of its own.
         end::end_lease(&self.worker.shared);
     }
 }

@@ -46,9 +46,9 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
     if !shared.is_current_thread() {
         // As long as this thread starts workers, it counts as one that has not left. Otherwise the
         // workers that were started first could take themselves for all that there are.
-        let _starter = end::Running::new(shared);
+        let _starter = end::InLoop::new(shared);
         for index in 0..shared.workers.len() {
-            let running = end::Running::new(shared);
+            let running = end::InLoop::new(shared);
             let main = move |shared: &_| run_worker(shared, index, running);
             threads.push(threads::start(shared, &format!("worker-{index}"), main)?);
         }
@@ -58,7 +58,7 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
 }
 
 /// The main function of a worker's thread.
-fn run_worker(shared: &Arc<Shared>, index: usize, running: end::Running) {
+fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
     let worker = Rc::new(Worker::new(shared.clone(), index));
     let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
     while !shared.is_ending() {

@@ -131,15 +131,17 @@ pub(crate) fn try_current() -> Option<Arc<Shared>> {
 /// When there is no current runtime.
 #[track_caller]
 pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
-    // The panic is raised outside of the borrow. What it unwinds may come here again.
-    let result = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));
-    match result {
-        Some(result) => result,
-        None => panic!(
+    let result = CURRENT.with_borrow(|current| match &current.runtime {
+        Some(runtime) => Ok(act(runtime)),
+        None => Err(act),
+    });
+    result.unwrap_or_else(|act| {
+        drop(act); // outside of the borrow: it may hold a user's future, whose drop comes here again
+        panic!(
             "{what} was called outside an arc runtime: call it from a task, inside \
              `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"
-        ),
-    }
+        )
+    })
 }
 
 /// The current runtime, as `with_current` has it.

@@ -1,7 +1,7 @@
 //! The end of a runtime, step by step.
 //!
 //! 1. [`begin`] says that the runtime ends, and wakes every thread so that it looks.
-//! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops its [`Running`].
+//! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops its [`InLoop`].
 //!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
 //!    take everything apart, in this order:
@@ -37,22 +37,22 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.is_current_thread() && shared.lease.take() {
+    if shared.is_current_thread() && shared.lease.take_to_close() {
         close(shared);
     }
 }
 
 /// Stands for a worker that has not left its loop. The last of them to be dropped does step 3.
-pub(crate) struct Running(Arc<Shared>);
+pub(crate) struct InLoop(Arc<Shared>);
 
-impl Running {
+impl InLoop {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         shared.running.fetch_add(1, Ordering::Relaxed);
         Self(shared.clone())
     }
 }
 
-impl Drop for Running {
+impl Drop for InLoop {
     fn drop(&mut self) {
         // AcqRel pairs with itself: what the others did happens before the last one closes.
         if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -66,7 +66,7 @@ impl Drop for Running {
 pub(crate) fn end_lease(shared: &Arc<Shared>) {
     *lock(&shared.workers[0].thread) = None;
     shared.lease.end();
-    if shared.is_ending() && shared.lease.take() {
+    if shared.is_ending() && shared.lease.take_to_close() {
         close(shared);
     }
 }

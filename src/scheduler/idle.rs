@@ -120,7 +120,3 @@ impl Doorbell {
         }
     }
 }
-
-#[cfg(all(test, not(arc_model)))]
-#[path = "../../tests/unit/idle.rs"]
-mod tests;

@@ -19,7 +19,8 @@
 //! L1, R1 and E2 are done under one lock, and so in some order. Therefore:
 //!
 //! * Nobody parks beside a free lease. L1 fails only if the lease is taken. Then an R1 comes after
-//!   it, finds the thread's name, and unparks the thread: `park` returns at once.
+//!   it, finds the thread's name, and unparks the thread: `park` returns at once. (For this no
+//!   foreign code may run between L1 and `park`. It could park, too, and use up the unpark.)
 //! * Exactly one thread closes the runtime. E2 fails only if the lease is taken. Then an R1 comes
 //!   after it, so that R2 sees what E1 said. Nobody ends the lease after closing.
 
@@ -48,7 +49,7 @@ impl Lease {
     }
 
     /// E2, and the second half of R2.
-    pub(crate) fn take(&self) -> bool {
+    pub(crate) fn take_to_close(&self) -> bool {
         !replace(&mut lock(&self.0).is_taken, true)
     }
 

@@ -63,7 +63,3 @@ impl<T> Local<T> {
 pub(crate) fn push<T>(queue: &ConcurrentQueue<T>, item: T) {
     assert!(queue.push(item).is_ok(), "an open and unbounded queue takes everything");
 }
-
-#[cfg(all(test, not(arc_model)))]
-#[path = "../../tests/unit/queue.rs"]
-mod tests;

@@ -25,14 +25,14 @@ use crate::sync::{Duration, Instant};
 
 /// How long a task may wait in a worker's queue before another worker is woken. Waking one is
 /// then cheap by comparison, and the delay is one that people do not notice.
-const WAIT_MAX: Duration = Duration::from_millis(1);
+pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
 
 /// How long a queue may stand without ever being empty.
-const STANDING_MAX: Duration = Duration::from_millis(10);
+pub(crate) const STANDING_MAX: Duration = Duration::from_millis(10);
 
 /// A sample lasts at least this many polls: short polls must not pay for a reading of the clock
 /// each.
-const SAMPLE_POLLS_MIN: u32 = 16;
+pub(crate) const SAMPLE_POLLS_MIN: u32 = 16;
 
 /// What the policy may look at. Each look costs something, so the policy asks only for what it
 /// needs at the moment.
@@ -50,15 +50,15 @@ pub(crate) trait View {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sharing {
     /// When the current sample began. None: there is none.
-    sample_began: Option<Instant>,
+    pub(crate) sample_began: Option<Instant>,
     /// How many tasks are polled before the followed one. 0: it has had its turn.
-    ahead: usize,
+    pub(crate) ahead: usize,
     /// How many polls there were since the sample began.
-    polls: u32,
+    pub(crate) polls: u32,
     /// Since when every sample has found a task waiting.
-    standing_since: Option<Instant>,
+    pub(crate) standing_since: Option<Instant>,
     /// A running mean of the time from poll to poll.
-    mean_poll: Duration,
+    pub(crate) mean_poll: Duration,
 }
 
 impl Sharing {
@@ -123,7 +123,3 @@ impl Sharing {
 fn elapsed(since: Option<Instant>, now: Instant) -> Option<Duration> {
     since.map(|since| now.saturating_duration_since(since))
 }
-
-#[cfg(all(test, not(arc_model)))]
-#[path = "../../tests/unit/share.rs"]
-mod tests;

@@ -53,14 +53,16 @@ pub(crate) fn spawn_blocking_on<F: FnOnce() -> R + Send + 'static, R: Send + 'st
 
 /// Runs a job on a thread of the pool. When the runtime has ended, the job is dropped.
 fn run(job: Runnable) {
-    let runtime = context::find_runtime(job.metadata().runtime, Arc::clone);
-    if let Some(signed_on) = runtime.and_then(threads::SignedOn::new) {
-        let _context = signed_on.enter();
-        let key = *job.metadata();
-        key.count_step();
-        job.run();
+    let key = *job.metadata();
+    let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else { return };
 
-        // If the runtime has ended meanwhile, the task did not find it.
-        drop(signed_on.0.registry.remove(&key));
+    // From here on the job counts as begun. So the end does not take it out of the registry.
+    key.count_step();
+    if let Some(signed_on) = threads::SignedOn::new(runtime.clone()) {
+        let _context = signed_on.enter();
+        job.run();
     }
+
+    // The task has done this itself, unless the runtime left the table meanwhile.
+    drop(runtime.registry.remove(&key));
 }

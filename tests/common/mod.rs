@@ -38,6 +38,11 @@ pub fn builder(workers: usize) -> Builder {
     Builder::new_multi_thread().workers(workers)
 }
 
+/// A runtime whose tasks run only while some thread is in `block_on`.
+pub fn current_thread() -> Runtime {
+    Builder::new_current_thread().build().expect("the runtime is built")
+}
+
 /// Runs a test on a thread of its own; one that hangs fails.
 #[track_caller]
 pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
@@ -63,6 +68,16 @@ pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
         let test = test.clone();
         within_deadline(move || test(runtime(workers)));
     }
+}
+
+/// As `with_each_size`, and then with a current-thread runtime: the test may expect nothing
+/// of tasks while it is not in `block_on`.
+#[track_caller]
+pub fn with_each_flavor(test: impl Fn(Runtime) + Send + Sync + 'static) {
+    let test = Arc::new(test);
+    let again = test.clone();
+    with_each_size(move |runtime| test(runtime));
+    within_deadline(move || again(current_thread()));
 }
 
 /// Waits for a condition that another thread brings about.

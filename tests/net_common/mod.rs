@@ -68,12 +68,17 @@ where
     within_limit(move || runtime(workers).block_on(test()))
 }
 
-/// Runs a future on runtimes with 1, 2 and 4 workers, one after the other.
+/// Runs a future on runtimes with 1, 2 and 4 workers and on a current-thread one, one after
+/// the other.
 #[track_caller]
 pub fn run_each<F: Future<Output = ()>>(test: impl Fn() -> F + Clone + Send + 'static) {
     for workers in [1, 2, 4] {
         run(workers, test.clone());
     }
+    within_limit(move || {
+        let runtime = Builder::new_current_thread().build().expect("the runtime is built");
+        runtime.block_on(test());
+    });
 }
 
 /// An executor that knows nothing of arc.

@@ -8,7 +8,8 @@ use std::thread;
 
 use proptest::prelude::*;
 
-use super::*;
+use crate::scheduler::queue::*;
+use concurrent_queue::ConcurrentQueue;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -72,7 +73,7 @@ impl Model {
             Step::Pop => assert_eq!(self.real[mine].pop(), self.expected[mine].pop_front()),
             Step::Refill(workers) => {
                 let share = self.expected_injector.len().div_ceil(workers).min(BATCH_MAX);
-                let first = self.real[mine].refill(&injector, workers);
+                let first = self.real[mine].take_from(&injector, injector.len().div_ceil(workers));
                 assert_eq!(first, self.expected_injector.pop_front());
                 let more = self.expected_injector.drain(..share.saturating_sub(1));
                 self.expected[mine].extend(more);
@@ -151,8 +152,8 @@ fn thief_takes_half_but_not_too_many() {
     assert_eq!(thief.steal_from(&owner), None);
     (1..=7).for_each(|item| owner.push(item));
     assert_eq!(thief.steal_from(&owner), Some(1));
-    let mine: Vec<i32> = thief.0.try_iter().collect();
-    let left: Vec<i32> = owner.0.try_iter().collect();
+    let mine: Vec<i32> = std::iter::from_fn(|| thief.pop()).collect();
+    let left: Vec<i32> = std::iter::from_fn(|| owner.pop()).collect();
     assert_eq!((mine, left), (vec![2, 3, 4], vec![5, 6, 7]));
     (0..100_000).for_each(|item| owner.push(item));
     assert_eq!(thief.steal_from(&owner), Some(0));
@@ -191,7 +192,7 @@ fn nothing_is_lost_or_doubled_among_an_owner_and_thieves() {
                         match random.u32(..8) {
                             _ if item < ITEMS => mine.push(item),
                             0..=3 => take(mine.pop()),
-                            4 => take(mine.refill(injector, THREADS)),
+                            4 => take(mine.take_from(injector, injector.len().div_ceil(THREADS))),
                             5 if !std::ptr::eq(other, mine) => {
                                 take(mine.steal_from(other));
                             }

@@ -9,7 +9,10 @@ use std::task::Wake;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::*;
+use crate::driver::kernel::Until;
+use crate::driver::reactor::*;
+use crate::sync::{Arc, Mutex, lock};
+use std::task::{Context, Waker};
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -44,7 +47,7 @@ fn pair() -> (TcpStream, TcpStream) {
 
 /// Waits for what comes within the time, and wakes.
 fn turn(reactor: &Reactor, timeout: Duration) -> usize {
-    let (mut events, mut wakers) = (Events::new(), Vec::new());
+    let (mut events, mut wakers) = (Vec::new(), Vec::new());
     reactor.wait(&mut events, Until::Deadline(Instant::now() + timeout), &mut wakers).unwrap();
     let count = wakers.len();
     wakers.into_iter().for_each(Waker::wake);
@@ -179,8 +182,7 @@ fn event_of_the_last_tenant_is_not_the_next_ones() {
     assert_ne!(new.key, old_key);
     // What the kernel still had under way for the one that is gone.
     reactor.kernel.add(&first, old_key).unwrap();
-    let interest = Event::new(old_key, true, true);
-    reactor.kernel.ask_again(&first, interest).unwrap();
+    reactor.kernel.ask_again(&first, polling::Event::all(old_key)).unwrap();
     (&first_peer).write_all(b"x").unwrap();
     let (counting, waker) = counting();
     assert!(!is_ready(&reactor, (&new, &second), Direction::Read, &waker));
@@ -277,13 +279,13 @@ fn notification_ends_one_wait_before_or_during_it() {
     let hour = Duration::from_secs(3600);
     for _ in 0..100 {
         // However many, they end one wait at the least.
-        reactor.notify().unwrap();
-        reactor.notify().unwrap();
+        reactor.kernel.notify().unwrap();
+        reactor.kernel.notify().unwrap();
         assert_eq!(turn(&reactor, hour), 0);
     }
     std::thread::scope(|scope| {
         for _ in 0..100 {
-            let notifier = scope.spawn(|| reactor.notify().unwrap());
+            let notifier = scope.spawn(|| reactor.kernel.notify().unwrap());
             turn(&reactor, hour);
             notifier.join().unwrap();
         }

@@ -9,7 +9,9 @@ use std::thread;
 
 use proptest::prelude::*;
 
-use super::*;
+use crate::driver::timers::*;
+use crate::sync::{Duration, Instant, Mutex, Ordering, lock};
+use std::task::Waker;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -27,7 +29,7 @@ impl Wake for Numbered {
 
 /// What `Sleep` does when it is polled again.
 fn rewake(timers: &Timers, key: &Key, waker: &Waker) -> bool {
-    timers.rewake(key, &mut waker.clone())
+    timers.replace_waker(key, &mut waker.clone())
 }
 
 fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
@@ -142,8 +144,8 @@ impl Model {
                     // Never beyond those that the earliest shares its wake-up with; before
                     // it if one was disarmed.
                     assert!(self.sleeping_until <= least | SLACK);
-                    let until = self.timers.nanos(until.expect("a timer is armed"));
-                    assert_eq!(until, self.sleeping_until);
+                    let Some(until) = until else { panic!("{until:?}") };
+                    assert_eq!(self.timers.nanos(until), self.sleeping_until);
                 }
                 if until.is_none() {
                     assert_eq!(self.sleeping_until, NEVER);

@@ -1,0 +1,9 @@
+//! The unit tests of the runtime's parts. They are compiled into the library, as they use what is
+//! private to it. (Those of the wheel stand in its own module: nothing else sees its inside.)
+
+mod idle;
+mod queue;
+mod reactor;
+mod readiness;
+mod share;
+mod timers;
