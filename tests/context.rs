@@ -327,7 +327,7 @@ fn each_thread_calls_the_hooks_once_on_itself() {
     });
 }
 
-/// Workers, the monitor, and the threads of jobs.
+/// Those of workers and of the monitor.
 #[test]
 fn hooks_find_their_runtime() {
     let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
@@ -348,7 +348,6 @@ fn hooks_find_their_runtime() {
             });
             let runtime = builder.build().unwrap();
             let workers = runtime.handle().workers();
-            runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
             runtime.block_on(async {
                 while spawned.get() < found.lock().unwrap().len() {
                     arc::task::yield_now().await;
@@ -356,14 +355,14 @@ fn hooks_find_their_runtime() {
             });
             drop(runtime);
             let found = found.lock().unwrap();
-            assert!(found.len() >= 4 && found.len() % 2 == 0);
+            assert!(found.len() >= 2 && found.len() % 2 == 0);
             assert!(found.iter().all(|it| *it == (Some(workers), true)), "{found:?}");
         });
     }
 }
 
 #[test]
-fn on_thread_start_has_run_on_every_thread_that_polls_a_task_or_runs_a_job() {
+fn on_thread_start_has_run_on_every_thread_that_polls_a_task() {
     thread_local!(static HAS_STARTED: Cell<bool> = const { Cell::new(false) });
 
     for workers in SIZES {
@@ -388,7 +387,6 @@ fn on_thread_start_has_run_on_every_thread_that_polls_a_task_or_runs_a_job() {
                     for task in early {
                         assert!(task.await.unwrap());
                     }
-                    assert!(spawn_blocking(|| HAS_STARTED.get()).await.unwrap());
                 });
                 assert!(!HAS_STARTED.get(), "the thread in block_on is the program's");
             }

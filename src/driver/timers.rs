@@ -144,8 +144,6 @@ impl Timers {
 
     /// The runtime ends: takes the wakers of all timers.
     pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
-        for shard in &self.shards {
-            lock(&shard.wheel).expire(NEVER, wakers);
-        }
+        self.shards.iter().for_each(|shard| lock(&shard.wheel).expire(NEVER, wakers));
     }
 }

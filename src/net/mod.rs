@@ -221,8 +221,7 @@ impl TcpStream {
                 stream.take_error()?.map_or(Ok(()), Err)?;
                 stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
             };
-            connecting.write_with(outcome).await?;
-            Ok(connecting)
+            connecting.write_with(outcome).await.map(|()| connecting)
         })
         .await
     }

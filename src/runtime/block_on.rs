@@ -28,7 +28,9 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
     let mut lease = None;
-    let is_called = || main.is_woken() || shared.is_ending();
+    // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
+    // before it claims the worker.
+    let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
         // Before the look at the end, which wakes this thread: a wake-up that finds `woken` set
         // does nothing. And before the poll: one that comes during it asks for another poll.
@@ -40,6 +42,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
+        } else if shared.is_current_thread() && lease.is_none() {
+            lease = LeaseGuard::take(shared);
         }
 
         if is_due {
@@ -52,16 +56,14 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             }
         }
 
-        // After the poll, in which foreign code may park and use up the unpark of L1.
-        if lease.is_none() && shared.is_current_thread() && !shared.is_ending() {
-            lease = LeaseGuard::take(shared);
-        }
         match &lease {
             // At most one task between two polls of this future, and at most one poll between
             // two tasks: neither starves the other.
             Some(lease) => lease.worker.run_one(&is_called),
-            None if !main.is_woken() => thread::park(), // a stale unpark comes back here
-            None => {}
+            // Foreign code may have parked in the poll, and used up the unpark of another thread
+            // that ended its lease. So ask for the lease once more before parking.
+            None if is_due => {}
+            None => thread::park(),
         }
     }
 }
@@ -73,16 +75,8 @@ struct Main {
     shared: Arc<Shared>,
 }
 
-impl Main {
-    /// SeqCst pairs with `wake`: a thread that runs a worker sets the worker's bit before it loads
-    /// this, and `wake` stores this before it claims the worker.
-    fn is_woken(&self) -> bool {
-        self.woken.load(Ordering::SeqCst)
-    }
-}
-
 impl Wake for Main {
-    /// SeqCst pairs with `is_woken`, and with the Acquire in `block_on`.
+    /// SeqCst pairs with both accesses in `block_on`.
     fn wake(self: Arc<Self>) {
         if self.woken.swap(true, Ordering::SeqCst) {
             return;

@@ -77,13 +77,10 @@ impl Runtime {
 
         // There are none if `shutdown` or `shutdown_background` was called before the drop.
         let threads = take(&mut self.threads);
-        if threads.is_empty() {
-            return Vec::new();
-        }
-        if context::role() == Role::Polling {
+        if threads.is_empty() || context::role() == Role::Polling {
             // A second panic while another one unwinds would abort the process.
             assert!(
-                thread::panicking(),
+                threads.is_empty() || thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, where waiting for its threads \
                  would block a worker: it ends in the background. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"

@@ -10,7 +10,7 @@
 use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
-use crate::sync::{Arc, Ordering, fence, thread};
+use crate::sync::{Arc, Ordering, fence, lock, thread};
 
 /// After this many ticks in which nothing was polled the monitor sleeps. A program with pauses of
 /// a few milliseconds should not pay for a wake-up of the monitor after each of them.
@@ -77,7 +77,9 @@ fn watch_mains(shared: &Shared, before: &mut Vec<(TaskInfo, usize)>) -> bool {
         let ticks = before.iter().find(is_same).map_or(0, |(_, ticks)| ticks + 1);
         report_at_limit(shared, ticks, || {
             let mut main = main.clone();
+            main.name = Some("block_on".into());
             main.state = TaskState::InBlockOn { time: TICK * ticks as u32 };
+            main.polls += 1; // the one that goes on
             Some(main)
         });
         now.push((main, ticks));
@@ -124,9 +126,10 @@ fn sleep(shared: &Shared) {
     asleep.store(true, Ordering::Relaxed);
     fence(Ordering::SeqCst);
 
-    let nobody_runs_tasks = shared.is_current_thread() && !shared.lease.is_taken();
+    // Without a thread in `block_on`, no thread runs the worker of a current-thread runtime.
+    let no_threads = shared.workers.iter().all(|worker| lock(&worker.thread).is_none());
     let mains_wait = shared.mains.tasks().iter().all(|main| main.state != TaskState::Queued);
-    let is_idle = mains_wait && (nobody_runs_tasks || shared.idle.all_asleep());
+    let is_idle = mains_wait && (no_threads || shared.idle.all_asleep());
     while is_idle && asleep.load(Ordering::Relaxed) && !shared.is_ending() {
         thread::park();
     }

@@ -51,19 +51,18 @@ thread_local! {
 /// # }
 /// ```
 pub fn try_id() -> Option<Id> {
-    let polled = with_worker(|worker| worker.mine().polled.load(Ordering::Relaxed));
-    // 0 is the id of no task.
-    polled.filter(|&id| id != 0).map(Id)
-}
-
-/// Calls `act` with the worker that this thread runs, if it runs one.
-fn with_worker<R>(act: impl FnOnce(&Worker) -> R) -> Option<R> {
-    CURRENT.with_borrow(|current| current.worker.as_deref().map(act))
+    CURRENT.with_borrow(|current| {
+        let polled = current.worker.as_ref()?.mine().polled.load(Ordering::Relaxed);
+        (polled != 0).then_some(Id(polled)) // 0 is the id of no task
+    })
 }
 
 /// The index of the worker that this thread runs, if it is one of this runtime's.
 pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
-    with_worker(|worker| (worker.shared.id == runtime.id).then_some(worker.index)).flatten()
+    CURRENT.with_borrow(|current| {
+        let worker = current.worker.as_ref()?;
+        (worker.shared.id == runtime.id).then_some(worker.index)
+    })
 }
 
 /// Finds a runtime by its id, and passes it `value`. The third argument of `act` is the worker of

@@ -61,9 +61,4 @@ impl Lease {
         drop(state);
         waiting.iter().for_each(thread::Thread::unpark);
     }
-
-    /// Whether some thread runs the worker.
-    pub(crate) fn is_taken(&self) -> bool {
-        lock(&self.0).is_taken
-    }
 }

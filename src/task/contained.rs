@@ -48,20 +48,17 @@ impl<F: Future> Future for Contained<F> {
         if let Err(panic) = contain(|| this.future.set(None)) {
             result = Unread(Some(Err(JoinError::panicked(key.id, panic))));
         }
-        if matches!(&result.0, Some(Err(error)) if error.is_panic()) {
-            follow_panic_policy(key);
+        if matches!(&result.0, Some(Err(error)) if error.is_panic())
+            && let Some(runtime) = context::find_runtime(key.runtime, Arc::clone)
+        {
+            match runtime.config.unhandled_panic {
+                UnhandledPanic::Ignore => {}
+                UnhandledPanic::ShutdownRuntime => end::begin(&runtime),
+                UnhandledPanic::Abort => std::process::abort(),
+            }
         }
         let waker = context::find_runtime(key.runtime, |runtime| runtime.registry.remove(key));
         drop(waker); // the task's own, outside of any lock
         Poll::Ready(result)
-    }
-}
-
-fn follow_panic_policy(key: &Key) {
-    let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else { return };
-    match runtime.config.unhandled_panic {
-        UnhandledPanic::Ignore => {}
-        UnhandledPanic::ShutdownRuntime => end::begin(&runtime),
-        UnhandledPanic::Abort => std::process::abort(),
     }
 }
