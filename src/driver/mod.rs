@@ -106,10 +106,8 @@ impl Seat<'_> {
         // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
         // cleared, or the one that cleared it sees that it must notify the seat.
         driver.sleeper.store(index + 1, Ordering::SeqCst);
-        let until = match is_asleep() {
-            true => driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline),
-            false => Until::Now,
-        };
+        let next = driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline);
+        let until = if is_asleep() { next } else { Until::Now };
         self.collect(until, wakers);
 
         // Relaxed is enough. This worker sets its bit again after this store, so whoever

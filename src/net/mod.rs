@@ -221,7 +221,7 @@ impl TcpStream {
                 stream.take_error()?.map_or(Ok(()), Err)?;
                 stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
             };
-            connecting.write_with(outcome).await.map(|()| connecting)
+            connecting.write_with(outcome).await.map(|_| connecting)
         })
         .await
     }

@@ -88,8 +88,7 @@ impl Shared {
 
     /// Lets other threads find the runtime by its id.
     pub(crate) fn publish(self: &Arc<Self>) {
-        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-        runtimes.insert(self.id, self.clone());
+        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(self.id, self.clone());
     }
 
     pub(crate) fn is_current_thread(&self) -> bool {
