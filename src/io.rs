@@ -202,7 +202,8 @@ impl<T: AsSource> Async<T> {
         wanted: usize,
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
-        // The word is read before the operation, so that an event which comes later stays.
+        // The word is read before the operation, so that an event which comes later stays. (If
+        // `poll_with` goes round once more, this word is old, and `clear` does nothing.)
         let readiness = self.source.readiness(direction);
         let seen = readiness.load();
 

@@ -38,9 +38,10 @@
 //!
 //! # The files, in reading order
 //!
-//! Each file begins with what it is for. You can follow each one with what the rows above it
-//! have told you. `docs/TOUR.md` follows a request, a sleep and a whole program through them, and
-//! `docs/ARCHITECTURE.md` has the invariants, the reasons, and what was turned down.
+//! Begin with the words in `docs/TOUR.md`: worker, runnable, injector, seat, readiness, claim. Then
+//! you can follow each file with what the rows above it have told you. The rest of the tour
+//! follows a request, a sleep and a whole program through the files, and `docs/ARCHITECTURE.md` has
+//! the invariants, the reasons, and what was turned down.
 //!
 //! | file | what you know after it |
 //! |---|---|
@@ -68,13 +69,13 @@
 //! | `scheduler/worker.rs` | the loop: find a task, poll it, sleep |
 //! | `scheduler/context.rs` | how a thread knows its runtime and its worker |
 //! | `scheduler/threads.rs` | how threads start and sign off |
-//! | `scheduler/end.rs` | how a runtime ends, step by step |
 //! | **tasks** | |
 //! | `task/contained.rs` | what happens around each poll of a task |
 //! | `task/join.rs` | how a task is awaited and aborted |
 //! | `task/spawn.rs` | how a future becomes a task, and where a woken task goes |
 //! | `task/blocking.rs` | how a function that blocks becomes a task |
 //! | `task/mod.rs` | what programs see of this room |
+//! | `scheduler/end.rs` | how a runtime ends, step by step, and what becomes of each task |
 //! | **sockets and time** | |
 //! | `io.rs` | how a read becomes a poll |
 //! | `time.rs` | how a sleep is armed, and what a timeout is |

@@ -1,7 +1,9 @@
 //! Keep the panics of foreign code away from arc's own.
 //!
-//! Futures, their outputs, wakers and hooks are written by users, and each of them may
-//! panic when it is called or dropped. Everything of that kind is called through here.
+//! Futures, their outputs, wakers and hooks are written by users, and each of them may panic when
+//! it is called or dropped. Where such a panic would unwind through arc's own threads or through
+//! another task, the call goes through here. (Inside a poll it need not: the panic ends that task
+//! alone.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{any::Any, task::Waker};

@@ -1,7 +1,7 @@
 //! What threads share, wait for, and tell the time by.
 //!
-//! The other files take these things from here and not from std. So the models in
-//! `models/` can compile arc as it stands, over another file in the place of this one.
+//! Whatever threads use to meet each other, the other files take from here and not from std. So the
+//! models in `models/` can compile arc as it stands, over another file in the place of this one.
 
 pub(crate) use ::blocking::unblock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
@@ -9,8 +9,10 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonErro
 pub(crate) use std::thread;
 pub use std::time::{Duration, Instant};
 
-/// Locks a mutex, also after another thread has panicked while it held the lock: arc runs
-/// no foreign code under a lock, so what the lock guards is whole.
+/// Locks a mutex, also after another thread has panicked while it held the lock: arc wakes, polls
+/// and drops nothing foreign under a lock, so what the lock guards is whole. (One foreign call is
+/// made under a lock: `as_fd` or `as_socket` of a user's descriptor. It must only return the
+/// descriptor.)
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,8 +5,12 @@
 //! runs the tasks that it woke. So a worker that has nothing to do takes the seat if it is
 //! free, sleeps there, leaves it, and runs the tasks whose events came.
 //!
-//! A busy worker takes the seat for a moment, to look without waiting, every `event_interval`
-//! polls. When all workers are too busy even for that, the monitor does it.
+//! While a worker runs tasks, the seat may be empty: the kernel keeps the events. A busy worker
+//! takes the seat for a moment, to look without waiting, every `event_interval` polls. When all
+//! workers are too busy even for that, the monitor does it (`runtime/monitor.rs`).
+//!
+//! Locks are taken in this order: the seat, then the reactor's sources or a wheel, then the waiting
+//! wakers of one source.
 
 pub(crate) mod kernel;
 pub(crate) mod reactor;
@@ -97,9 +101,11 @@ impl Seat<'_> {
         self.collect(Until::Now, wakers);
     }
 
-    /// Sleeps until something happens, and collects the wakers of what did. Returns at once
-    /// if `is_asleep` says that the worker was woken before others could know that it sits
-    /// here.
+    /// Sleeps until something happens, and collects the wakers of what did.
+    ///
+    /// `index` is the worker that sleeps. `is_asleep` says whether its bit is still set (see
+    /// `scheduler/idle.rs`). If it is not, another thread has claimed the worker before it could
+    /// know that the worker sits here, and this only looks.
     pub(crate) fn sleep(mut self, index: usize, is_asleep: impl Fn() -> bool, wakers: &mut Wakers) {
         let driver = self.driver;
 
@@ -110,9 +116,9 @@ impl Seat<'_> {
         let until = if is_asleep() { next } else { Until::Now };
         self.collect(until, wakers);
 
-        // Relaxed is enough. This worker sets its bit again after this store, so whoever
-        // clears the bit then does not see an older value. And before the seat is free: the
-        // next worker in it stores its own index.
+        // Relaxed is enough: a thread that claims this worker later sees this store, as the worker
+        // sets its bit after it. The store must precede the release of the seat, or it could
+        // overwrite the index of the next worker there.
         driver.sleeper.store(0, Ordering::Relaxed);
     }
 

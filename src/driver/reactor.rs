@@ -9,9 +9,16 @@
 //!   driver:  wait ──► event ──► set ──► lock { take wakers } ──► unlock ──► wake
 //! ```
 //!
-//! The driver sets the readiness word before it takes the wakers, and the task looks at the
-//! word once more under the lock under which it leaves its waker. So either the driver
-//! finds the waker, or the task finds the event.
+//! An event may come at a bad moment. None is lost:
+//!
+//! * *Between the `read` and `clear`.* `clear` does nothing if the word has changed since it was
+//!   read (`readiness.rs`), so the ready bit stays, and the task tries again.
+//! * *Between `clear` and `Pending`.* The driver sets the word before it takes the wakers, and the
+//!   task looks at the word once more under the lock under which it leaves its waker. So either the
+//!   driver finds the waker, or the task finds the event.
+//! * *After the waker was left, while the task is still being polled.* The driver wakes a running
+//!   task, and async-task queues it again when its poll has ended.
+//! * *While no thread sits in the seat.* The kernel keeps the event until a thread waits or looks.
 
 use crate::driver::kernel::{Events, Kernel, Until};
 use crate::driver::readiness::Readiness;
@@ -54,10 +61,9 @@ pub(crate) struct Source {
     pub(crate) waiting: Mutex<[Vec<Waker>; 2]>,
 }
 
-/// The low bits of a key are the source's index in the slab: a million places where an address
-/// has 32 bits. The rest is a generation. It tells the source from the last tenant of
-/// its index, whose events may still be on their way. Its top bit stays zero, so that no key
-/// has all bits set.
+/// The low bits of a key are the source's index in the slab: a million places on 32-bit systems.
+/// The rest is a generation. It tells the source from the last tenant of its index, whose events
+/// may still be on their way. Its top bit stays zero, so that no key has all bits set.
 const INDEX_BITS: u32 = usize::BITS / 2 + 4;
 pub(crate) const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 const GENERATION_MAX: usize = usize::MAX >> INDEX_BITS >> 1;
@@ -141,14 +147,14 @@ impl Reactor {
             return Poll::Ready(Ok(()));
         }
 
-        // No event has come since this waker was left here, or it would have been taken.
+        // An event since this waker was left here would have taken it, or is about to.
         let mine = &mut waiting[direction as usize];
         if mine.iter().any(|other| other.will_wake(&waker)) {
             return Poll::Pending;
         }
 
-        // A full list is woken as a whole. The tasks that still wait come back, and the wakers
-        // of those that have gone away do not pile up.
+        // At capacity, wake all and start a list that is twice as large. The tasks that still wait
+        // come back, and the wakers of those that have gone away do not pile up.
         if mine.len() == mine.capacity() {
             let doubled = Vec::with_capacity(2 * mine.len().max(2));
             to_wake = std::mem::replace(mine, doubled);
@@ -158,7 +164,7 @@ impl Reactor {
         let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
         let asked = self.kernel.ask_again(io, polling::Event::new(source.key, read, write));
         if asked.is_err() {
-            // The waker must not stay: it would pass for an interest that stands.
+            // A later poll would find the waker here and not ask again. (Linux never fails here.)
             to_wake.extend(waiting[direction as usize].pop());
         }
         drop(waiting);

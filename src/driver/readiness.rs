@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            bit 0   READY    try it
-//!            bit 1   HANG_UP  an event reported a hang-up, an error or urgent data
+//!            bit 1   HANG_UP  an event reported a hang-up, an error or urgent data: it stays set
 //!            bit 2   GONE     the runtime has ended
 //!   the other bits   how many events there were
 //! ```
@@ -33,9 +33,9 @@ impl Seen {
         self.0 & (READY | GONE) != 0
     }
 
-    /// Whether a short read may leave something to be read, of which no event will come: the
-    /// end of the stream after a hang-up, or what stands behind urgent data. (A read stops at
-    /// the mark of urgent data, and the mark stays when the data themselves have been read.)
+    /// True if something may be left after a short read that no further event will announce: the
+    /// end of the stream after a hang-up, or the bytes behind urgent data. (A read stops at the
+    /// mark of urgent data, and the mark stays when the data themselves have been read.)
     pub(crate) fn is_hung_up(self) -> bool {
         self.0 & HANG_UP != 0
     }

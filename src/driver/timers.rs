@@ -14,9 +14,12 @@
 //!   T4  sleeping_until = the least           later than my deadline? notify
 //! ```
 //!
-//! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1
-//! wrote. Or T2 comes before A2: then A3 reads "for ever" or what T4 stored, and notifies the
-//! seat if that is too late. (A notification that was not needed costs one empty turn.)
+//! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1 wrote, or
+//! something newer, which is no later while the timer is in the wheel. Or T2 comes before A2: then
+//! A3 reads "for ever" or what T4 stored, and notifies the seat if that is too late. A3 may also
+//! read the 0 that the thread stores when it is awake again. Then the argument holds for its next
+//! sleep. Only the thread in the seat writes `sleeping_until`. (A notification that was not needed
+//! costs one empty turn.)
 
 use crate::driver::wheel::{self, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
@@ -124,11 +127,11 @@ impl Timers {
         self.shards.iter().map(read).min().filter(|&at| at != NEVER)
     }
 
-    /// The thread in the seat is awake. Takes the wakers of all timers whose deadline is over.
+    /// The thread in the seat is awake. Takes the wakers of all timers whose deadline has passed.
     pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
         self.sleeping_until.store(0, Ordering::Relaxed);
 
-        // The clock is not read for nothing.
+        // Reading the clock costs as much as a timer.
         if self.earliest().is_none() {
             return;
         }

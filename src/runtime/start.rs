@@ -65,7 +65,8 @@ fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
         worker.run_one(&|| shared.is_ending());
     }
 
-    // What is scheduled on this thread from now on goes to the injector.
+    // From now on this thread pushes through the table `RUNTIMES`, as all others do. After `close`
+    // it would otherwise put tasks into a queue that nobody empties.
     drop(context);
     drop(running);
 }

@@ -65,9 +65,8 @@ pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
     })
 }
 
-/// Finds a runtime by its id, and passes it `value`. The third argument of `act` is the worker of
-/// that runtime that this thread runs, if it runs one. When the runtime has ended, `value` comes
-/// back.
+/// Finds a runtime by its id, and passes `value` to `act` with it. If this thread runs a worker of
+/// that runtime, `act` gets the worker, too. When the runtime has ended, `value` comes back.
 ///
 /// `act` must not run foreign code: it is called under a lock.
 pub(crate) fn hand_to<T, R>(
@@ -135,7 +134,7 @@ pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -
         None => Err(act),
     });
     result.unwrap_or_else(|act| {
-        drop(act); // outside of the borrow: it may hold a user's future, whose drop comes here again
+        drop(act); // outside of the borrow: it may hold a future, whose drop comes here again
         panic!(
             "{what} was called outside an arc runtime: call it from a task, inside \
              `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"

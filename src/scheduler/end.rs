@@ -1,23 +1,34 @@
 //! The end of a runtime, step by step.
 //!
-//! 1. [`begin`] says that the runtime ends, and wakes every thread so that it looks.
+//! 1. [`begin`] says that the runtime ends, and wakes the workers and the monitor. From now on
+//!    `Shared::is_ending` is true.
 //! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops its [`InLoop`].
 //!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
 //!    take everything apart, in this order:
 //!    1. It lists what has not finished, for the report.
 //!    2. It closes the registry, the reactor and the timers. From now on no task can be spawned,
-//!       and every socket and timer fails. It wakes all tasks. Each of them enters a queue, if it
-//!       is not on its way there already.
-//!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the injector:
-//!       nothing comes into a queue after this.
-//!    4. It drops what is in the queues. That is every task that was left.
+//!       and every socket and timer fails. It wakes all tasks. A task that waits enters a queue by
+//!       that. It also wakes the futures in `block_on`. They go on, on their own threads.
+//!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the
+//!       injector: no thread can push into it after this.
+//!    4. It drops what is in the queues. That is every task that was left, with two exceptions. A
+//!       task that another thread woke just then may come too late for the queue: `schedule` in
+//!       `task/spawn.rs` drops it, on a thread of its own. A job of `spawn_blocking` that has not
+//!       begun waits in the blocking pool: a thread of the pool drops it.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
 //!    the jobs that they are in.
 //! 5. [`join`] joins the threads, and reports what had not finished.
 //!
-//! The thread that calls `Runtime::shutdown` does steps 1 and 5, and waits in between. A
-//! task can begin the end as well, by a panic.
+//! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
+//! On a current-thread runtime without a thread in `block_on`, it does step 3 as well. A task can
+//! begin the end, too, by a panic.
+//!
+//! A task is dropped exactly once because async-task makes one [`Runnable`] for it at a time. Only
+//! the holder of the runnable polls the task or drops it. To wake a task that is scheduled,
+//! running or dropped makes no second one.
+//!
+//! [`Runnable`]: crate::scheduler::queue::Runnable
 
 use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
@@ -25,7 +36,7 @@ use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared}
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
 use std::mem::take;
 
-/// Step 1. May be called more than once, by any thread, also inside a task.
+/// Step 1. May be called more than once, by any thread, even inside a task.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or the loop
     // below sees its bit.
@@ -42,7 +53,8 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     }
 }
 
-/// Stands for a worker that has not left its loop. The last of them to be dropped does step 3.
+/// Stands for a worker whose thread has not left its loop. The last of them to be dropped does
+/// step 3.
 pub(crate) struct InLoop(Arc<Shared>);
 
 impl InLoop {

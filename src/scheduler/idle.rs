@@ -1,9 +1,10 @@
 //! Which workers sleep, and how no wake-up is lost.
 //!
 //! Every worker has one bit. The bit is set while the worker sleeps, parked or in the seat.
-//! **A worker is woken by clearing its bit**: the thread that clears it has *claimed* the worker,
-//! and owes the sleeping thread an unpark (or a notification, if it sits in the seat).
-//! The set of sleepers and their count are the same word, so they cannot drift apart.
+//! Another thread wakes a worker by clearing its bit. It has then *claimed* the worker, and owes
+//! the sleeping thread an unpark (or a notification, if that sits in the seat). A worker that the
+//! kernel wakes in the seat clears its own bit, and owes nobody anything. The set of sleepers and
+//! their count are the same word, so they cannot drift apart.
 //!
 //! # The sleep protocol
 //!
@@ -19,11 +20,17 @@
 //!
 //! No wake-up is lost. The two fences are totally ordered, so there are two cases:
 //!
-//! * P2 comes before S2. Then S3 sees what P1 pushed, and the worker stays awake.
-//! * S2 comes before P2. Then P3 sees the bit that S1 set. If every other bit is set too, P3
-//!   clears one and wakes that worker. If some bit is clear, its worker is awake and has its own
-//!   S1 to S3 still ahead of it. The argument then holds for that worker, and there
-//!   are only so many workers.
+//! * P2 comes before S2. Then S3 sees what P1 pushed, and the worker stays awake. (Or another
+//!   worker, which is awake, has taken it.)
+//! * S2 comes before P2. Then P3 sees the bit that S1 set. If all bits are set, P3 clears one and
+//!   wakes that worker. If P3 sees some bit clear, that worker's next S2 comes after P2, and so
+//!   its next S3 sees what P1 pushed. (A worker that no thread runs yet has its bit clear, too.
+//!   Whichever thread runs it next looks before it sleeps.)
+//!
+//! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
+//! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's
+//! `block_on` was woken. A thread that makes one of these true does so first (in the place of P1),
+//! and then claims the worker (in the place of P3). Both accesses are SeqCst.
 //!
 //! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
 //! what it pushed. To wake another worker that shares the load is a matter of speed. It is
@@ -46,8 +53,9 @@ impl Idle {
         Self { asleep: AtomicU64::new(0), all }
     }
 
-    /// S1 and S2: `worker` is about to sleep. It must look for work once more before it does.
-    /// The fence pairs with the one in `claim_if_all_asleep`.
+    /// S1 and S2: `worker` is about to sleep. It must look for work once more before it does. The
+    /// fence pairs with the one in `claim_if_all_asleep`. SeqCst pairs with `claim`, for
+    /// `end::begin` and for the waker of `block_on`, which pass no fence.
     pub(crate) fn fall_asleep(&self, worker: usize) {
         self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
         fence(Ordering::SeqCst);
@@ -67,8 +75,8 @@ impl Idle {
         self.asleep.fetch_and(!bit, Ordering::SeqCst) & bit != 0
     }
 
-    /// Claims some sleeping worker. It is the lowest one, whose caches are the warmest; but
-    /// `last_choice` only if no other worker sleeps.
+    /// Claims the sleeping worker with the lowest index: as it is always the first to be woken, its
+    /// caches are warm. `last_choice` is claimed only if no other worker sleeps.
     pub(crate) fn claim_one(&self, last_choice: Option<usize>) -> Option<usize> {
         let asleep = self.asleep.load(Ordering::Relaxed);
         let others = (0..WORKERS_MAX).filter(|worker| Some(*worker) != last_choice);
@@ -90,7 +98,7 @@ impl Idle {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether every worker sleeps. This is exact only after a fence.
+    /// Whether every worker sleeps. Without a fence before it, this is only a hint.
     pub(crate) fn all_asleep(&self) -> bool {
         self.asleep.load(Ordering::Relaxed) == self.all
     }
@@ -104,9 +112,9 @@ pub(crate) struct Doorbell {
 }
 
 impl Doorbell {
-    /// Called by a thread that is about to poll. The fence pairs with the one in the monitor's
-    /// `sleep`: either the monitor sees that this thread polls, or this thread sees that the
-    /// monitor sleeps.
+    /// Called by a thread that is about to poll after it slept, or that begins to run a worker.
+    /// The fence pairs with the one in the monitor's `sleep`: either the monitor sees that this
+    /// thread polls, or this thread sees that the monitor sleeps.
     pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {

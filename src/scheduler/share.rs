@@ -7,8 +7,8 @@
 //! 1. One task at a time is *followed* through the queue. It is the last one in line when the
 //!    sample begins. If it still waits after `WAIT_MAX`, another worker is woken. The clock
 //!    is read before the 1st, 2nd, 4th, 8th ... poll after the sample began, and when the
-//!    followed task's turn has come. So short polls pay next to nothing, and a long one is noticed
-//!    as soon as it ends.
+//!    followed task's turn has come. So short polls pay next to nothing. A long poll is noticed at
+//!    the next of these moments, or by the monitor.
 //! 2. When a sample begins, the length of the queue times the mean duration of a poll estimates
 //!    how long the last task is going to wait. If that is more than `WAIT_MAX`, another worker is
 //!    woken at once.

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// The runtimes that have not ended. A thread that runs no worker of a runtime finds the runtime
 /// here.
 ///
-/// This table is also the gate of the injector: a thread pushes under the read lock. So once a
-/// runtime was taken out of the table, nothing more comes into its injector.
+/// This table is also the gate of the injector: a thread that runs no worker pushes under the read
+/// lock. So once a runtime was taken out of the table, no thread can push into its injector.
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
 /// How often the monitor looks at a busy runtime. A look takes some microseconds of a core that a
@@ -110,7 +110,8 @@ impl Shared {
         self.wake_if_all_asleep();
     }
 
-    /// Wakes a worker if none is awake. A parked one costs less than the one in the seat.
+    /// Wakes a worker if none is awake. A parked one costs less than the one in the seat. (Who sits
+    /// there is only a hint here: `unpark` looks again after the claim.)
     pub(crate) fn wake_if_all_asleep(&self) {
         self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
     }

@@ -1,8 +1,8 @@
 //! The threads of a runtime: the workers', the monitor's, and those of the blocking pool while they
 //! run a job of the runtime.
 //!
-//! Each of them signs on before it begins, and signs off as the last thing it does. The end of the
-//! runtime waits until all have signed off.
+//! Each of them is signed on before it begins, and signs off as the last thing it does. The end of
+//! the runtime waits until all have signed off. A thread that has the lease signs on as well.
 
 use crate::panic::ignore_panic;
 use crate::scheduler::context::{self, Guard, Role};

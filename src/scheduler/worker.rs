@@ -7,10 +7,12 @@
 //! | what happened                                | who wakes the worker                   |
 //! |----------------------------------------------|----------------------------------------|
 //! | an event or a deadline                       | the kernel, if it sleeps in the seat   |
+//! | a timer is armed that is due earlier         | `Driver::arm`, if it is in the seat    |
 //! | a runnable was injected while all slept      | the thread that injected it            |
 //! | a task waits for too long in a queue         | that queue's worker (`share.rs`)       |
 //! | another worker is stuck in one poll          | the monitor (`runtime/monitor.rs`)     |
-//! | the future of its thread's `block_on` is due | the waker of that future               |
+//! | the monitor sat in the seat for a moment     | the monitor, if all sleep by then      |
+//! | its thread's `block_on` was woken            | the waker of that future               |
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
@@ -50,7 +52,10 @@ impl Worker {
         self.mine().queue.push(runnable);
     }
 
-    /// One turn: polls one task, or sleeps until there may be one, or until `stop` says so.
+    /// One turn: polls one task, or sleeps until there may be one.
+    ///
+    /// `stop` is asked once, just before the sleep. A thread that makes it true must do so with
+    /// SeqCst, and then claim this worker.
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
@@ -132,7 +137,8 @@ impl Worker {
         let is_asleep = || idle.is_asleep(self.index);
         if let Some(seat) = driver.take_seat() {
             seat.sleep(self.index, is_asleep, &mut wakers);
-            // An event ended the sleep, or a thread that claimed this worker.
+            // An event ended the sleep, or a thread that claimed this worker. Then its unpark is
+            // stale, and does no harm.
             let _ = idle.claim(self.index);
         }
         // An unpark may be left over from an earlier sleep. Only a cleared bit counts.

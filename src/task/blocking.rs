@@ -63,6 +63,6 @@ fn run(job: Runnable) {
         job.run();
     }
 
-    // The task has done this itself, unless the runtime left the table meanwhile.
+    // `Contained::poll` has done this, unless the runtime left its table meanwhile.
     drop(runtime.registry.remove(&key));
 }

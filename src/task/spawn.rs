@@ -1,8 +1,10 @@
 //! Turn a future into a `Runnable`, which a worker polls, and a [`JoinHandle`], which waits for
 //! its output.
 //!
-//! The task itself is async-task's: one allocation that holds the future, its state, and the
-//! waker of the task that joins it.
+//! The task itself is async-task's: one allocation that holds the future, its state, and the waker
+//! of the task that joins it. async-task makes one runnable of a task at a time. To wake a task
+//! that is scheduled already does nothing. A task that is woken while it runs is scheduled again
+//! when its poll has ended. To drop the runnable drops the future and wakes the joiner.
 //!
 //! ```text
 //!            spawn                wake                   a worker takes it
@@ -115,9 +117,9 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 fn schedule(runnable: Runnable) {
     if let Err(runnable) = enqueue(runnable) {
         // The runtime has ended, and the task was woken just then. It must be dropped, but not
-        // here: the thread that wakes it may hold a lock that the drop of its future takes.
-        let dropper = thread::Builder::new();
-        let _ = dropper.spawn(move || drop(runnable));
+        // here: the thread that wakes it may hold a lock that the drop of its future takes. (If no
+        // thread can be started, it is dropped here after all.)
+        let _ = thread::Builder::new().spawn(move || drop(runnable));
     }
 }
 

@@ -162,7 +162,8 @@ impl Loc {
         format!(
             "{src}\n{} lines of at most {}: code, comments and blanks, as tokei counts them. \
              {} lines of\ncode of at most {}. Doc comments are free.\n\n\
-             {macros}\n{} lines of at most {}.\n\n{tasks}\n{} lines of at most {}.\n\n{beside}\n{tokio}\n{}\n{}",
+             {macros}\n{} lines of at most {}.\n\n{tasks}\n{} lines of at most {}.\n\n\
+             {beside}\n{tokio}\n{}\n{}",
             number(counted.total()),
             number(limits.src),
             number(counted.code),

@@ -1,8 +1,9 @@
 //! epoll, edge-triggered, with one system call for each wait.
 //!
-//! A source is registered once, for both directions, with `EPOLLRDHUP`: without that flag a
-//! short read could not be trusted, and polling cannot ask for it. polling's own wait makes
-//! five system calls. So its epoll instance is used directly:
+//! A source is registered once, for both directions, with `EPOLLRDHUP`. That flag reports that the
+//! peer has closed its side. Without it, nobody could tell after a short read whether the end of
+//! the stream follows. polling cannot ask for it, and its own wait makes five system calls. So
+//! polling's epoll instance is used directly:
 //!
 //! * a wait is one `epoll_pwait`;
 //! * a notification is one write to an eventfd that is never read;
@@ -22,7 +23,8 @@ use std::{fs::File, mem::MaybeUninit, os::fd::OwnedFd};
 /// How many events one wait fetches at most. The buffer is on the stack: 12 KiB.
 const EVENTS_MAX: usize = 1024;
 
-/// The key of the eventfd and of the timerfd. The key of a source never has all bits set.
+/// The key of the eventfd and of the timerfd. The key of a source never has all bits set, so the
+/// reactor finds no source for their events and passes over them.
 const NO_SOURCE: u64 = u64::MAX;
 
 pub(crate) struct Kernel {
@@ -101,8 +103,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends the current wait, or else the next one. The eventfd would be full after 2^64 - 2
-    /// notifications, which nobody lives to see.
+    /// Ends the current wait, or else the next one. Only the thread in the seat waits, so no other
+    /// thread can take its notification away. (The eventfd would be full after 2^64 - 2
+    /// notifications, which nobody lives to see.)
     pub(crate) fn notify(&self) -> io::Result<()> {
         // Unlike `write`, this tries again when a signal interrupts it.
         (&self.notifier).write_all(&1_u64.to_ne_bytes())

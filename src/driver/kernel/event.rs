@@ -1,4 +1,7 @@
 //! What the driver asks of the kernel, and what the kernel reports.
+//!
+//! A *source* is a descriptor that is registered with the kernel, most often a socket. The
+//! *reactor* (`driver/reactor.rs`) maps its events to tasks.
 
 use crate::sync::Instant;
 
@@ -20,7 +23,7 @@ pub(crate) struct Event {
     pub(crate) key: usize,
     /// Whether it is worth trying to read, and to write, now.
     pub(crate) ready: [bool; 2],
-    /// There was a hang-up, an error or urgent data. This concerns both directions: the next
-    /// operation of either one finds out what happened.
+    /// There was a hang-up, an error or urgent data. From then on a short read no longer means that
+    /// nothing is left (see `readiness.rs`). It counts for the directions that are ready.
     pub(crate) hang_up: bool,
 }

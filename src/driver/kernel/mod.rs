@@ -1,9 +1,13 @@
-//! The kernel's side of the reactor: registering descriptors and waiting for events.
+//! The kernel's side of the reactor: registering descriptors and waiting for events. One thread at
+//! a time waits: the one that sits in the seat (`driver/mod.rs`).
 //!
-//! On Linux this is epoll, edge-triggered (`epoll.rs`). Everywhere else it is the crate
-//! polling, with sources that report one event and then have to be asked again
-//! (`portable.rs`). The private cfgs `arc_oneshot` and `arc_portable` switch Linux to the
-//! latter, so that the tests can be run with polling's epoll and with its `poll`.
+//! On Linux this is epoll, *edge-triggered*: the kernel reports a change once, and does not report
+//! again that the socket is still ready (`epoll.rs`). Everywhere else it is the crate polling, with
+//! *oneshot* sources: they report one event, and then have to be asked again (`portable.rs`).
+//!
+//! For tests, private cfgs switch Linux to the latter: `arc_oneshot`, and `arc_portable` together
+//! with a cfg of polling's that makes it use `poll`. The models (`arc_model`) have a kernel of
+//! their own.
 
 #[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable, arc_model))))]
 mod epoll;
