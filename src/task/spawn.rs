@@ -16,6 +16,7 @@
 
 use crate::registry::{Kind, Origin};
 use crate::scheduler::{context, queue::Runnable, shared::Shared};
+use crate::sync::thread;
 use crate::task::{contained::Contained, join::JoinHandle};
 use std::{future::poll_fn, pin::Pin, task::Poll};
 
@@ -115,7 +116,7 @@ fn schedule(runnable: Runnable) {
     if let Err(runnable) = enqueue(runnable) {
         // The runtime has ended, and the task was woken just then. It must be dropped, but not
         // here: the thread that wakes it may hold a lock that the drop of its future takes.
-        let dropper = std::thread::Builder::new();
+        let dropper = thread::Builder::new();
         let _ = dropper.spawn(move || drop(runnable));
     }
 }
