@@ -1,9 +1,9 @@
 //! What the models are made of.
 
-use crate::kernel;
-use crate::monitor::WITH_MONITOR;
+use crate::model_kernel;
+use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
-use crate::sync::{Arc, Mutex, contain, lock, thread};
+use crate::sync::{Arc, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
 use std::env;
@@ -38,7 +38,7 @@ fn explore(with_monitor: bool, body: Arc<dyn Fn() + Send + Sync>) {
     // another's thread of the system holds, it takes steps that are not its own.
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock();
-    WITH_MONITOR.set(with_monitor);
+    thread::MONITOR_TICKS.set(with_monitor);
     let (seed, percent) = (number("ARC_SEED", 1), number("ARC_SCHEDULES", 100));
     let schedules = (SCHEDULES * percent / 100).max(1);
     let tried = Arc::new(AtomicUsize::new(0));
@@ -63,7 +63,7 @@ fn run(
     let run = contain(|| {
         runner.run(move || {
             tried.fetch_add(1, Ordering::Relaxed);
-            kernel::begin();
+            model_kernel::begin();
             fastrand::seed(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
             body();
         })

@@ -3,7 +3,7 @@
 use crate::common::{Signal, model, runtime, wait};
 use crate::io::{Async, AsyncReadExt};
 use crate::sync::{Arc, Duration, Instant};
-use crate::{kernel, time};
+use crate::{model_kernel as kernel, time};
 use shuttle::thread::spawn;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -37,7 +37,7 @@ fn byte_wakes_the_task_that_reads_it() {
             let other = runtime.spawn(async { 2 });
             wait(registered.sent(1));
             far.write_all(&[7]).unwrap();
-            kernel::tell(0, [true, false], false);
+            kernel::event(0, [true, false], false);
             assert_eq!(wait(task).unwrap(), 7);
             assert_eq!(wait(other).unwrap(), 2);
         });
@@ -57,7 +57,7 @@ fn byte_wakes_the_main_future() {
                 spawn(move || {
                     wait(registered.sent(1));
                     far.write_all(&[7]).unwrap();
-                    kernel::tell(0, [true, false], false);
+                    kernel::event(0, [true, false], false);
                 })
             };
             let byte = runtime.block_on(async move {
@@ -99,7 +99,7 @@ fn what_a_guest_watched_is_watched_on() {
         });
         runtime.block_on(registered.sent(1));
         far.write_all(&[7]).unwrap();
-        kernel::tell(0, [true, false], false);
+        kernel::event(0, [true, false], false);
         assert_eq!(wait(task).unwrap(), 7);
     });
 }
@@ -123,10 +123,10 @@ fn event_of_a_closed_socket_hits_nobody() {
             byte[0]
         });
         wait(registered.sent(1));
-        kernel::tell(0, [true, true], true);
+        kernel::event(0, [true, true], true);
         wait(again.sent(1));
         other_far.write_all(&[7]).unwrap();
-        kernel::tell(1, [true, false], false);
+        kernel::event(1, [true, false], false);
         assert_eq!(wait(task).unwrap(), 7);
     });
 }
