@@ -36,8 +36,6 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
-        } else if shared.is_current_thread() && lease.is_none() {
-            lease = Lease::take(shared);
         }
 
         // A wake-up that comes during the poll asks for another one.
@@ -51,6 +49,11 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             }
         }
 
+        // This comes after the poll and right before the park. A future may park its thread, and
+        // would use up the unpark that tells of a free lease.
+        if lease.is_none() && shared.is_current_thread() {
+            lease = Lease::take(shared);
+        }
         match &lease {
             // At most one task between two polls of this future, and at most one poll between
             // two tasks: neither starves the other.
@@ -102,6 +105,8 @@ impl Lease {
     /// None: another thread runs it.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
         shared.lease.take_or_wait().then(|| {
+            // The monitor may have fallen asleep while no thread had the lease.
+            shared.monitor.ring();
             let worker = Rc::new(Worker::new(shared.clone(), 0));
             let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
             Self { worker, _context: context }
