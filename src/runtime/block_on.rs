@@ -30,6 +30,9 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let mut lease = None;
     let is_called = || main.is_woken() || shared.is_ending();
     loop {
+        // A wake-up that comes from now on asks for another turn. The end of the runtime sets its
+        // flag before it wakes this future, so that this turn or the next one sees it.
+        let is_woken = main.woken.swap(false, Ordering::Acquire);
         if shared.is_ending() {
             lease = None;
             assert!(
@@ -38,8 +41,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             );
         }
 
-        // A wake-up that comes during the poll asks for another one.
-        if main.woken.swap(false, Ordering::Acquire) {
+        if is_woken {
             entry.key.count_step();
             shared.monitor.ring(); // it reports a poll that does not return
             let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
