@@ -1,8 +1,7 @@
 //! The lease of a current-thread runtime: who runs its worker, and who closes it.
 
 use crate::scheduler::{end, lease::Lease, shared::Shared};
-use crate::sync::LOCKS_COUNT;
-use crate::{model_within, race};
+use crate::{model, race};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::Ordering;
@@ -21,7 +20,6 @@ unsafe impl Send for Leased {}
 
 impl Leased {
     fn new() -> Self {
-        LOCKS_COUNT.set(true);
         Self { lease: Lease::default(), worker: UnsafeCell::new(0) }
     }
 
@@ -68,7 +66,7 @@ impl Leased {
 #[test]
 fn nobody_parks_beside_a_free_lease() {
     race(Leased::new, Leased::block_on, Leased::block_on, |_, (), ()| ());
-    model_within(3, || {
+    model(|| {
         let leased = Arc::new(Leased::new());
         let others = [0, 1].map(|_| {
             let leased = leased.clone();
@@ -132,7 +130,7 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
 // + if is_ending && shared.lease.take() {
 #[test]
 fn exactly_one_of_three_threads_closes_a_current_thread_runtime() {
-    model_within(2, || {
+    model(|| {
         let shared = Shared::new(0, 0);
         let others = [0, 1].map(|_| {
             let shared = shared.clone();

@@ -75,6 +75,7 @@ fn model_within(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let counted = orders.clone();
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
+        sync::begin();
         body();
     });
     let thread = std::thread::current();

@@ -113,7 +113,6 @@ pub(crate) mod shared {
     impl Shared {
         /// `workers`: 0 stands for a current-thread runtime, which has one.
         pub(crate) fn new(workers: usize, tasks: usize) -> Arc<Self> {
-            crate::sync::LOCKS_COUNT.set(true);
             let id = RuntimeId::next();
             let count = workers.max(1);
             let worker = |_| WorkerShared {

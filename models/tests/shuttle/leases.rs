@@ -111,6 +111,8 @@ fn another_thread_runs_what_one_leaves_behind() {
         let sends = signal.clone();
         let leaves = spawn(move || {
             handle.block_on(async {
+                // By the next poll this thread has the lease, or waits for it.
+                task::yield_now().await;
                 task::spawn(async move {
                     task::yield_now().await;
                     sends.send();
@@ -158,6 +160,8 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
         let sends = signal.clone();
         let leaves = spawn(move || {
             handle.block_on(async {
+                // By the next poll this thread has the lease, or waits for it.
+                task::yield_now().await;
                 task::spawn(async move {
                     task::yield_now().await;
                     sends.send();
