@@ -1,254 +1,301 @@
-//! The end of a runtime: against a worker that falls asleep, a thread that wakes a task, and
-//! the jobs that are waited for.
+//! The end of a runtime: against a worker that falls asleep, against a thread that wakes a task, and
+//! against the threads that it waits for. `end.rs` and `threads.rs` are those of src.
 
-use crate::idle::Idle;
+use crate::scheduler::{end, shared::Shared, threads::SignedOn};
+use crate::sync::{Duration, lock};
 use crate::{in_order, model, race};
+use loom::sync::Notify;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use loom::sync::{Arc, Condvar, Mutex, Notify, RwLock};
 use loom::thread;
+use std::sync::Arc;
+
+/// `run_worker` of src/runtime/start.rs with `Worker::sleep`, without the seat.
+fn run_worker(shared: &Arc<Shared>, index: usize, running: end::Running) {
+    *lock(&shared.workers[index].thread) = Some(thread::current());
+    while !shared.is_ending() {
+        shared.run(index);
+        shared.idle.fall_asleep(index);
+        if shared.is_ending() {
+            let _ = shared.idle.claim(index);
+            continue;
+        }
+        while shared.idle.is_asleep(index) {
+            thread::park();
+        }
+    }
+    drop(running);
+}
+
+/// (h) `begin` against workers that fall asleep: each of them sees that the runtime ends, or is
+/// woken. The last one closes the runtime, after all have left.
+// ~ src/scheduler/end.rs
+// - shared.ending.store(true, Ordering::SeqCst);
+// - for worker in 0..shared.workers.len() {
+// -     shared.wake_worker(worker);
+// - }
+// + for worker in 0..shared.workers.len() {
+// +     shared.wake_worker(worker);
+// + }
+// + shared.ending.store(true, Ordering::SeqCst);
+// ~ src/scheduler/end.rs
+// - shared.wake_worker(worker);
+// ~ models/tests/loom/ending.rs
+// - shared.idle.fall_asleep(index);
+// - if shared.is_ending() {
+// + let is_ending = shared.is_ending();
+// + shared.idle.fall_asleep(index);
+// + if is_ending {
+#[test]
+fn worker_that_falls_asleep_does_not_miss_the_end() {
+    race(
+        || {
+            let shared = Shared::new(1, 1);
+            let running = Running::new(&shared);
+            (shared, running)
+        },
+        |(shared, running)| run_worker(shared, 0, running.take()),
+        |(shared, _)| end::begin(shared),
+        |(shared, _), (), ()| {
+            assert_eq!(shared.closed(), 1);
+            assert_eq!(shared.registry.0[0].dropped(), 1);
+        },
+    );
+}
+
+/// Hands an `end::Running` to the thread that it stands for.
+struct Running(std::sync::Mutex<Option<end::Running>>);
+
+impl Running {
+    fn new(shared: &Arc<Shared>) -> Self {
+        Self(std::sync::Mutex::new(Some(end::Running::new(shared))))
+    }
+
+    fn take(&self) -> end::Running {
+        self.0.lock().unwrap().take().unwrap()
+    }
+}
+
+/// (h) Several workers leave at once: exactly one of them closes the runtime, and what the others
+/// did happens before.
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if self.0.running.fetch_sub(1, Ordering::Relaxed) == 1 {
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if self.0.running.fetch_sub(1, Ordering::Release) == 1 {
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + self.0.running.fetch_sub(1, Ordering::AcqRel);
+// + if self.0.running.load(Ordering::Acquire) == 0 {
+#[test]
+fn last_worker_closes_after_all_have_left() {
+    model(|| {
+        let shared = Shared::new(3, 0);
+        let runnings = [0, 1, 2].map(|index| (index, end::Running::new(&shared)));
+        let [first, second, third] = runnings.map(|(index, running)| {
+            let shared = shared.clone();
+            move || {
+                shared.run(index);
+                drop(running);
+            }
+        });
+        let others = [thread::spawn(first), thread::spawn(second)];
+        third();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(shared.closed(), 1);
+    });
+}
+
+/// (h) The starter's `Running`: workers that leave before the others were started do not close the
+/// runtime.
+// ~ models/tests/loom/ending.rs
+// - let starter = end::Running::new(&shared);
+// + let starter = ();
+#[test]
+fn worker_that_leaves_early_does_not_close() {
+    model(|| {
+        let shared = Shared::new(2, 0);
+        let starter = end::Running::new(&shared);
+        let others = [0, 1].map(|index| {
+            let (shared, running) = (shared.clone(), end::Running::new(&shared));
+            thread::spawn(move || {
+                shared.run(index);
+                drop(running);
+            })
+        });
+        drop(starter);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(shared.closed(), 1);
+    });
+}
+
+/// (h) `close` against a thread that wakes a task: its future is dropped exactly once, by one of
+/// the two. The table is the gate of the injector.
+// ~ src/scheduler/end.rs
+// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.injector.try_iter().for_each(drop);
+// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.injector.try_iter().for_each(drop);
+// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// ~ src/scheduler/end.rs
+// - shared.injector.try_iter().for_each(drop);
+// ~ src/scheduler/end.rs
+// - wakers.into_iter().for_each(wake);
+// + drop(wakers);
+// ~ models/tests/loom/scheduler.rs
+// - let runtimes = lock(&RUNTIMES.0);
+// - match runtimes.get(&runnable.0.runtime) {
+// + let runtime = lock(&RUNTIMES.0).get(&runnable.0.runtime).cloned();
+// + match runtime {
+#[test]
+fn task_that_is_woken_at_the_end_is_dropped_once() {
+    // Woken by another thread, or by none.
+    for is_woken in [false, true] {
+        race(
+            || {
+                let shared = Shared::new(1, 1);
+                let running = Running::new(&shared);
+                (shared, running)
+            },
+            move |(shared, _)| {
+                if is_woken {
+                    std::task::Wake::wake(shared.registry.0[0].clone());
+                }
+            },
+            |(_, running)| drop(running.take()),
+            |(shared, _), (), ()| assert_eq!(shared.registry.0[0].dropped(), 1),
+        );
+    }
+}
+
+/// (i) `wait` against threads that sign off, and one that may sign on just then. It returns after
+/// the last one that could sign on has signed off.
+// ~ src/scheduler/threads.rs
+// - self.0.thread_ended.notify_all();
+// ~ src/scheduler/threads.rs
+// - *lock(&self.0.threads) -= 1;
+// - self.0.thread_ended.notify_all();
+// + self.0.thread_ended.notify_all();
+// + *lock(&self.0.threads) -= 1;
+// ~ src/scheduler/threads.rs
+// - if shared.is_ending() {
+// -     return None;
+// - }
+// ~ src/scheduler/threads.rs
+// - let mut threads = lock(&shared.threads);
+// - if shared.is_ending() {
+// -     return None;
+// - }
+// + if shared.is_ending() {
+// +     return None;
+// + }
+// + let mut threads = lock(&shared.threads);
+#[test]
+fn end_waits_for_every_thread_that_signed_on() {
+    race(
+        || {
+            let shared = Shared::new(0, 0);
+            let first = SignedOn::new(shared.clone());
+            (shared, std::sync::Mutex::new(first), std::sync::atomic::AtomicBool::new(false))
+        },
+        |(shared, first, has_ended)| {
+            // A job that comes at any time.
+            let second = SignedOn::new(shared.clone());
+            if second.is_some() {
+                thread::yield_now();
+                assert!(!has_ended.load(Ordering::SeqCst), "it runs after the end");
+            }
+            drop(second);
+            let first = first.lock().unwrap().take();
+            drop(first);
+        },
+        |(shared, _, has_ended)| {
+            end::begin(shared);
+            let _ = end::wait(shared, Vec::new(), Duration::MAX);
+            has_ended.store(true, Ordering::SeqCst);
+            assert_eq!(*lock(&shared.threads), 0);
+        },
+        |_, (), ()| (),
+    );
+}
 
 const NOBODY: usize = usize::MAX;
 
 /// A worker with nothing to do, which sleeps in the seat.
 struct Sleeper {
-    idle: Idle,
-    shutdown: AtomicBool,
-    holder: AtomicUsize,
+    idle: crate::scheduler::idle::Idle,
+    ending: AtomicBool,
+    sleeper: AtomicUsize,
     kernel: Notify,
 }
 
 impl Sleeper {
     fn awake() -> Self {
-        let sleeper = Sleeper {
-            idle: Idle::new(1),
-            shutdown: AtomicBool::new(false),
-            holder: AtomicUsize::new(NOBODY),
+        Self {
+            idle: crate::scheduler::idle::Idle::new(1),
+            ending: AtomicBool::new(false),
+            sleeper: AtomicUsize::new(NOBODY),
             kernel: Notify::new(),
-        };
-        assert!(sleeper.idle.wake(0));
-        sleeper
+        }
     }
 
-    /// `Shared::is_shutdown`.
-    fn is_shutdown(&self) -> bool {
-        in_order(|| self.shutdown.load(Ordering::SeqCst))
+    /// `Shared::is_ending`.
+    fn is_ending(&self) -> bool {
+        in_order(|| self.ending.load(Ordering::SeqCst))
     }
 
-    /// `Worker::sleep`, with `Seat::wait`.
+    /// `Worker::sleep`, with `Seat::sleep`.
     fn sleep(&self) {
         self.idle.fall_asleep(0);
-        if !self.is_shutdown() {
-            in_order(|| self.holder.store(0, Ordering::SeqCst));
+        if !self.is_ending() {
+            in_order(|| self.sleeper.store(0, Ordering::SeqCst));
             if in_order(|| self.idle.is_asleep(0)) {
                 self.kernel.wait();
             }
-            in_order(|| self.holder.store(NOBODY, Ordering::SeqCst));
+            self.sleeper.store(NOBODY, Ordering::Relaxed);
         }
-        let _ = self.idle.wake(0);
+        let _ = self.idle.claim(0);
     }
 
-    /// `Shared::shut_down`. A worker that is parked is unparked in any case.
-    fn shut_down(&self) {
-        in_order(|| self.shutdown.store(true, Ordering::SeqCst));
-        let woken = in_order(|| self.idle.wake(0));
-        if woken {
-            self.notify();
-        }
-    }
-
-    /// `Shared::unpark`.
-    fn notify(&self) {
-        if in_order(|| self.holder.load(Ordering::SeqCst)) == 0 {
+    /// `end::begin`, with `Shared::unpark`.
+    fn begin(&self) {
+        in_order(|| self.ending.store(true, Ordering::SeqCst));
+        let claimed = in_order(|| self.idle.claim(0));
+        if claimed && in_order(|| self.sleeper.load(Ordering::SeqCst)) == 0 {
             self.kernel.notify();
         }
     }
-
-    /// `guest::block_on`: it borrows the worker if that sleeps, and the drop of the `Guest`
-    /// finds that the runtime has ended.
-    fn end_as_a_guest(&self) {
-        let claimed = in_order(|| self.idle.wake(0));
-        if claimed {
-            self.notify();
-        }
-        self.shut_down();
-        if claimed {
-            self.idle.fall_asleep(0);
-            if in_order(|| self.idle.wake(0)) {
-                self.notify();
-            }
-        }
-    }
 }
 
-/// (h) `Shared::shut_down` against `Worker::sleep`: a worker that falls asleep sees that the
-/// runtime ends, or is woken.
+/// (h) The same worker in the seat: it sees that the runtime ends, or is notified.
 // ~ models/tests/loom/ending.rs
-// - if !self.is_shutdown() {
-// + if self.holder.load(Ordering::SeqCst) == NOBODY {
+// - if !self.is_ending() {
+// + if self.sleeper.load(Ordering::SeqCst) == NOBODY {
 // ~ models/tests/loom/ending.rs
 // - self.idle.fall_asleep(0);
-// - if !self.is_shutdown() {
-// + let ends = self.is_shutdown();
+// - if !self.is_ending() {
+// + let is_ending = self.is_ending();
 // + self.idle.fall_asleep(0);
-// + if !ends {
+// + if !is_ending {
 // ~ models/tests/loom/ending.rs
-// - in_order(|| self.shutdown.store(true, Ordering::SeqCst));
-// - let woken = in_order(|| self.idle.wake(0));
-// + let woken = in_order(|| self.idle.wake(0));
-// + in_order(|| self.shutdown.store(true, Ordering::SeqCst));
+// - in_order(|| self.ending.store(true, Ordering::SeqCst));
+// - let claimed = in_order(|| self.idle.claim(0));
+// + let claimed = in_order(|| self.idle.claim(0));
+// + in_order(|| self.ending.store(true, Ordering::SeqCst));
 // ~ models/tests/loom/ending.rs
 // - if in_order(|| self.idle.is_asleep(0)) {
-// + if self.holder.load(Ordering::SeqCst) == 0 {
+// + if self.sleeper.load(Ordering::SeqCst) == 0 {
 #[test]
-fn worker_that_falls_asleep_does_not_miss_the_end() {
+fn worker_that_sits_down_does_not_miss_the_end() {
     race(
         Sleeper::awake,
         |sleeper| {
-            while !sleeper.is_shutdown() {
+            while !sleeper.is_ending() {
                 sleeper.sleep();
             }
         },
-        Sleeper::shut_down,
+        Sleeper::begin,
         |_, (), ()| (),
     );
-}
-
-/// (h) The same worker, which a guest borrows as its own thread is on its way into the seat; and
-/// that ends the runtime, and gives the worker back.
-// ~ models/tests/loom/ending.rs
-// - if in_order(|| self.idle.wake(0)) {
-// -     self.notify();
-// - }
-// ~ models/tests/loom/ending.rs
-// - self.idle.fall_asleep(0);
-// - if in_order(|| self.idle.wake(0)) {
-// + let woken = in_order(|| self.idle.wake(0));
-// + self.idle.fall_asleep(0);
-// + if woken {
-#[test]
-fn worker_that_is_given_back_at_the_end_does_not_sleep_on() {
-    race(Sleeper::awake, Sleeper::sleep, Sleeper::end_as_a_guest, |_, (), ()| ());
-}
-
-/// A task that waits, its runtime's injector, and whether `RUNTIMES` has the runtime.
-struct Ending {
-    published: RwLock<bool>,
-    injected: AtomicUsize,
-    /// async-task: who sets it schedules the task, until it is polled.
-    scheduled: AtomicBool,
-    dropped: AtomicUsize,
-}
-
-impl Ending {
-    /// `task::enqueue`, and what `task::schedule` does when the runtime has ended.
-    fn wake(&self) {
-        if self.scheduled.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let published = self.published.read().unwrap();
-        if *published {
-            self.injected.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// `Shared::drain`.
-    fn drain(&self) {
-        self.wake();
-        *self.published.write().unwrap() = false;
-        let left = self.injected.swap(0, Ordering::Relaxed);
-        self.dropped.fetch_add(left, Ordering::Relaxed);
-    }
-}
-
-/// (h) `Shared::drain` against a thread that wakes a task: its future is dropped by one of the
-/// two, and does not stay in the injector.
-// ~ models/tests/loom/ending.rs
-// - *self.published.write().unwrap() = false;
-// - let left = self.injected.swap(0, Ordering::Relaxed);
-// + let left = self.injected.swap(0, Ordering::Relaxed);
-// + *self.published.write().unwrap() = false;
-// ~ models/tests/loom/ending.rs
-// - let published = self.published.read().unwrap();
-// - if *published {
-// + let published = *self.published.read().unwrap();
-// + if published {
-// ~ models/tests/loom/ending.rs
-// - self.wake();
-// - *self.published.write().unwrap() = false;
-// + *self.published.write().unwrap() = false;
-#[test]
-fn task_that_is_woken_at_the_end_is_dropped_once() {
-    // Woken by another thread, or by nobody else.
-    for woken in [false, true] {
-        race(
-            || Ending {
-                published: RwLock::new(true),
-                injected: AtomicUsize::new(0),
-                scheduled: AtomicBool::new(false),
-                dropped: AtomicUsize::new(0),
-            },
-            move |ending| {
-                if woken {
-                    ending.wake();
-                }
-            },
-            Ending::drain,
-            |ending, (), ()| assert_eq!(ending.dropped.load(Ordering::Relaxed), 1),
-        );
-    }
-}
-
-/// `Jobs` of blocking.rs.
-struct Jobs {
-    unfinished: Mutex<usize>,
-    finished_one: Condvar,
-}
-
-impl Jobs {
-    /// The drop of a `Job`.
-    fn finish(&self) {
-        *self.unfinished.lock().unwrap() -= 1;
-        self.finished_one.notify_all();
-    }
-
-    /// `Jobs::join` without a limit.
-    fn join(&self, but: usize) {
-        let mut unfinished = self.unfinished.lock().unwrap();
-        while *unfinished > but {
-            unfinished = self.finished_one.wait(unfinished).unwrap();
-        }
-    }
-}
-
-/// (i) `Jobs::join` against jobs that end: it returns when only so many are left, also to
-/// two that wait for different numbers.
-// ~ models/tests/loom/ending.rs
-// - self.finished_one.notify_all();
-// ~ models/tests/loom/ending.rs
-// - *self.unfinished.lock().unwrap() -= 1;
-// - self.finished_one.notify_all();
-// + self.finished_one.notify_all();
-// + *self.unfinished.lock().unwrap() -= 1;
-// ~ models/tests/loom/ending.rs
-// - self.finished_one.notify_all();
-// + self.finished_one.notify_one();
-#[test]
-fn whoever_waits_for_jobs_is_told() {
-    model(|| {
-        let jobs = Arc::new(Jobs { unfinished: Mutex::new(2), finished_one: Condvar::new() });
-        let ending = jobs.clone();
-        let job = thread::spawn(move || {
-            ending.finish();
-            ending.finish();
-        });
-        let other = {
-            let jobs = jobs.clone();
-            thread::spawn(move || jobs.join(1))
-        };
-        jobs.join(0);
-        job.join().unwrap();
-        other.join().unwrap();
-    });
 }

@@ -2,54 +2,57 @@
 //!
 //! Run by `cargo test -p arc-models --release --test loom`.
 //!
-//! `idle.rs`, `readiness.rs`, `timers.rs` and `registry.rs` are compiled into this program
-//! as they stand in src, over loom's atomics. What stands around them, and would wait for
-//! the kernel or needs a whole runtime, is copied here in its steps, and the copy
-//! names the function it is of.
+//! The files that hold the protocols are compiled into this program as they stand in src, over
+//! loom's atomics: `idle.rs`, `lease.rs`, `end.rs`, `threads.rs`, `readiness.rs`, `timers.rs`,
+//! and the list of tasks. `end.rs` and `threads.rs` get a small stand-in for `shared.rs` and
+//! `context.rs` (`scheduler.rs` here). Code that would wait for the kernel or needs a whole runtime
+//! is copied here in its steps, and the copy names the function that it is a copy of.
 //!
 //! The lines that follow a model's description and begin with `~` are the mutations that
 //! it catches: a file, what is taken out of it (`-`), and what is put there (`+`).
 //! `cargo xtask trust mutations` makes each of them and sees the model fail.
 //!
-//! loom knows the total order of sequentially consistent fences, but takes a
-//! `SeqCst` load or store for an acquire or release. Where src relies on the order
+//! loom knows the total order of sequentially consistent fences, but treats a
+//! `SeqCst` load or store as an acquire or release. Where src relies on the order
 //! of such accesses themselves, the copy puts fences around them ([`in_order`]).
 //! That is no weaker than what src does, so a model may miss what only plain
-//! `SeqCst` accesses get wrong; the protocols in question are store buffering
-//! (each side writes its own and reads the other's), for which both are as good.
+//! `SeqCst` accesses get wrong. The protocols in question are store buffering
+//! (each side writes its own variable and reads the other's), for which both are as good.
 //!
 //! When loom looks for orders that it has not tried, it compares an access with the last
 //! one of the same variable only: what reads and then writes (`fetch_update`) hides by its
 //! own reading that another thread read before. Which orders it passes over depends on the
-//! thread that it runs first; so a model of two sides is explored with each of them on the
+//! thread that it runs first. So a model of two sides is explored with each of them on the
 //! main thread ([`race`]).
 //!
-//! Every model is explored with at most four preemptions, as many as the rarest bug
-//! that was ever found took; threads that block switch for free.
+//! Every model of two threads is explored with at most four preemptions, as many as the rarest bug
+//! that was ever found took, and some of three threads with fewer. A switch away from a thread that
+//! blocks is free.
 
-#![allow(dead_code, reason = "the modules of src are used in part")]
+#![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
 
+mod driver;
+mod scheduler;
+mod sync;
+
+// arc as it stands.
+#[path = "../../../src/panic.rs"]
+mod panic;
+#[path = "../../../tasks/src/lib.rs"]
+mod registry;
+
+// The models.
 mod clock;
 mod ending;
-mod lending;
+mod leases;
 mod parking;
 mod places;
 mod sockets;
-mod stealing;
 
-#[path = "../../../src/idle.rs"]
-mod idle;
-#[path = "../../../src/inspect.rs"]
-mod inspect;
-#[path = "../../../src/readiness.rs"]
-mod readiness;
-#[path = "../../../src/registry.rs"]
-mod registry;
-mod sync;
-#[path = "../../../src/timers.rs"]
-mod timers;
-#[path = "../../../src/wheel.rs"]
-mod wheel;
+/// Stands for src/config.rs.
+mod config {
+    pub(crate) const WORKERS_MAX: usize = 64;
+}
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -59,14 +62,20 @@ use std::sync::atomic::AtomicUsize as StdAtomicUsize;
 
 const PREEMPTIONS_MAX: usize = 4;
 
-/// Explores a model, and tells how many orders of its steps there were.
+/// Explores a model, and prints how many orders of its steps there were.
 fn model(body: impl Fn() + Send + Sync + 'static) {
+    model_within(PREEMPTIONS_MAX, body);
+}
+
+/// The same with another limit, for a model of many steps.
+fn model_within(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS_MAX);
+    builder.preemption_bound = Some(preemptions);
     let orders = StdArc::new(StdAtomicUsize::new(0));
     let counted = orders.clone();
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
+        sync::begin();
         body();
     });
     let thread = std::thread::current();
@@ -75,7 +84,7 @@ fn model(body: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Explores two sides that run at once over what `setup` makes, and checks what they leave
-/// and return: with one of them on the main thread, and with the other.
+/// and return: first with one of them on the main thread, and then with the other.
 fn race<S: Send + Sync + 'static, A: Send + 'static, B: Send + 'static>(
     setup: impl Fn() -> S + Send + Sync + Copy + 'static,
     one: impl Fn(&S) -> A + Send + Sync + Copy + 'static,

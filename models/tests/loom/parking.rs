@@ -1,40 +1,38 @@
 //! Falling asleep and being woken: a worker, the thread in the seat, and the monitor.
 
-use crate::idle::{Doorbell, Idle};
-use crate::{Injector, in_order, model, race};
-use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::scheduler::idle::{Doorbell, Idle};
+use crate::{Injector, in_order, model_within, race};
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use loom::sync::{Arc, Notify};
 use loom::thread;
 
-/// (a) The sleep protocol of idle.rs: `Worker::sleep` against
-/// `Shared::inject`. Workers that are awake have run out of work, and a
-/// thread from outside pushes two tasks: whatever is left at the end, somebody is
-/// awake for it.
-// ~ src/idle.rs
+/// (a) The sleep protocol of idle.rs: `Worker::sleep` against `Shared::inject`. Workers that are
+/// awake have run out of work, and a thread from outside pushes tasks. Whatever is left at the
+/// end, some worker is awake for it.
+// ~ src/scheduler/idle.rs
 // - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
 // - fence(Ordering::SeqCst);
 // + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-// ~ src/idle.rs
+// ~ src/scheduler/idle.rs
 // - fence(Ordering::SeqCst);
-// - let wake_one =
-// + let wake_one =
+// - if self.all_asleep()
+// + if self.all_asleep()
+// ~ src/scheduler/idle.rs
+// - self.asleep.load(Ordering::Relaxed) == self.all
+// + self.asleep.load(Ordering::Relaxed) == self.all >> 1
 // ~ models/tests/loom/parking.rs
-// - if !injector.is_empty() && idle.wake(worker) {
+// - if !injector.is_empty() && idle.claim(worker) {
 // + if false {
 // ~ models/tests/loom/parking.rs
 // - injector.push();
-// - let _ = idle.wake_if_all_asleep(None);
-// + let _ = idle.wake_if_all_asleep(None);
+// - let _ = idle.claim_if_all_asleep(None);
+// + let _ = idle.claim_if_all_asleep(None);
 // + injector.push();
 #[test]
 fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
-    for workers in [1, 2] {
-        model(move || {
+    for (workers, tasks, preemptions) in [(1, 2, 4), (2, 1, 4), (2, 2, 3)] {
+        model_within(preemptions, move || {
             let shared = Arc::new((Idle::new(workers), Injector::default()));
-            // Awake, all of them.
-            for worker in 0..workers {
-                assert!(shared.0.wake(worker));
-            }
             let sleepers: Vec<_> = (0..workers)
                 .map(|worker| {
                     let shared = shared.clone();
@@ -42,9 +40,9 @@ fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
                         let (idle, injector) = &*shared;
                         while injector.pop() {}
                         idle.fall_asleep(worker);
-                        if !injector.is_empty() && idle.wake(worker) {
+                        if !injector.is_empty() && idle.claim(worker) {
                             while injector.pop() {}
-                            // Awake still, it would now look again, and so on.
+                            // It is still awake, and would look again now.
                             return true;
                         }
                         false
@@ -52,10 +50,10 @@ fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
                 })
                 .collect();
             let (idle, injector) = &*shared;
-            for _ in 0..2 {
+            for _ in 0..tasks {
                 injector.push();
-                // It would be unparked now: its bit is clear.
-                let _ = idle.wake_if_all_asleep(None);
+                // The worker that was claimed, if any, would be unparked now.
+                let _ = idle.claim_if_all_asleep(None);
             }
             let awake = sleepers.into_iter().any(|sleeper| sleeper.join().unwrap());
             assert!(awake || injector.is_empty() || !idle.all_asleep());
@@ -63,10 +61,10 @@ fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
     }
 }
 
-/// The seat, as `Seat::wait` and `Shared::unpark` see it.
+/// The seat, as `Seat::sleep` and `Shared::unpark` use it.
 struct Seat {
     idle: Idle,
-    holder: AtomicUsize,
+    sleeper: AtomicUsize,
     /// The eventfd: it ends the current wait, or the next one.
     kernel: Notify,
 }
@@ -75,61 +73,58 @@ const NOBODY: usize = usize::MAX;
 
 impl Seat {
     fn new(workers: usize) -> Self {
-        Self { idle: Idle::new(workers), holder: AtomicUsize::new(NOBODY), kernel: Notify::new() }
+        let sleeper = AtomicUsize::new(NOBODY);
+        Self { idle: Idle::new(workers), sleeper, kernel: Notify::new() }
     }
 
-    /// `Seat::wait`, with nothing else that could end it.
+    /// `Seat::sleep`, with nothing else that could end it.
     fn sleep(&self, worker: usize) {
-        in_order(|| self.holder.store(worker, Ordering::SeqCst));
+        in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
         if in_order(|| self.idle.is_asleep(worker)) {
             self.kernel.wait();
         }
-        self.holder.store(NOBODY, Ordering::SeqCst);
+        self.sleeper.store(NOBODY, Ordering::Relaxed);
     }
 
-    /// `Shared::unpark`, after the worker's bit was cleared. It would otherwise unpark the
+    /// `Shared::unpark`, after the worker's bit was cleared. In src it would otherwise unpark the
     /// worker's thread, which parks nowhere here.
     fn unpark(&self, worker: usize) {
-        if in_order(|| self.holder.load(Ordering::SeqCst)) == worker {
+        if in_order(|| self.sleeper.load(Ordering::SeqCst)) == worker {
             self.kernel.notify();
         }
     }
 }
 
-/// (d) The seat's holder against whoever wakes it: it is woken in the kernel, or
-/// sees that it was woken before it goes there. Lost, it would sleep for ever,
-/// which loom calls a deadlock.
+/// (d) A thread that sits down in the seat, against a thread that claims its worker. The sleeper is
+/// notified in the kernel, or sees that it was claimed before it goes there. If the wake-up were
+/// lost, it would sleep for ever, which loom calls a deadlock.
 // ~ models/tests/loom/parking.rs
 // - if in_order(|| self.idle.is_asleep(worker)) {
 // + if worker != NOBODY {
 // ~ models/tests/loom/parking.rs
-// - in_order(|| self.holder.store(worker, Ordering::SeqCst));
+// - in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
 // - if in_order(|| self.idle.is_asleep(worker)) {
 // + let asleep = in_order(|| self.idle.is_asleep(worker));
-// + in_order(|| self.holder.store(worker, Ordering::SeqCst));
+// + in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
 // + if asleep {
 // ~ models/tests/loom/parking.rs
-// - in_order(|| self.holder.store(worker, Ordering::SeqCst));
+// - in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
 // - if in_order(|| self.idle.is_asleep(worker)) {
-// + self.holder.store(worker, Ordering::SeqCst);
+// + self.sleeper.store(worker, Ordering::SeqCst);
 // + if self.idle.is_asleep(worker) {
 // ~ models/tests/loom/parking.rs
 // - self.kernel.notify();
 #[test]
 fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
     race(
-        || {
-            let seat = Seat::new(1);
-            assert!(seat.idle.wake(0));
-            seat
-        },
+        || Seat::new(1),
         |seat| {
             seat.idle.fall_asleep(0);
             seat.sleep(0);
         },
         |seat| {
-            // Until it has fallen asleep there is nobody to be woken.
-            while !in_order(|| seat.idle.wake(0)) {
+            // Before it has fallen asleep there is no sleeper to claim.
+            while !in_order(|| seat.idle.claim(0)) {
                 thread::yield_now();
             }
             seat.unpark(0);
@@ -138,44 +133,116 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
     );
 }
 
-/// (f) The monitor's doorbell: `monitor::sleep` against a worker that wakes up and
-/// rings. The monitor never sleeps on while the worker is awake.
-// ~ src/idle.rs
+/// (f) The monitor's doorbell: the monitor's `sleep` against a thread that begins to poll. The
+/// monitor never sleeps on while that thread polls. What the thread does first is `main` counting a
+/// step (`block_on`), a worker that clears its bit (`Worker::sleep`), or a thread that takes the
+/// lease over (`Lease::take`): here, a relaxed store.
+// ~ src/scheduler/idle.rs
 // - fence(Ordering::SeqCst);
 // - if self.asleep.load(Ordering::Relaxed)
 // + if self.asleep.load(Ordering::Relaxed)
 // ~ models/tests/loom/parking.rs
 // - fence(Ordering::SeqCst);
-// - idle.all_asleep()
-// + idle.all_asleep()
+// - !polls.load(Ordering::Relaxed)
+// + !polls.load(Ordering::Relaxed)
 // ~ models/tests/loom/parking.rs
 // - doorbell.asleep.store(true, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
-// - idle.all_asleep()
-// + let sleeps = idle.all_asleep();
+// - !polls.load(Ordering::Relaxed)
+// + let sleeps = !polls.load(Ordering::Relaxed);
 // + fence(Ordering::SeqCst);
 // + doorbell.asleep.store(true, Ordering::Relaxed);
 // + sleeps
 // ~ models/tests/loom/parking.rs
-// - assert!(idle.wake(0));
+// - polls.store(true, Ordering::Relaxed);
 // - doorbell.ring();
 // + doorbell.ring();
-// + assert!(idle.wake(0));
+// + polls.store(true, Ordering::Relaxed);
 #[test]
-fn monitor_never_sleeps_while_a_worker_is_awake() {
+fn monitor_never_sleeps_while_a_thread_polls() {
     race(
-        || (Idle::new(1), Doorbell::default()),
-        |(idle, doorbell)| {
-            assert!(idle.wake(0));
+        || (AtomicBool::new(false), Doorbell::default()),
+        |(polls, doorbell)| {
+            polls.store(true, Ordering::Relaxed);
             doorbell.ring();
         },
-        |(idle, doorbell)| {
+        |(polls, doorbell)| {
             doorbell.asleep.store(true, Ordering::Relaxed);
             fence(Ordering::SeqCst);
-            idle.all_asleep()
+            !polls.load(Ordering::Relaxed)
         },
         |(_, doorbell), (), sleeps| {
             assert!(!(sleeps && doorbell.asleep.load(Ordering::Relaxed)));
         },
+    );
+}
+
+/// A current-thread runtime: the thread with the lease, and the waker of its own future.
+struct Main {
+    idle: Idle,
+    woken: AtomicBool,
+}
+
+/// (e) `Worker::sleep` with the `stop` of `block_on`, against `Main::wake`: the thread that runs
+/// the worker sees that its future was woken, or the waker claims the worker. (That a claimed
+/// worker wakes up, in the seat or parked, is another model's.)
+// ~ models/tests/loom/parking.rs
+// - main.idle.fall_asleep(0);
+// - let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
+// + let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
+// + main.idle.fall_asleep(0);
+// ~ models/tests/loom/parking.rs
+// - main.woken.swap(true, Ordering::SeqCst);
+// - main.idle.claim(0)
+// + let claimed = main.idle.claim(0);
+// + main.woken.swap(true, Ordering::SeqCst);
+// + claimed
+#[test]
+fn thread_with_the_lease_does_not_sleep_when_its_future_is_woken() {
+    race(
+        || Main { idle: Idle::new(1), woken: AtomicBool::new(false) },
+        |main| {
+            main.idle.fall_asleep(0);
+            let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
+            is_woken && main.idle.claim(0)
+        },
+        |main| {
+            main.woken.swap(true, Ordering::SeqCst);
+            main.idle.claim(0)
+        },
+        |main, _, _| assert!(!main.idle.all_asleep()),
+    );
+}
+
+/// (h) A turn of `block_on` against the end, which sets its flag and then wakes the future
+/// (`close`): the thread sees that the runtime ends, or takes another turn.
+// ~ models/tests/loom/parking.rs
+// - let is_woken = woken.swap(false, Ordering::Acquire);
+// - let is_ending = ending.load(Ordering::SeqCst);
+// + let is_ending = ending.load(Ordering::SeqCst);
+// + let is_woken = woken.swap(false, Ordering::Acquire);
+// ~ models/tests/loom/parking.rs
+// - let is_woken = woken.swap(false, Ordering::Acquire);
+// + let is_woken = woken.swap(false, Ordering::Relaxed);
+// ~ models/tests/loom/parking.rs
+// - ending.store(true, Ordering::SeqCst);
+// - woken.swap(true, Ordering::SeqCst);
+// + woken.swap(true, Ordering::SeqCst);
+// + ending.store(true, Ordering::SeqCst);
+#[test]
+fn future_in_block_on_does_not_miss_the_end() {
+    race(
+        || (AtomicBool::new(false), AtomicBool::new(true)),
+        |(ending, woken)| {
+            let is_woken = woken.swap(false, Ordering::Acquire);
+            let is_ending = ending.load(Ordering::SeqCst);
+            assert!(is_woken);
+            is_ending
+        },
+        |(ending, woken)| {
+            ending.store(true, Ordering::SeqCst);
+            woken.swap(true, Ordering::SeqCst);
+        },
+        |(_, woken), is_ending, ()| assert!(is_ending || woken.load(Ordering::Relaxed)),
     );
 }

@@ -3,23 +3,20 @@
 //! A place is never freed, and loom's atomics must not outlive an execution: so each
 //! registry is left behind, or its places would be used by the next one.
 
-use crate::inspect::Origin;
 use crate::race;
-use crate::registry::{Key, Registry};
-use crate::sync::LOCKS_COUNT;
+use crate::registry::{Key, Kind, Origin, Registry, RuntimeId};
 use loom::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::task::Waker;
 
 fn registry() -> Arc<Registry> {
-    LOCKS_COUNT.set(true);
-    let registry = Arc::new(Registry::new(0, 1));
+    let registry = Arc::new(Registry::new(RuntimeId::next(), 1));
     std::mem::forget(registry.clone());
     registry
 }
 
 fn enter(registry: &Registry) -> Key {
-    registry.enter(0, Origin::new(None, false), |key| (key, Waker::noop().clone()))
+    registry.enter(0, Origin::new(Kind::Async), |key| (key, Waker::noop().clone()))
 }
 
 fn entered() -> (Arc<Registry>, Key) {
@@ -28,34 +25,34 @@ fn entered() -> (Arc<Registry>, Key) {
     (registry, key)
 }
 
-/// (g) registry.rs: a handle of a task that ends aborts it, and another task has its place.
-// ~ src/registry.rs
-// - tenant.as_ref().filter(|tenant| tenant.id == self.id)?
-// + tenant.as_ref()?
+/// (g) The list of tasks: a handle of a task that ends aborts it, and another task has its place.
+// ~ tasks/src/lib.rs
+// - let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
+// + let tenant = tenant.as_ref()?;
 #[test]
 fn abort_never_hits_the_next_tenant() {
     race(
         entered,
-        |(_, last)| drop(last.waker(true)),
+        |(_, last)| drop(last.abort()),
         |(registry, last)| {
             assert!(registry.remove(last).is_some());
             let next = enter(registry);
             assert!(!next.is_aborted());
             next
         },
-        |_, (), next| assert!(!next.is_aborted() && next.waker(false).is_some()),
+        |_, (), next| assert!(!next.is_aborted() && !next.has_ended()),
     );
 }
 
-/// (g) `AbortHandle::abort` against the poll that its wake-up causes: that one sees that
-/// the task was aborted. What async-task does is a flag here.
-// ~ src/registry.rs
-// - self.place.aborted.fetch_or(mark, Ordering::Relaxed);
+/// (g) `AbortHandle::abort` against the poll that its wake-up causes: that poll sees
+/// that the task was aborted. A flag stands for what async-task does.
+// ~ tasks/src/lib.rs
+// - self.place.aborted.store(true, Ordering::Relaxed);
 // ~ models/tests/loom/places.rs
-// - let waker = key.waker(true);
+// - let waker = key.abort();
 // - woken.store(true, Ordering::Release);
 // + woken.store(true, Ordering::Release);
-// + let waker = key.waker(true);
+// + let waker = key.abort();
 // ~ models/tests/loom/places.rs
 // - woken.store(true, Ordering::Release);
 // + woken.store(true, Ordering::Relaxed);
@@ -64,7 +61,7 @@ fn poll_that_an_abort_causes_sees_it() {
     race(
         || (entered(), AtomicBool::new(false)),
         |((_, key), woken)| {
-            let waker = key.waker(true);
+            let waker = key.abort();
             woken.store(true, Ordering::Release);
             drop(waker);
         },
@@ -77,9 +74,9 @@ fn poll_that_an_abort_causes_sees_it() {
 }
 
 /// (g) `Registry::close` against `enter`: a task that comes too late is not entered.
-// ~ src/registry.rs
+// ~ tasks/src/lib.rs
 // - places.closed = true;
-// ~ src/registry.rs
+// ~ tasks/src/lib.rs
 // - places.free.push(place);
 // - return task;
 #[test]
@@ -88,23 +85,27 @@ fn nothing_is_entered_after_the_end() {
         registry,
         |registry| enter(registry),
         |registry| drop(registry.close()),
-        |_, late, ()| assert!(late.waker(false).is_none()),
+        |_, late, ()| assert!(late.has_ended()),
     );
 }
 
-/// (g) `Registry::close` against `remove`: the task's waker is handed out once.
-// ~ src/registry.rs
-// - lock(&place.tenant).take());
-// + lock(&place.tenant).take().filter(|_| false));
+/// (g) `Registry::close` against `remove`: the task's waker is returned once.
+// ~ tasks/src/lib.rs
+// - wakers.extend(tenant.map(|tenant| tenant.waker));
+// ~ tasks/src/lib.rs
+// - let tenant = lock(&place.tenant).take_if(|tenant| !place.is_begun_job(tenant));
+// - wakers.extend(tenant.map(|tenant| tenant.waker));
+// + let tenant = lock(&place.tenant);
+// + wakers.extend(tenant.as_ref().map(|tenant| tenant.waker.clone()));
 #[test]
-fn waker_is_handed_out_once_at_the_end() {
+fn waker_is_returned_once_at_the_end() {
     race(
         entered,
         |(registry, key)| registry.remove(key).is_some(),
         |(registry, _)| registry.close().len(),
         |(_, key), removed, closed| {
             assert_eq!(closed + usize::from(removed), 1);
-            assert!(key.waker(false).is_none());
+            assert!(key.has_ended());
         },
     );
 }

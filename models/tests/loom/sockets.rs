@@ -1,25 +1,26 @@
 //! Readiness against events.
 
+use crate::driver::readiness::Readiness;
 use crate::race;
-use crate::readiness::Readiness;
+
 use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 
 /// (b) readiness.rs, with `Async::poll_with` and `Reactor::poll_ready` for the task
-/// and `Source::wake` for the driver. Two events come; with the first there is
+/// and `Source::collect` for the driver. Two events come; with the first there is
 /// nothing yet, with the second there is: the task gets it, or is woken for it.
-// ~ src/readiness.rs
-// - let _ = self.0.compare_exchange(seen.0, cleared, order, order);
-// + let _ = self.0.swap(cleared, order);
-// ~ src/readiness.rs
-// - (seen | flags).wrapping_add(EVENT)
-// + seen | flags
-// ~ src/readiness.rs
+// ~ src/driver/readiness.rs
+// - let _ = self.0.compare_exchange(seen.0, cleared, relaxed, relaxed);
+// + let _ = self.0.swap(cleared, relaxed);
+// ~ src/driver/readiness.rs
+// - Some((word | flags).wrapping_add(ONE_EVENT))
+// + Some(word | flags)
+// ~ src/driver/readiness.rs
 // - self.0.load(Ordering::Acquire)
 // + self.0.load(Ordering::Relaxed)
-// ~ src/readiness.rs
-// - word.fetch_update(Ordering::Release, Ordering::Relaxed, next)
-// + word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+// ~ src/driver/readiness.rs
+// - self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next)
+// + self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
 // ~ models/tests/loom/sockets.rs
 // - seen = self.readiness.load();
 // - if !seen.is_ready() {
@@ -29,15 +30,15 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 // + *waiting = true;
 // + return false;
 // ~ models/tests/loom/sockets.rs
-// - self.readiness.set(hangup);
+// - self.readiness.set(hang_up);
 // - std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
 // + let woken = std::mem::replace(&mut *self.waiting.lock().unwrap(), false);
-// + self.readiness.set(hangup);
+// + self.readiness.set(hang_up);
 // + woken
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
     race(
-        || Source::new(true),
+        || Source::new(),
         Source::poll_read,
         |source| {
             let first = source.event(false);
@@ -60,14 +61,14 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 // ~ models/tests/loom/sockets.rs
 // - if read > 0 && !seen.is_hung_up() {
 // + if read > 0 {
-// ~ src/readiness.rs
-// - let _ = self.0.compare_exchange(seen.0, cleared, order, order);
-// + let _ = self.0.swap(cleared, order);
+// ~ src/driver/readiness.rs
+// - let _ = self.0.compare_exchange(seen.0, cleared, relaxed, relaxed);
+// + let _ = self.0.swap(cleared, relaxed);
 #[test]
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {
         race(
-            || Source::new(true),
+            || Source::new(),
             |source| {
                 let seen = source.readiness.load();
                 let read = source.bytes.load(Ordering::Relaxed);
@@ -100,17 +101,17 @@ struct Source {
 }
 
 impl Source {
-    fn new(ready: bool) -> Self {
+    fn new() -> Self {
         Self {
-            readiness: Readiness::new(ready),
+            readiness: Readiness::new_ready(),
             waiting: Mutex::new(false),
             bytes: AtomicUsize::new(0),
         }
     }
 
-    /// `Source::wake`. True: a task was woken.
-    fn event(&self, hangup: bool) -> bool {
-        self.readiness.set(hangup);
+    /// `Source::collect`. True: a task was woken.
+    fn event(&self, hang_up: bool) -> bool {
+        self.readiness.set(hang_up);
         std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
     }
 

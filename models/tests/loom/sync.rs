@@ -2,50 +2,69 @@
 
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use loom::thread;
-pub(crate) use std::sync::{Mutex, OnceLock};
+pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
 pub(crate) use std::time::{Duration, Instant};
 
-use std::cell::Cell;
-use std::sync::{MutexGuard, TryLockError};
+use std::cell::RefCell;
+use std::sync::{LockResult, MutexGuard};
+
+type Order = loom::sync::Mutex<()>;
 
 std::thread_local! {
-    /// In the models of what locks alone guard.
-    pub(crate) static LOCKS_COUNT: Cell<bool> = const { Cell::new(false) };
+    /// Which execution this is, and loom's side of the mutexes that were locked in it.
+    static ORDERS: RefCell<(u64, Vec<Box<Order>>)> = const { RefCell::new((0, Vec::new())) };
 }
 
-loom::lazy_static! {
-    static ref LOCKS: AtomicUsize = AtomicUsize::new(0);
+/// Begins a new execution.
+pub(crate) fn begin() {
+    ORDERS.with_borrow_mut(|(execution, orders)| {
+        *execution += 1;
+        orders.clear();
+    });
 }
 
-/// A lock that is held.
-pub(crate) struct Guard<'a, T: ?Sized>(MutexGuard<'a, T>);
+/// A mutex that may be a static, as loom's own may not. In each execution that locks it there is a
+/// mutex of loom's at its side, which orders the threads.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T: ?Sized> {
+    /// The execution in which it was locked last, and the index in `ORDERS`.
+    order: std::sync::Mutex<(u64, usize)>,
+    value: std::sync::Mutex<T>,
+}
 
-/// All threads of a model run on one of the system's, which must not block. As loom knows
-/// nothing of std's locks, each can be made a place where it may switch, and one that is
-/// ordered after what went on under all locks before.
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self { order: std::sync::Mutex::new((0, 0)), value: std::sync::Mutex::new(value) }
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    fn order(&self) -> &'static Order {
+        ORDERS.with_borrow_mut(|(execution, orders)| {
+            let mut order = self.order.lock().expect("nobody panics here");
+            if order.0 != *execution {
+                *order = (*execution, orders.len());
+                orders.push(Box::new(Order::new(())));
+            }
+            let order: *const Order = &raw const *orders[order.1];
+            // SAFETY: the box lives until the next execution, and no guard does so long.
+            unsafe { &*order }
+        })
+    }
+}
+
+/// Knows its mutex, so that a condition variable can lock it again. The fields are dropped in this
+/// order.
+pub(crate) struct Guard<'a, T: ?Sized>(
+    MutexGuard<'a, T>,
+    loom::sync::MutexGuard<'static, ()>,
+    &'a Mutex<T>,
+);
+
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> Guard<'_, T> {
-    if LOCKS_COUNT.get() {
-        LOCKS.load(Ordering::Relaxed);
-    }
-    let guard = loop {
-        match mutex.try_lock() {
-            Ok(guard) => break guard,
-            Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => thread::yield_now(),
-        }
-    };
-    if LOCKS_COUNT.get() {
-        LOCKS.fetch_add(1, Ordering::Acquire);
-    }
-    Guard(guard)
-}
-
-impl<T: ?Sized> Drop for Guard<'_, T> {
-    fn drop(&mut self) {
-        if LOCKS_COUNT.get() {
-            LOCKS.fetch_add(1, Ordering::Release);
-        }
-    }
+    let order = mutex.order().lock().expect("nobody panics here");
+    let value = mutex.value.try_lock();
+    Guard(value.unwrap_or_else(|_| unreachable!("loom's mutex is locked")), order, mutex)
 }
 
 impl<T: ?Sized> std::ops::Deref for Guard<'_, T> {
@@ -59,5 +78,34 @@ impl<T: ?Sized> std::ops::Deref for Guard<'_, T> {
 impl<T: ?Sized> std::ops::DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
+    }
+}
+
+/// The threads that wait are parked, and a notification unparks them.
+#[derive(Default)]
+pub(crate) struct Condvar(std::sync::Mutex<Vec<thread::Thread>>);
+
+impl Condvar {
+    /// Waits for ever: the models have no limits.
+    pub(crate) fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: Guard<'a, T>,
+        _: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(Guard<'a, T>, ())> {
+        while condition(&mut guard) {
+            let mutex = guard.2;
+            self.0.lock().expect("nobody panics here").push(thread::current());
+            drop(guard);
+            thread::park();
+            guard = lock(mutex);
+        }
+        Ok((guard, ()))
+    }
+
+    pub(crate) fn notify_all(&self) {
+        thread::yield_now();
+        let waiting = std::mem::take(&mut *self.0.lock().expect("nobody panics here"));
+        waiting.iter().for_each(thread::Thread::unpark);
     }
 }

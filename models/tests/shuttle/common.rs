@@ -1,9 +1,9 @@
 //! What the models are made of.
 
-use crate::kernel;
-use crate::monitor::WITH_MONITOR;
+use crate::model_kernel;
+use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
-use crate::sync::{Arc, Mutex, contain, lock, thread};
+use crate::sync::{Arc, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
 use std::env;
@@ -23,12 +23,12 @@ fn number(variable: &str, default: usize) -> usize {
     env::var(variable).map_or(default, |text| text.parse().expect(variable))
 }
 
-/// Tries a model in many orders of its steps, and tells how many.
+/// Tries a model in many orders of its steps, and prints how many.
 pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     explore(false, Arc::new(body));
 }
 
-/// The same, with the monitor.
+/// The same, with a monitor that ticks.
 pub(crate) fn model_with_monitor(body: impl Fn() + Send + Sync + 'static) {
     explore(true, Arc::new(body));
 }
@@ -38,7 +38,7 @@ fn explore(with_monitor: bool, body: Arc<dyn Fn() + Send + Sync>) {
     // another's thread of the system holds, it takes steps that are not its own.
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock();
-    WITH_MONITOR.set(with_monitor);
+    thread::MONITOR_TICKS.set(with_monitor);
     let (seed, percent) = (number("ARC_SEED", 1), number("ARC_SCHEDULES", 100));
     let schedules = (SCHEDULES * percent / 100).max(1);
     let tried = Arc::new(AtomicUsize::new(0));
@@ -47,6 +47,23 @@ fn explore(with_monitor: bool, body: Arc<dyn Fn() + Send + Sync>) {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("?");
     println!("model {name}: {} schedules", tried.load(Ordering::Relaxed));
+}
+
+/// What `block_on` says in a panic that the models expect.
+pub(crate) const ENDED: &str = "the runtime has ended";
+
+/// Keeps shuttle's hook from taking a panic that the models expect for a failure.
+fn hush() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let text = info.payload_as_str().unwrap_or_default();
+            if !text.starts_with(ENDED) {
+                hook(info);
+            }
+        }));
+    });
 }
 
 fn run(
@@ -63,14 +80,15 @@ fn run(
     let run = contain(|| {
         runner.run(move || {
             tried.fetch_add(1, Ordering::Relaxed);
-            kernel::begin();
+            hush();
+            model_kernel::begin();
             fastrand::seed(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
             body();
         })
     });
     if let Err(payload) = run {
-        // Around what the harness keeps for itself, which ends here: what was left may hold
-        // locks that other models need.
+        // What was left may hold locks that other models need, so the whole program ends here.
+        // The text goes around the output that the harness captures.
         let thread = std::thread::current();
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("not a text");
@@ -85,6 +103,10 @@ pub(crate) fn runtime(workers: usize) -> Runtime {
     Builder::new_multi_thread().workers(workers).build().unwrap()
 }
 
+pub(crate) fn current_thread() -> Runtime {
+    Builder::new_current_thread().build().unwrap()
+}
+
 struct Unparker(thread::Thread);
 
 impl Wake for Unparker {
@@ -93,7 +115,7 @@ impl Wake for Unparker {
     }
 }
 
-/// Waits for a future on a thread that is none of a runtime's.
+/// Waits for a future on a thread that belongs to no runtime, or blocks a task with it.
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unparker(thread::current())));
     let mut future = pin!(future);
@@ -105,7 +127,7 @@ pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Something that tasks and threads wait for: so many times it was sent.
+/// Something that tasks and threads wait for. It counts how many times it was sent.
 #[derive(Clone, Default)]
 pub(crate) struct Signal(Arc<Mutex<(usize, Vec<Waker>)>>);
 
@@ -122,7 +144,7 @@ impl Signal {
         lock(&self.0).0
     }
 
-    /// Waits until it has been sent so many times.
+    /// Waits until it has been sent `times` times.
     pub(crate) async fn sent(&self, times: usize) {
         std::future::poll_fn(|context| {
             let waker = context.waker().clone();
@@ -137,7 +159,7 @@ impl Signal {
     }
 }
 
-/// Sends its signal when it is dropped. Twice would be once too often for [`Signal::count`].
+/// Sends its signal when it is dropped. [`Signal::count`] shows a second drop.
 pub(crate) struct OnDrop(pub(crate) Signal);
 
 impl Drop for OnDrop {

@@ -1,22 +1,23 @@
-//! The end of a runtime, whatever goes on meanwhile: every future is dropped, once, and
-//! nobody waits for ever.
+//! The end of a runtime, whatever goes on meanwhile: every future is dropped exactly once, and no
+//! thread waits for ever.
 
-use crate::common::{OnDrop, Signal, model, runtime, wait};
-use crate::runtime::{Builder, UnhandledPanic};
+use crate::common::{ENDED, OnDrop, Signal, current_thread, model, runtime, wait};
+use crate::panic::contain;
+use crate::runtime::{Builder, Runtime, UnhandledPanic};
 use crate::sync::Duration;
 use crate::task;
 use shuttle::thread::spawn;
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
-// ~ src/scheduler.rs
-// - self.injector.try_iter().for_each(drop);
-// ~ src/scheduler.rs
-// - RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
-// - self.remotes.iter().for_each(|remote| remote.local.spill(&self.injector));
-// - self.injector.try_iter().for_each(drop);
-// + self.remotes.iter().for_each(|remote| remote.local.spill(&self.injector));
-// + self.injector.try_iter().for_each(drop);
-// + RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+// ~ src/scheduler/end.rs
+// - shared.injector.try_iter().for_each(drop);
+// ~ src/scheduler/end.rs
+// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.injector.try_iter().for_each(drop);
+// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.injector.try_iter().for_each(drop);
+// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     model(|| {
@@ -30,7 +31,7 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
             })
         });
         let handle = runtime.handle().clone();
-        // So that what the runtime left is not dropped with it.
+        // Otherwise the queues would be dropped with the runtime, and what is left in them.
         let _kept = handle.clone();
         let (late, guard) = (signal.clone(), OnDrop(dropped.clone()));
         let waker = spawn(move || {
@@ -47,24 +48,41 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
             let _ = wait(task);
         }
         let _ = wait(waker.join().unwrap());
-        // What was woken after the end is dropped by another thread.
+        // A task that was woken after the end is dropped by another thread.
         wait(dropped.sent(3));
         assert_eq!(dropped.count(), 3);
     });
 }
 
-/// Tasks that never end by themselves, in every state: in a queue, polled, waiting.
-// ~ src/scheduler.rs
-// - self.unpark(self.idle.wake(worker).then_some(worker));
-// - self.unpark_thread(worker);
-// ~ src/scheduler.rs
+/// Tasks that never end by themselves: in a queue, polled, and waiting.
+// ~ src/scheduler/end.rs
+// - shared.wake_worker(worker);
+// ~ src/scheduler/end.rs
 // - wakers.into_iter().for_each(wake);
 // + drop(wakers);
+// ~ src/scheduler/end.rs
+// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// ~ src/scheduler/end.rs
+// - shared.ending.store(true, Ordering::SeqCst);
+// - for worker in 0..shared.workers.len() {
+// -     shared.wake_worker(worker);
+// - }
+// + for worker in 0..shared.workers.len() {
+// +     shared.wake_worker(worker);
+// + }
+// + shared.ending.store(true, Ordering::SeqCst);
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if self.0.running.fetch_sub(1, Ordering::AcqRel) == 2 {
+// ~ src/scheduler/end.rs
+// - shared.monitor.unpark();
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
     for waits in [false, true] {
         model(move || {
             let runtime = runtime(2);
+            // Otherwise the queues would be dropped with the runtime.
+            let _kept = runtime.handle().clone();
             let (begun, dropped) = (Signal::default(), Signal::default());
             let [yields, parent, child] = [0; 3].map(|_| OnDrop(dropped.clone()));
             let begins = begun.clone();
@@ -72,7 +90,7 @@ fn tasks_everywhere_are_dropped_at_the_end() {
                 runtime.spawn(async move {
                     let _guard = yields;
                     loop {
-                        // Its thread as well, or PCT would never let another one run.
+                        // The thread yields as well, or PCT would never let another one run.
                         shuttle::thread::yield_now();
                         task::yield_now().await;
                     }
@@ -91,6 +109,10 @@ fn tasks_everywhere_are_dropped_at_the_end() {
                 wait(begun.sent(1));
             }
             drop(runtime);
+            if waits {
+                // The end waits for the worker that drops them.
+                assert_eq!(dropped.count(), 3);
+            }
             wait(dropped.sent(3));
             assert_eq!(dropped.count(), 3);
             for task in tasks {
@@ -100,26 +122,84 @@ fn tasks_everywhere_are_dropped_at_the_end() {
     }
 }
 
-/// The runtime ends by a panic, while a thread spawns and joins.
+/// A task's panic ends the runtime, while another thread spawns and joins.
 #[test]
 fn panic_ends_the_runtime_if_it_shall() {
     model(|| {
         let builder = Builder::new_multi_thread().workers(2);
         let runtime = builder.unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
         let waits = runtime.spawn(std::future::pending::<()>());
-        let panics = runtime.spawn(async {
-            if true {
-                std::panic::resume_unwind(Box::new("oh"));
-            }
-        });
+        let panics = runtime.spawn(panics());
         assert!(wait(waits).unwrap_err().is_cancelled());
-        // It was polled, or the end came first: no, as nothing else ends the runtime.
+        // It was polled: nothing else ends the runtime.
         assert!(wait(panics).unwrap_err().is_panic());
         assert!(wait(runtime.spawn(async {})).unwrap_err().is_cancelled());
     });
 }
 
+/// Panics without calling the hook, which prints.
+async fn panics() {
+    if true {
+        std::panic::resume_unwind(Box::new("oh"));
+    }
+}
+
+fn both_flavors() -> [Builder; 2] {
+    [Builder::new_multi_thread().workers(1), Builder::new_current_thread()]
+}
+
+/// Two threads are in `block_on`, or on their way there, when a task's panic ends the runtime. Both
+/// panic. On a current-thread runtime one of them has the lease.
+// ~ src/scheduler/end.rs
+// - wakers.extend(shared.mains.close());
+// ~ src/runtime/block_on.rs
+// - lease = None;
+// - assert!(
+// + assert!(
+// ~ src/runtime/block_on.rs
+// - let is_woken = main.woken.swap(false, Ordering::Acquire);
+// - if shared.is_ending() {
+// + let is_ending = shared.is_ending();
+// + let is_woken = main.woken.swap(false, Ordering::Acquire);
+// + if is_ending {
+#[test]
+fn panic_ends_the_runtime_under_threads_in_block_on() {
+    for flavor in [0, 1] {
+        model(move || {
+            let [multi_thread, current_thread] = both_flavors();
+            let builder = if flavor == 0 { multi_thread } else { current_thread };
+            let builder = builder.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let runtime = builder.build().unwrap();
+            let dropped = Signal::default();
+            let threads = [0, 1].map(|_| {
+                let (handle, guard) = (runtime.handle().clone(), OnDrop(dropped.clone()));
+                spawn(move || {
+                    let child = async move {
+                        let _guard = guard;
+                        std::future::pending::<()>().await;
+                    };
+                    let main = async {
+                        let _child = task::spawn(child);
+                        std::future::pending::<()>().await;
+                    };
+                    let payload = contain(|| handle.block_on(main)).unwrap_err();
+                    let text = payload.downcast_ref::<&str>().copied().unwrap_or_default();
+                    assert!(text.starts_with(ENDED), "{text}");
+                })
+            });
+            drop(runtime.spawn(panics()));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            drop(runtime);
+            wait(dropped.sent(2));
+            assert_eq!(dropped.count(), 2);
+        });
+    }
+}
+
 /// A shutdown with a limit that may be over at any time.
+// ~ src/scheduler/end.rs
+// - *lock(&shared.unfinished) = Some(shared.tasks());
+// + *lock(&shared.unfinished) = Some(Vec::new());
 #[test]
 fn shutdown_with_a_limit_reports_what_it_left() {
     model(|| {
@@ -136,57 +216,158 @@ fn shutdown_with_a_limit_reports_what_it_left() {
         let left = runtime.shutdown(Duration::from_secs(1));
         assert!(left.iter().any(|task| task.id == id), "{left:?}");
         signal.send();
-        // If the limit was over first, a worker may have been about to poll it.
+        // If the limit was over first, a worker may have been about to poll the task.
         let _ = wait(task);
     });
 }
 
-/// The runtime ends while one of its jobs goes on: the end waits for it.
-// ~ src/blocking.rs
-// - self.0.jobs.finished_one.notify_all();
+/// A thread is in `block_on`, or on its way there, while another one drops the runtime. The future
+/// goes on, and its child ends or is cancelled.
 #[test]
-fn end_waits_for_blocking_jobs_that_have_begun() {
-    model(|| {
-        let runtime = runtime(1);
-        let (begun, ended) = (Signal::default(), Signal::default());
-        let (begins, ends) = (begun.clone(), ended.clone());
-        let job = runtime.spawn_blocking(move || {
-            begins.send();
-            task::try_id();
-            ends.send();
+fn block_on_outlives_its_runtime() {
+    for (flavor, has_run) in [(0, false), (0, true), (1, false), (1, true)] {
+        model(move || {
+            let [multi_thread, current_thread] = both_flavors();
+            let builder = if flavor == 0 { multi_thread } else { current_thread };
+            let runtime = builder.build().unwrap();
+            let handle = runtime.handle().clone();
+            let (signal, begun) = (Signal::default(), Signal::default());
+            let (inside, begins) = (signal.clone(), begun.clone());
+            let thread = spawn(move || {
+                handle.block_on(async {
+                    let child = task::spawn(async { 1 });
+                    begins.send();
+                    inside.sent(1).await;
+                    assert!(child.await.map_or(true, |number| number == 1));
+                });
+            });
+            if has_run {
+                wait(begun.sent(1));
+            }
+            drop(runtime);
+            signal.send();
+            thread.join().unwrap();
         });
-        wait(begun.sent(1));
+    }
+}
+
+/// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
+/// the lease, and the other one waits for it, or takes it over just then.
+// ~ src/scheduler/end.rs
+// - if shared.is_current_thread() && shared.lease.take() {
+// + if shared.is_current_thread() {
+// ~ src/scheduler/end.rs
+// - if shared.is_ending() && shared.lease.take() {
+// -     close(shared);
+// - }
+#[test]
+fn threads_with_and_without_the_lease_outlive_their_runtime() {
+    model(|| {
+        let runtime = current_thread();
+        let (signal, dropped) = (Signal::default(), Signal::default());
+        let threads = [0, 1].map(|number| {
+            let (handle, guard) = (runtime.handle().clone(), OnDrop(dropped.clone()));
+            let signal = signal.clone();
+            spawn(move || {
+                handle.block_on(async {
+                    let child = task::spawn(async move {
+                        let _guard = guard;
+                        std::future::pending::<()>().await;
+                    });
+                    // The first one may leave before the end.
+                    signal.sent(number).await;
+                    if number == 1 {
+                        assert!(child.await.unwrap_err().is_cancelled());
+                    }
+                });
+            })
+        });
         drop(runtime);
-        assert_eq!(ended.count(), 1);
-        let _ = wait(job);
+        signal.send();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        wait(dropped.sent(2));
+        assert_eq!(dropped.count(), 2);
     });
 }
 
-/// A thread is in `block_on` while the runtime ends, whose worker's own thread has not begun,
-/// or is on its way into the seat. Its future goes on.
-// ~ src/guest.rs
-// - shared.unpark((shared.is_shutdown() && shared.idle.wake(index)).then_some(index));
+/// A thread wakes tasks of a current-thread runtime, and spawns new ones, while the runtime ends,
+/// and a thread is in `block_on`.
+// ~ src/scheduler/end.rs
+// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.injector.try_iter().for_each(drop);
+// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.injector.try_iter().for_each(drop);
+// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
-fn block_on_outlives_its_runtime() {
-    for has_run in [false, true] {
-        model(move || {
-            let runtime = runtime(1);
-            if has_run {
-                wait(runtime.spawn(async {})).unwrap();
-            }
-            let handle = runtime.handle().clone();
-            let signal = Signal::default();
-            let inside = signal.clone();
-            let guest = spawn(move || {
-                handle.block_on(async {
-                    let child = task::spawn(async { 1 });
-                    inside.sent(1).await;
-                    child.await.is_ok_and(|number| number == 1)
-                })
-            });
-            drop(runtime);
+fn every_future_of_a_current_thread_is_dropped_once() {
+    model(|| {
+        let runtime = current_thread();
+        let _kept = runtime.handle().clone();
+        let (signal, dropped) = (Signal::default(), Signal::default());
+        let (waits, guard) = (signal.clone(), OnDrop(dropped.clone()));
+        let waiting = runtime.spawn(async move {
+            let _guard = guard;
+            waits.sent(1).await;
+        });
+        let (handle, done) = (runtime.handle().clone(), signal.clone());
+        let thread = spawn(move || handle.block_on(done.sent(2)));
+        let (handle, guard) = (runtime.handle().clone(), OnDrop(dropped.clone()));
+        let waker = spawn(move || {
             signal.send();
-            guest.join().unwrap();
+            let late = handle.spawn(async move {
+                let _guard = guard;
+                task::yield_now().await;
+            });
+            signal.send();
+            late
+        });
+        drop(runtime);
+        let _ = wait(waker.join().unwrap());
+        thread.join().unwrap();
+        let _ = wait(waiting);
+        wait(dropped.sent(2));
+        assert_eq!(dropped.count(), 2);
+    });
+}
+
+/// A task, or the future of `block_on`, ends its own runtime in the background. Another thread is
+/// in `block_on`, too.
+#[test]
+fn runtime_ends_itself_in_the_background() {
+    for (flavor, by_task) in [(0, false), (0, true), (1, false), (1, true)] {
+        model(move || {
+            let [multi_thread, current_thread] = both_flavors();
+            let builder = if flavor == 0 { multi_thread } else { current_thread };
+            let runtime = builder.build().unwrap();
+            let (handle, other) = (runtime.handle().clone(), runtime.handle().clone());
+            let (begun, dropped) = (Signal::default(), Signal::default());
+            let (guard, begins) = (OnDrop(dropped.clone()), begun.clone());
+            let ends = move |runtime: Runtime| {
+                drop(task::spawn(async move {
+                    let _guard = guard;
+                    std::future::pending::<()>().await;
+                }));
+                runtime.shutdown_background();
+            };
+            let waits = spawn(move || {
+                other.block_on(async {
+                    let child = task::spawn(std::future::pending::<()>());
+                    begins.send();
+                    assert!(child.await.unwrap_err().is_cancelled());
+                });
+            });
+            handle.block_on(async {
+                begun.sent(1).await;
+                if by_task {
+                    task::spawn(async move { ends(runtime) }).await.unwrap();
+                } else {
+                    ends(runtime);
+                }
+            });
+            waits.join().unwrap();
+            wait(dropped.sent(1));
+            assert_eq!(dropped.count(), 1);
         });
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! Run by `cargo test -p arc-models --release --test shuttle`.
 //!
-//! All modules of src are compiled into this program as they stand there, but for `sync.rs`
-//! and `kernel.rs`, which are others here, over shuttle's threads and atomics. Whichever
-//! thread goes on after each access to an atomic or a lock is shuttle's choice. There are no
-//! timeouts, so that a wake-up that gets lost is a deadlock, which shuttle reports. For
-//! the same reason there is no monitor, but in the models of what only it can mend.
+//! All of src and tasks/src is compiled into this program as it stands there, except `sync.rs` and
+//! the kernel, which are others here, over shuttle's threads and atomics. After each access to an
+//! atomic or a lock shuttle chooses which thread goes on. Nothing times out, so a lost wake-up is a
+//! deadlock, which shuttle reports. For the same reason the monitor's first tick lasts until the
+//! runtime ends, except in the models of what only the monitor can mend.
 //!
 //! The queues and tasks are those of `concurrent_queue` and `async_task`, over std's
-//! atomics: what they do is one step here. shuttle takes all orderings for `SeqCst`; the
-//! weaker ones are looked into by the loom models.
+//! atomics: what they do is one step here. shuttle takes all orderings for `SeqCst`. The loom
+//! models look into the weaker ones.
 //!
-//! Every model is tried in schedules at random, and in such that have few preemptions at
-//! random places (PCT). The seeds are always the same, unless `ARC_SEED` is set to another;
-//! `ARC_SCHEDULES` says how many per cent of the schedules are tried.
+//! Every model is tried in random schedules, and in schedules with few preemptions at random
+//! places (PCT). The seed is always the same, unless `ARC_SEED` sets another one.
+//! `ARC_SCHEDULES` sets what percentage of the schedules is tried.
 //!
 //! The lines that begin with `~` are mutations, as in the loom models.
 
@@ -32,55 +32,35 @@ macro_rules! thread_local {
     };
 }
 
-mod kernel;
-mod monitor;
+mod model_kernel;
 mod sync;
 
-#[path = "../../../src/blocking.rs"]
-mod blocking;
-#[path = "../../../src/builder.rs"]
-mod builder;
-#[path = "../../../src/context.rs"]
-mod context;
-#[path = "../../../src/coop.rs"]
-mod coop;
-#[path = "../../../src/driver.rs"]
+// arc as it stands.
+#[path = "../../../src/config.rs"]
+mod config;
+#[path = "../../../src/driver/mod.rs"]
 mod driver;
-#[path = "../../../src/guest.rs"]
-mod guest;
-#[path = "../../../src/idle.rs"]
-mod idle;
-#[path = "../../../src/inspect.rs"]
-mod inspect;
 #[path = "../../../src/io.rs"]
 mod io;
 #[path = "../../../src/net/mod.rs"]
 mod net;
-#[path = "../../../src/queue.rs"]
-mod queue;
-#[path = "../../../src/reactor.rs"]
-mod reactor;
-#[path = "../../../src/readiness.rs"]
-mod readiness;
-#[path = "../../../src/registry.rs"]
+#[path = "../../../src/panic.rs"]
+mod panic;
+#[path = "../../../tasks/src/lib.rs"]
 mod registry;
-#[path = "../../../src/runtime.rs"]
+#[path = "../../../src/runtime/mod.rs"]
 mod runtime;
-#[path = "../../../src/scheduler.rs"]
+#[path = "../../../src/scheduler/mod.rs"]
 mod scheduler;
-#[path = "../../../src/task.rs"]
+#[path = "../../../src/task/mod.rs"]
 mod task;
 #[path = "../../../src/time.rs"]
 mod time;
-#[path = "../../../src/timers.rs"]
-mod timers;
-#[path = "../../../src/wheel.rs"]
-mod wheel;
-#[path = "../../../src/worker.rs"]
-mod worker;
 
 // The models.
+mod blocking;
 mod common;
 mod ending;
+mod leases;
 mod running;
 mod waiting;

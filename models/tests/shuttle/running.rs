@@ -1,24 +1,28 @@
 //! Tasks that run, wake each other, and are aborted; threads in `block_on`.
 
 use crate::common::{OnDrop, Signal, model, model_with_monitor, runtime, wait};
-use crate::sync::{Arc, AtomicBool, Ordering, thread};
+use crate::sync::thread;
 use crate::task;
-use shuttle::thread::{spawn, yield_now};
+use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
-// ~ src/worker.rs
-// - if stop() || !shared.injector.is_empty() {
+// ~ src/scheduler/worker.rs
+// - if stop() || !injector.is_empty() {
 // + if stop() {
-// ~ src/scheduler.rs
+// ~ src/scheduler/shared.rs
 // - queue::push(&self.injector, runnable);
 // - self.wake_if_all_asleep();
 // + self.wake_if_all_asleep();
 // + queue::push(&self.injector, runnable);
-// ~ src/driver.rs
-// - let sleeper = worker.filter(|&worker| idle.is_asleep(worker));
-// + let sleeper = worker;
-// ~ src/scheduler.rs
-// - Some(_) if self.driver.holder() == claimed => self.driver.notify(),
+// ~ src/driver/mod.rs
+// - let until = if is_asleep() {
+// + let until = if true {
+// ~ src/scheduler/shared.rs
+// - if self.driver.sleeper() == claimed {
+// + if false {
+// ~ src/scheduler/worker.rs
+// - while is_asleep() {
+// + if is_asleep() {
 #[test]
 fn tasks_from_outside_are_run() {
     model(|| {
@@ -30,7 +34,7 @@ fn tasks_from_outside_are_run() {
     });
 }
 
-/// Two tasks wake each other, wherever each is run.
+/// Two tasks wake each other, whichever workers run them.
 #[test]
 fn tasks_wake_each_other() {
     model(|| {
@@ -54,7 +58,7 @@ fn tasks_wake_each_other() {
     });
 }
 
-/// A task spawns others into its own worker's queue, where others may steal them.
+/// A task spawns children into its own worker's queue, where another worker may steal them.
 #[test]
 fn children_are_joined_wherever_they_run() {
     model(|| {
@@ -76,14 +80,17 @@ fn children_are_joined_wherever_they_run() {
     });
 }
 
-/// A task is aborted and joined at once, and perhaps woken by somebody else: it ends, and
-/// its future is dropped before whoever joins is told.
-// ~ src/task.rs
-// - self.0.waker(true).into_iter().for_each(Waker::wake);
-// + drop(self.0.waker(true));
-// ~ src/task.rs
-// - (key.is_aborted(), this.future.as_mut().as_pin_mut())
-// + (false, this.future.as_mut().as_pin_mut())
+/// A task is aborted and joined at once, and perhaps woken by another thread. It ends, and its
+/// future is dropped before its joiner is woken.
+// ~ src/task/join.rs
+// - if let Some(waker) = self.0.abort() {
+// -     waker.wake();
+// - }
+// + drop(self.0.abort());
+// ~ src/task/contained.rs
+// - if !key.is_aborted()
+// -     && let Some(future)
+// + if let Some(future)
 #[test]
 fn aborted_task_ends_and_tells_its_joiner() {
     for is_woken in [false, true] {
@@ -107,12 +114,11 @@ fn aborted_task_ends_and_tells_its_joiner() {
     }
 }
 
-/// The place of a task that has ended is given to the next one, which an abort of the last
-/// one does not hit.
-// ~ src/registry.rs
-// - tenant.as_ref().filter(|tenant| tenant.id == self.id)?
-// + tenant.as_ref()?
-// ~ src/registry.rs
+/// The next task gets the place of a task that has ended. An abort of the old task does not hit it.
+// ~ tasks/src/lib.rs
+// - let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
+// + let tenant = tenant.as_ref()?;
+// ~ tasks/src/lib.rs
 // - place.aborted.store(false, Ordering::Relaxed);
 #[test]
 fn abort_of_the_last_tenant_does_not_hit_the_next() {
@@ -131,7 +137,7 @@ fn abort_of_the_last_tenant_does_not_hit_the_next() {
     });
 }
 
-/// A task panics: its handle tells, and the others go on.
+/// A task panics: its handle gives the panic, and the other tasks go on.
 #[test]
 fn panic_ends_its_task_alone() {
     model(|| {
@@ -155,139 +161,117 @@ fn panic_ends_its_task_alone() {
     });
 }
 
-/// Two threads are in `block_on` at once, and a third spawns: with one worker, which is
-/// lent to one of them at a time, and with two.
-// ~ src/guest.rs 2
-// - shared.look_after();
-// ~ src/guest.rs
-// - shared.unpark_thread(index);
-// - shared.look_after();
-// + shared.look_after();
+/// Two threads are in `block_on` of a multi-thread runtime at once, and a third one spawns.
+// ~ src/runtime/block_on.rs
+// - self.thread.unpark();
+// ~ src/runtime/block_on.rs
+// - None if !main.is_woken() => thread::park(),
+// + None => thread::park(),
 #[test]
-fn workers_are_lent_and_given_back() {
+fn threads_in_block_on_wait_for_the_workers() {
     for workers in [1, 2] {
         model(move || {
             let runtime = runtime(workers);
-            let handle = runtime.handle().clone();
-            let guest = move |number| {
-                let handle = handle.clone();
+            let threads = [1, 2].map(|number| {
+                let handle = runtime.handle().clone();
                 spawn(move || {
                     handle.block_on(async move { task::spawn(async move { number }).await })
                 })
-            };
-            let guests = [1, 2].map(guest);
+            });
             let outside = runtime.spawn(async {
                 task::yield_now().await;
                 3
             });
             assert_eq!(wait(outside).unwrap(), 3);
-            let numbers = guests.map(|guest| guest.join().unwrap().unwrap());
+            let numbers = threads.map(|thread| thread.join().unwrap().unwrap());
             assert_eq!(numbers, [1, 2]);
         });
     }
 }
 
-/// Two threads enter `block_on` again and again, and a third spawns: what a single worker
-/// runs never runs at once, whichever thread does.
-// ~ src/guest.rs
-// - shared.idle.fall_asleep(index);
-// - remote.lent.store(false, Ordering::SeqCst);
-// + remote.lent.store(false, Ordering::SeqCst);
-// + shared.idle.fall_asleep(index);
+/// A task that the future of `block_on` spawns goes on after `block_on` has returned.
 #[test]
-fn one_worker_is_run_by_one_thread_at_a_time() {
-    model(|| {
-        let runtime = runtime(1);
-        let is_running = Arc::new(AtomicBool::new(false));
-        let task = move || {
-            let is_running = is_running.clone();
-            async move {
-                for _ in 0..2 {
-                    assert!(!is_running.swap(true, Ordering::SeqCst), "two tasks run");
-                    yield_now();
-                    is_running.store(false, Ordering::SeqCst);
-                    task::yield_now().await;
-                }
-            }
-        };
-        let guest = || {
-            let (handle, task) = (runtime.handle().clone(), task.clone());
-            spawn(move || {
-                for _ in 0..2 {
-                    handle.block_on(async { task::spawn(task()).await.unwrap() });
-                }
-            })
-        };
-        let guests = [guest(), guest()];
-        wait(runtime.spawn(task())).unwrap();
-        guests.into_iter().for_each(|guest| guest.join().unwrap());
-    });
-}
-
-/// A thread leaves `block_on`, and a task in the queue of the worker that it ran.
-// ~ src/guest.rs
-// - remote.local.spill(&shared.injector);
-// ~ src/scheduler.rs
-// - if !self.injector.is_empty() {
-// + if self.injector.is_empty() {
-#[test]
-fn what_a_guest_leaves_behind_is_run() {
-    for workers in [1, 2] {
-        model(move || {
-            let runtime = runtime(workers);
-            let task = runtime.block_on(async { task::spawn(async { 7 }) });
-            assert_eq!(wait(task).unwrap(), 7);
-        });
-    }
-}
-
-/// The future of `block_on` is woken by another thread while tasks come from outside.
-// ~ src/guest.rs
-// - self.shared.unpark(self.shared.idle.wake(worker).then_some(worker))
-// + drop(self.shared.idle.wake(worker))
-// ~ src/guest.rs
-// - main.worker.store(index + 1, Ordering::SeqCst);
-// ~ src/worker.rs
-// - shared.unpark_thread(self.index);
-// - shared.watch();
-// + shared.watch();
-#[test]
-fn main_future_is_woken_from_outside() {
-    for workers in [1, 2] {
-        model(move || {
-            let runtime = runtime(workers);
-            let signal = Signal::default();
-            let sender = {
-                let (signal, handle) = (signal.clone(), runtime.handle().clone());
-                spawn(move || {
-                    let task = handle.spawn(async {});
-                    signal.send();
-                    wait(task).unwrap();
-                })
-            };
-            runtime.block_on(signal.sent(1));
-            sender.join().unwrap();
-        });
-    }
-}
-
-/// A job on a thread of its own wakes the task that waits for it.
-#[test]
-fn blocking_job_is_joined() {
+fn task_outlives_the_block_on_that_spawned_it() {
     model(|| {
         let runtime = runtime(2);
-        let task = runtime.spawn(async { task::spawn_blocking(|| 7).await.unwrap() });
+        let task = runtime.block_on(async { task::spawn(async { 7 }) });
         assert_eq!(wait(task).unwrap(), 7);
     });
 }
 
-/// What waits in the queue of a worker that is stuck is brought to another one by the
-/// monitor.
-// ~ src/monitor.rs
-// - stranded |= remote.local.len() > 0;
-// ~ src/worker.rs
-// - victims.find_map(|victim| local.steal_from(&victim.local))
-// + victims.find_map(|_| local.pop())
+/// Another thread wakes the future of `block_on`, again and again, while it is polled and while
+/// its thread parks.
+// ~ src/runtime/block_on.rs
+// - let is_woken = main.woken.swap(false, Ordering::Acquire);
+// + let is_woken = main.is_woken();
+// ~ src/runtime/block_on.rs
+// - let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+// + let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+// + main.woken.store(false, Ordering::SeqCst);
+// ~ src/runtime/block_on.rs
+// - if self.woken.swap(true, Ordering::SeqCst) {
+// -     return;
+// - }
+// - self.thread.unpark();
+// + self.thread.unpark();
+// + if self.woken.swap(true, Ordering::SeqCst) {
+// +     return;
+// + }
+#[test]
+fn main_future_is_woken_from_outside() {
+    model(|| {
+        let runtime = runtime(1);
+        let signal = Signal::default();
+        let sender = {
+            let (signal, handle) = (signal.clone(), runtime.handle().clone());
+            spawn(move || {
+                let task = handle.spawn(async {});
+                signal.send();
+                signal.send();
+                wait(task).unwrap();
+                signal.send();
+            })
+        };
+        runtime.block_on(async {
+            for times in 1..=3 {
+                signal.sent(times).await;
+            }
+        });
+        sender.join().unwrap();
+    });
+}
+
+/// The future of `block_on` blocks its thread after it has left its waker. The unpark of its own
+/// wake-up may end that park instead.
+// ~ src/runtime/block_on.rs
+// - None if !main.is_woken() => thread::park(),
+// + None => thread::park(),
+#[test]
+fn a_park_inside_the_future_does_not_lose_a_wake_up() {
+    model(|| {
+        let runtime = runtime(1);
+        let (signal, unparks) = (Signal::default(), Signal::default());
+        let (sends, parks) = (signal.clone(), unparks.clone());
+        let sender = spawn(move || {
+            sends.send();
+            unparks.send();
+        });
+        let mut waits = Box::pin(signal.sent(1));
+        runtime.block_on(std::future::poll_fn(|context| {
+            let polled = waits.as_mut().poll(context);
+            wait(parks.sent(1));
+            polled
+        }));
+        sender.join().unwrap();
+    });
+}
+
+/// A worker is stuck in a poll. The monitor sees to it that another one takes over its queue.
+// ~ src/runtime/monitor.rs
+// - is_stranded |= worker.queue.len() > 0;
+// ~ src/scheduler/worker.rs
+// - victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))
+// + victims.find_map(|_| self.mine().queue.pop())
 #[test]
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {

@@ -1,8 +1,8 @@
 //! Stands for src/sync.rs, over shuttle.
 //!
 //! Atomics are shuttle's: each access is a place where another thread may go on. Locks are
-//! std's, tried until they are had. Nothing times out and nobody wakes spuriously, or
-//! a lost wake-up would be hidden; the clock is the test's.
+//! std's, tried again until they are free. Nothing times out and no thread wakes spuriously, since
+//! that would hide a lost wake-up. The clock is the test's.
 
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
@@ -12,12 +12,7 @@ use async_task::Task;
 use std::cell::{Cell, RefCell};
 use std::sync::{LockResult, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
 
-#[path = "../../../src/sync.rs"]
-#[expect(unused_imports, reason = "what panics may do is all that is used of it")]
-mod original;
-pub(crate) use original::{Payload, Unread, contain, discard, wake};
-
-/// Tries until it is to be had.
+/// Tries until the lock is free.
 fn insist<G>(attempt: impl Fn() -> TryLockResult<G>) -> G {
     loop {
         match attempt() {
@@ -100,12 +95,12 @@ impl<T> RwLock<T> {
     }
 }
 
-/// Those who wait are parked, and unparked by whoever notifies.
+/// The threads that wait are parked, and a notification unparks them.
 #[derive(Default)]
 pub(crate) struct Condvar(std::sync::Mutex<Vec<thread::Thread>>);
 
 impl Condvar {
-    /// A limit that is not for ever may be over at any time.
+    /// A limit other than "for ever" may be over at any time.
     pub(crate) fn wait_timeout_while<'a, T>(
         &self,
         mut guard: Guard<'a, T>,
@@ -137,13 +132,13 @@ impl Condvar {
     }
 }
 
-/// A time of the test's clock, which stands still but for [`set_clock`].
+/// A time of the test's clock, which only [`set_clock`] moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
 std::thread_local!(static CLOCK: Cell<Duration> = const { Cell::new(Duration::ZERO) });
 
-/// It is so long since the clock began.
+/// Sets how much time has passed since the clock began.
 pub(crate) fn set_clock(time: Duration) {
     CLOCK.set(time);
 }
@@ -182,7 +177,7 @@ impl std::ops::Sub for Instant {
     }
 }
 
-/// A thread-local of shuttle's threads, with what std's can do.
+/// A thread-local of shuttle's threads, with the methods of std's.
 pub(crate) struct LocalKey<T: 'static>(pub(crate) shuttle::thread::LocalKey<T>);
 
 impl<T: Copy> LocalKey<Cell<T>> {
@@ -213,7 +208,7 @@ impl<T> LocalKey<RefCell<T>> {
     }
 }
 
-/// As the `blocking` crate does, with a thread for each job.
+/// Runs a job as the `blocking` crate does, with a thread for each.
 pub(crate) fn unblock<R: Send + 'static>(job: impl FnOnce() -> R + Send + 'static) -> Task<R> {
     let schedule = |runnable: async_task::Runnable| {
         drop(shuttle::thread::spawn(move || runnable.run()));
@@ -224,10 +219,10 @@ pub(crate) fn unblock<R: Send + 'static>(job: impl FnOnce() -> R + Send + 'stati
     task
 }
 
-/// shuttle's threads, but a thread that is parked wakes for an unpark and nothing else.
+/// shuttle's threads, except that only an unpark wakes a parked thread.
 pub(crate) mod thread {
     use super::{Arc, Duration};
-    use std::cell::OnceCell;
+    use std::cell::{Cell, OnceCell};
     use std::io::Result;
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -270,9 +265,14 @@ pub(crate) mod thread {
         }
     }
 
-    /// The monitor's ticks come at any time. Whoever waits for longer relies on being woken.
-    pub(crate) fn park_timeout(limit: Duration) {
-        if limit <= Duration::from_millis(5) {
+    std::thread_local! {
+        /// Whether the monitor ticks in this model.
+        pub(crate) static MONITOR_TICKS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// The monitor's tick. It may be over at any time, or else lasts until the runtime ends.
+    pub(crate) fn park_timeout(_: Duration) {
+        if MONITOR_TICKS.get() {
             shuttle::thread::yield_now();
         } else {
             park();
@@ -290,7 +290,7 @@ pub(crate) mod thread {
             Self(())
         }
 
-        /// shuttle's threads have the stack that its configuration says.
+        /// The stack of shuttle's threads is configured for all of them.
         pub(crate) fn stack_size(self, _: usize) -> Self {
             self
         }

@@ -3,14 +3,14 @@
 use crate::common::{Signal, model, runtime, wait};
 use crate::io::{Async, AsyncReadExt};
 use crate::sync::{Arc, Duration, Instant};
-use crate::{kernel, time};
+use crate::{model_kernel as kernel, time};
 use shuttle::thread::spawn;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// A timer is so late at the most: those that are so near to each other share a wake-up.
+/// How late a timer may be: deadlines that are this near to each other share a wake-up.
 const SLACK: Duration = Duration::from_nanos((1 << 17) - 1);
 
 /// A socket that a test can write to while the model runs.
@@ -18,7 +18,7 @@ fn pair() -> (UnixStream, UnixStream) {
     UnixStream::pair().unwrap()
 }
 
-/// A byte comes while the task that reads is anywhere: trying, leaving its waker, waiting.
+/// A byte comes while the task that reads it tries, leaves its waker, or waits.
 #[test]
 fn byte_wakes_the_task_that_reads_it() {
     for workers in [1, 2] {
@@ -37,14 +37,14 @@ fn byte_wakes_the_task_that_reads_it() {
             let other = runtime.spawn(async { 2 });
             wait(registered.sent(1));
             far.write_all(&[7]).unwrap();
-            kernel::tell(0, [true, false], false);
+            kernel::event(0, [true, false], false);
             assert_eq!(wait(task).unwrap(), 7);
             assert_eq!(wait(other).unwrap(), 2);
         });
     }
 }
 
-/// The same for the future of `block_on`, whose thread may sit in the seat.
+/// The same for the future of `block_on`, while a worker sits in the seat.
 #[test]
 fn byte_wakes_the_main_future() {
     for workers in [1, 2] {
@@ -57,7 +57,7 @@ fn byte_wakes_the_main_future() {
                 spawn(move || {
                     wait(registered.sent(1));
                     far.write_all(&[7]).unwrap();
-                    kernel::tell(0, [true, false], false);
+                    kernel::event(0, [true, false], false);
                 })
             };
             let byte = runtime.block_on(async move {
@@ -73,38 +73,7 @@ fn byte_wakes_the_main_future() {
     }
 }
 
-/// A thread in `block_on` sat in the seat. When it has gone, another one sits there.
-// ~ src/scheduler.rs
-// - self.wake_if_all_asleep();
-// - }
-// - self.watch();
-// + self.wake_if_all_asleep();
-// + }
-// ~ src/scheduler.rs
-// - if self.driver.holder().is_none() && self.driver.is_needed() {
-// + if false {
-#[test]
-fn what_a_guest_watched_is_watched_on() {
-    model(|| {
-        let runtime = runtime(1);
-        let (mut far, near) = pair();
-        let registered = Signal::default();
-        let tells = registered.clone();
-        let task = runtime.spawn(async move {
-            let mut near = Async::new(near).unwrap();
-            tells.send();
-            let mut byte = [0];
-            near.read_exact(&mut byte).await.unwrap();
-            byte[0]
-        });
-        runtime.block_on(registered.sent(1));
-        far.write_all(&[7]).unwrap();
-        kernel::tell(0, [true, false], false);
-        assert_eq!(wait(task).unwrap(), 7);
-    });
-}
-
-/// An event is on its way while its socket is closed, and the next has its entry.
+/// An event is on its way while its socket is closed, and another socket gets the entry.
 #[test]
 fn event_of_a_closed_socket_hits_nobody() {
     model(|| {
@@ -123,17 +92,19 @@ fn event_of_a_closed_socket_hits_nobody() {
             byte[0]
         });
         wait(registered.sent(1));
-        kernel::tell(0, [true, true], true);
+        kernel::event(0, [true, true], true);
         wait(again.sent(1));
         other_far.write_all(&[7]).unwrap();
-        kernel::tell(1, [true, false], false);
+        kernel::event(1, [true, false], false);
         assert_eq!(wait(task).unwrap(), 7);
     });
 }
 
 /// A socket that is read fails when the runtime ends.
-// ~ src/reactor.rs
-// - source.wake([true; 2], Readiness::set_gone, wakers);
+// ~ src/driver/reactor.rs
+// - source.collect([true; 2], Readiness::set_gone, wakers);
+// ~ src/driver/reactor.rs
+// - sources.closed = true;
 #[test]
 fn socket_fails_when_its_runtime_ends() {
     model(|| {
@@ -152,13 +123,13 @@ fn socket_fails_when_its_runtime_ends() {
     });
 }
 
-/// Two tasks sleep, and the clock goes on once both are armed: each wakes when it is time,
-/// whoever sits in the seat.
-// ~ src/time.rs
-// - if too_late {
-// -     runtime.driver.notify();
+/// Two tasks sleep, and the clock is moved once both timers are armed. Each task wakes when it is
+/// time, whichever worker sits in the seat.
+// ~ src/driver/mod.rs
+// - if seat_oversleeps {
+// -     self.notify();
 // - }
-// + let _ = too_late;
+// + let _ = seat_oversleeps;
 #[test]
 fn timers_are_not_slept_through() {
     for workers in [1, 2] {
@@ -188,11 +159,10 @@ fn timers_are_not_slept_through() {
     }
 }
 
-/// A thread that is none of the runtime's arms a timer while all workers sleep.
-// ~ src/time.rs
-// - if worker.is_none() {
-// -     runtime.watch();
-// - }
+/// A thread that does not belong to the runtime arms a timer while all workers sleep.
+// ~ src/driver/mod.rs
+// - if seat_oversleeps {
+// + if seat_oversleeps && worker.is_some() {
 #[test]
 fn timer_from_outside_is_watched() {
     model(|| {

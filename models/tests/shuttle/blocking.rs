@@ -1,0 +1,101 @@
+//! Jobs of `spawn_blocking`, and the end of their runtime.
+
+use crate::common::{OnDrop, Signal, model, runtime, wait};
+use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::task;
+use shuttle::thread::spawn;
+
+/// A job on a thread of its own wakes the task that waits for it.
+#[test]
+fn job_is_joined() {
+    model(|| {
+        let runtime = runtime(2);
+        let task = runtime.spawn(async { task::spawn_blocking(|| 7).await.unwrap() });
+        assert_eq!(wait(task).unwrap(), 7);
+    });
+}
+
+/// The runtime ends while one of its jobs goes on: the end waits for it, and its output is
+/// delivered.
+// ~ src/scheduler/threads.rs
+// - self.0.thread_ended.notify_all();
+// ~ src/scheduler/end.rs
+// - let others_run = |count: &mut usize| *count > myself;
+// + let others_run = |count: &mut usize| *count > myself + 1;
+// ~ tasks/src/lib.rs
+// - let tenant = lock(&place.tenant).take_if(|tenant| !place.is_begun_job(tenant));
+// + let tenant = lock(&place.tenant).take_if(|tenant| place.is_begun_job(tenant));
+#[test]
+fn end_waits_for_a_job_that_has_begun() {
+    model(|| {
+        let runtime = runtime(1);
+        let (begun, ended) = (Signal::default(), Signal::default());
+        let (begins, ends) = (begun.clone(), ended.clone());
+        let job = runtime.spawn_blocking(move || {
+            begins.send();
+            task::try_id();
+            ends.send();
+            7
+        });
+        wait(begun.sent(1));
+        let abort = job.abort_handle();
+        let report = runtime.shutdown(crate::sync::Duration::MAX);
+        assert!(report.is_empty(), "{report:?}");
+        assert_eq!(ended.count(), 1);
+        assert_eq!(wait(job).unwrap(), 7);
+        assert!(abort.is_finished());
+    });
+}
+
+/// The runtime ends while a job is on its way to its thread. Either the job runs to its end before
+/// the runtime has ended, and its output is delivered, or it never begins, and is dropped.
+// ~ src/scheduler/threads.rs
+// - if shared.is_ending() {
+// -     return None;
+// - }
+#[test]
+fn job_that_has_not_begun_is_dropped() {
+    model(|| {
+        let runtime = runtime(1);
+        let (dropped, has_ended) = (Signal::default(), Arc::new(AtomicBool::new(false)));
+        let (guard, ends) = (OnDrop(dropped.clone()), has_ended.clone());
+        let job = runtime.spawn_blocking(move || {
+            let _guard = guard;
+            assert!(!ends.load(Ordering::SeqCst), "the job runs after the end");
+            crate::sync::thread::current();
+            let _ = task::try_id();
+            !ends.load(Ordering::SeqCst)
+        });
+        drop(runtime);
+        has_ended.store(true, Ordering::SeqCst);
+        wait(dropped.sent(1));
+        match wait(job) {
+            Ok(was_waited_for) => assert!(was_waited_for),
+            Err(error) => assert!(error.is_cancelled()),
+        }
+        assert_eq!(dropped.count(), 1);
+    });
+}
+
+/// A job spawns a task, another job, and drops the runtime itself.
+#[test]
+fn job_may_end_its_own_runtime() {
+    model(|| {
+        let runtime = runtime(1);
+        let (handle, dropped) = (runtime.handle().clone(), Signal::default());
+        let (one, other) = (OnDrop(dropped.clone()), OnDrop(dropped.clone()));
+        let job = handle.spawn_blocking(move || {
+            drop(task::spawn(async move {
+                let _guard = one;
+                std::future::pending::<()>().await;
+            }));
+            drop(task::spawn_blocking(move || drop(other)));
+            drop(runtime);
+        });
+        let spawns = spawn(move || drop(handle.spawn(async {})));
+        let _ = wait(job);
+        wait(dropped.sent(2));
+        assert_eq!(dropped.count(), 2);
+        spawns.join().unwrap();
+    });
+}

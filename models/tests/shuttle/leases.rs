@@ -1,0 +1,269 @@
+//! A current-thread runtime: threads in `block_on` that take the lease from each other.
+
+use crate::common::{OnDrop, Signal, current_thread, model, wait};
+use crate::io::{Async, AsyncReadExt};
+use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::{model_kernel, task};
+use shuttle::thread::{spawn, yield_now};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+
+/// One thread in `block_on` runs its own future, what that spawns, and what comes from outside.
+// ~ src/runtime/block_on.rs
+// - Some(lease) => lease.worker.run_one(&is_called),
+// + Some(lease) => lease.worker.run_one(&|| false),
+// ~ src/runtime/block_on.rs
+// - if self.shared.is_current_thread() {
+// -     self.shared.wake_worker(0);
+// - }
+// ~ src/scheduler/shared.rs
+// - if self.driver.sleeper() == claimed {
+// + if false {
+#[test]
+fn everything_runs_while_a_thread_is_in_block_on() {
+    model(|| {
+        let runtime = current_thread();
+        let (handle, signal) = (runtime.handle().clone(), Signal::default());
+        let sends = signal.clone();
+        let outside = spawn(move || {
+            let task = handle.spawn(async { task::yield_now().await });
+            sends.send();
+            wait(task).unwrap();
+            sends.send();
+        });
+        let numbers = runtime.block_on(async {
+            let children = [1, 2].map(|number| task::spawn(async move { number }));
+            signal.sent(1).await;
+            let mut sum = 0;
+            for child in children {
+                sum += child.await.unwrap();
+            }
+            signal.sent(2).await;
+            sum
+        });
+        assert_eq!(numbers, 3);
+        outside.join().unwrap();
+    });
+}
+
+/// Two threads enter `block_on` again and again, and a third one spawns: two tasks never run at
+/// once, whichever thread runs them.
+// ~ src/scheduler/lease.rs
+// - let is_mine = !replace(&mut state.is_taken, true);
+// + let is_mine = replace(&mut state.is_taken, true) || true;
+#[test]
+fn one_thread_at_a_time_runs_the_tasks() {
+    model(|| {
+        let runtime = current_thread();
+        let is_running = Arc::new(AtomicBool::new(false));
+        let task = move || {
+            let is_running = is_running.clone();
+            async move {
+                for _ in 0..2 {
+                    assert!(!is_running.swap(true, Ordering::SeqCst), "two tasks run");
+                    yield_now();
+                    is_running.store(false, Ordering::SeqCst);
+                    task::yield_now().await;
+                }
+            }
+        };
+        let threads = [0, 1].map(|_| {
+            let (handle, task) = (runtime.handle().clone(), task.clone());
+            spawn(move || {
+                for _ in 0..2 {
+                    handle.block_on(async { task::spawn(task()).await.unwrap() });
+                }
+            })
+        });
+        let last = runtime.spawn(task());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        runtime.block_on(last).unwrap();
+    });
+}
+
+/// A thread leaves `block_on`, and leaves a task in the queue that the other thread in `block_on`
+/// waits for.
+// ~ src/scheduler/lease.rs
+// - waiting.iter().for_each(thread::Thread::unpark);
+// + drop(waiting);
+// ~ src/scheduler/lease.rs
+// - if !is_mine && state.waiting.iter().all(|thread| thread.id() != me.id()) {
+// + if false {
+// ~ src/scheduler/lease.rs
+// - let is_mine = !replace(&mut state.is_taken, true);
+// - let me = thread::current();
+// + let is_mine = !replace(&mut state.is_taken, true);
+// + drop(state);
+// + let mut state = lock(&self.0);
+// + let me = thread::current();
+// ~ src/scheduler/lease.rs
+// - state.is_taken = false;
+// - let waiting = take(&mut state.waiting);
+// - drop(state);
+// + let waiting = take(&mut state.waiting);
+// + drop(state);
+// + lock(&self.0).is_taken = false;
+#[test]
+fn another_thread_runs_what_one_leaves_behind() {
+    model(|| {
+        let runtime = current_thread();
+        let (handle, signal) = (runtime.handle().clone(), Signal::default());
+        let sends = signal.clone();
+        let leaves = spawn(move || {
+            handle.block_on(async {
+                // By the next poll this thread has the lease, or waits for it.
+                task::yield_now().await;
+                task::spawn(async move {
+                    task::yield_now().await;
+                    sends.send();
+                })
+            })
+        });
+        runtime.block_on(signal.sent(1));
+        let task = leaves.join().unwrap();
+        runtime.block_on(task).unwrap();
+    });
+}
+
+/// The same, but the future of the thread that takes over blocks its thread when it is polled,
+/// and the unpark that the end of the lease brings may end that park instead.
+// ~ src/runtime/block_on.rs
+// - if is_woken {
+// -     entry.key.count_step();
+// -     shared.monitor.ring(); // it reports a poll that does not return
+// -     let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+// -     entry.key.count_step();
+// -     if let Poll::Ready(output) = poll {
+// -         return output;
+// -     }
+// - }
+// - if lease.is_none() && shared.is_current_thread() {
+// -     lease = Lease::take(shared);
+// - }
+// + if lease.is_none() && shared.is_current_thread() {
+// +     lease = Lease::take(shared);
+// + }
+// + if is_woken {
+// +     entry.key.count_step();
+// +     shared.monitor.ring();
+// +     let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+// +     entry.key.count_step();
+// +     if let Poll::Ready(output) = poll {
+// +         return output;
+// +     }
+// + }
+#[test]
+fn a_park_inside_the_future_does_not_lose_the_lease() {
+    model(|| {
+        let runtime = current_thread();
+        let (handle, signal) = (runtime.handle().clone(), Signal::default());
+        let sends = signal.clone();
+        let leaves = spawn(move || {
+            handle.block_on(async {
+                // By the next poll this thread has the lease, or waits for it.
+                task::yield_now().await;
+                task::spawn(async move {
+                    task::yield_now().await;
+                    sends.send();
+                })
+            })
+        });
+        let (parks, other) = (Signal::default(), runtime.handle().clone());
+        let unparks = parks.clone();
+        let takes_over = spawn(move || {
+            other.block_on(async {
+                wait(parks.sent(1));
+                signal.sent(1).await;
+            });
+        });
+        let task = leaves.join().unwrap();
+        unparks.send();
+        takes_over.join().unwrap();
+        runtime.block_on(task).unwrap();
+    });
+}
+
+/// The thread with the lease sleeps in the seat, or is on its way there, when its own future is
+/// woken. Another thread in `block_on`, without the lease, is woken by a task.
+// ~ src/runtime/block_on.rs
+// - self.thread.unpark();
+// ~ src/scheduler/worker.rs
+// - if stop() || !injector.is_empty() {
+// + if !injector.is_empty() {
+// ~ src/driver/mod.rs
+// - driver.sleeper.store(index + 1, Ordering::SeqCst);
+// - let until = if is_asleep()
+// + let is_still_asleep = is_asleep();
+// + driver.sleeper.store(index + 1, Ordering::SeqCst);
+// + let until = if is_still_asleep
+#[test]
+fn main_futures_are_woken_with_and_without_the_lease() {
+    model(|| {
+        let runtime = current_thread();
+        let (first, second) = (Signal::default(), Signal::default());
+        let (handle, sends) = (runtime.handle().clone(), first.clone());
+        let waits = second.clone();
+        let other = spawn(move || {
+            handle.block_on(async {
+                waits.sent(1).await;
+                task::spawn(async move { sends.send() }).await.unwrap();
+            });
+        });
+        let outside = spawn(move || second.send());
+        runtime.block_on(first.sent(1));
+        other.join().unwrap();
+        outside.join().unwrap();
+    });
+}
+
+/// A byte comes for a task, and one for a main future, while two threads hand the lease on.
+#[test]
+fn sockets_are_served_whoever_has_the_lease() {
+    model(|| {
+        let runtime = current_thread();
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let registered = Signal::default();
+        let writer = {
+            let registered = registered.clone();
+            spawn(move || {
+                wait(registered.sent(1));
+                far.write_all(&[7]).unwrap();
+                model_kernel::event(0, [true, false], false);
+            })
+        };
+        let handle = runtime.handle().clone();
+        let leaves = spawn(move || handle.block_on(task::yield_now()));
+        let byte = runtime.block_on(async move {
+            let mut near = Async::new(near).unwrap();
+            registered.send();
+            let mut byte = [0];
+            near.read_exact(&mut byte).await.unwrap();
+            byte[0]
+        });
+        assert_eq!(byte, 7);
+        leaves.join().unwrap();
+        writer.join().unwrap();
+    });
+}
+
+/// The guard of a task that was left behind is dropped with the runtime, which nobody runs.
+#[test]
+fn runtime_that_nobody_runs_drops_its_tasks() {
+    model(|| {
+        let runtime = current_thread();
+        let dropped = Signal::default();
+        let (one, other) = (OnDrop(dropped.clone()), OnDrop(dropped.clone()));
+        runtime.block_on(async {
+            drop(task::spawn(async move {
+                let _guard = one;
+                std::future::pending::<()>().await;
+            }));
+            task::yield_now().await;
+        });
+        drop(runtime.spawn(async move {
+            let _guard = other;
+        }));
+        drop(runtime);
+        assert_eq!(dropped.count(), 2);
+    });
+}
