@@ -4,12 +4,11 @@ mod common;
 #[cfg(target_os = "linux")]
 mod thread_limit;
 
-use arc::runtime::{Handle, Runtime};
+use arc::runtime::Handle;
 use arc::task::{TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
 use common::*;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -411,7 +410,6 @@ fn a_job_feeds_a_task_by_a_channel() {
 mod when_no_thread_can_be_started {
     use super::thread_limit::allow_threads;
     use super::*;
-    use std::sync::Barrier;
 
     fn with_limited_threads(name: &'static str, test: impl FnOnce() + Send + 'static) {
         let name = format!("when_no_thread_can_be_started::{name}");

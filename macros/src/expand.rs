@@ -50,7 +50,8 @@ impl Function {
     fn check(&self) -> Result<()> {
         let signature = &self.signature;
         if signature.asyncness.is_none() {
-            return Err(self.refuse(&signature.fn_token, "an arc runtime runs async functions"));
+            let token = &signature.fn_token;
+            return Err(self.refuse(token, "an arc runtime runs async functions"));
         }
         if !signature.generics.params.is_empty() {
             return Err(self.refuse(&signature.generics, "generics are not possible here"));
