@@ -7,7 +7,7 @@
 use crate::config::UnhandledPanic;
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::{coop, end, shared::Shared, worker::Worker};
+use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, thread};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -97,22 +97,30 @@ impl Wake for Main {
     }
 }
 
-/// This thread runs the worker of a current-thread runtime as long as this lives.
+/// This thread runs the worker of a current-thread runtime as long as this lives. The end of the
+/// runtime waits for it, as it waits for the threads of workers.
 struct Lease {
     worker: Rc<Worker>,
     _context: Guard,
+    _signed_on: SignedOn,
 }
 
 impl Lease {
-    /// None: another thread runs it.
+    /// None: another thread runs it, or the runtime ends.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
-        shared.lease.take_or_wait().then(|| {
-            // The monitor may have fallen asleep while no thread had the lease.
-            shared.monitor.ring();
-            let worker = Rc::new(Worker::new(shared.clone(), 0));
-            let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
-            Self { worker, _context: context }
-        })
+        if !shared.lease.take_or_wait() {
+            return None;
+        }
+        let Some(_signed_on) = SignedOn::new(shared.clone()) else {
+            end::end_lease(shared);
+            return None;
+        };
+
+        // The monitor may have fallen asleep while no thread had the lease.
+        shared.monitor.ring();
+        let worker = Rc::new(Worker::new(shared.clone(), 0));
+        let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+        Some(Self { worker, _context, _signed_on })
     }
 }
 
