@@ -197,24 +197,21 @@ fn end_waits_for_every_thread_that_signed_on() {
         || {
             let shared = Shared::new(0, 0);
             let first = SignedOn::new(shared.clone());
-            (shared, std::sync::Mutex::new(first), std::sync::atomic::AtomicBool::new(false))
+            (shared, std::sync::Mutex::new(first), AtomicBool::new(false))
         },
         |(shared, first, has_ended)| {
+            drop(first.lock().unwrap().take());
             // A job that comes at any time.
             let second = SignedOn::new(shared.clone());
             if second.is_some() {
-                thread::yield_now();
-                assert!(!has_ended.load(Ordering::SeqCst), "it runs after the end");
+                assert!(!in_order(|| has_ended.load(Ordering::SeqCst)), "it runs after the end");
             }
             drop(second);
-            let first = first.lock().unwrap().take();
-            drop(first);
         },
         |(shared, _, has_ended)| {
             end::begin(shared);
             let _ = end::wait(shared, Vec::new(), Duration::MAX);
-            has_ended.store(true, Ordering::SeqCst);
-            assert_eq!(*lock(&shared.threads), 0);
+            in_order(|| has_ended.store(true, Ordering::SeqCst));
         },
         |_, (), ()| (),
     );

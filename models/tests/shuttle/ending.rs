@@ -153,10 +153,6 @@ fn both_flavors() -> [Builder; 2] {
 // ~ src/scheduler/end.rs
 // - wakers.extend(shared.mains.close());
 // ~ src/runtime/block_on.rs
-// - lease = None;
-// - assert!(
-// + assert!(
-// ~ src/runtime/block_on.rs
 // - let is_woken = main.woken.swap(false, Ordering::Acquire);
 // - if shared.is_ending() {
 // + let is_ending = shared.is_ending();
@@ -260,6 +256,10 @@ fn block_on_outlives_its_runtime() {
 // - if shared.is_ending() && shared.lease.take() {
 // -     close(shared);
 // - }
+// ~ src/runtime/block_on.rs
+// - lease = None;
+// - assert!(
+// + assert!(
 #[test]
 fn threads_with_and_without_the_lease_outlive_their_runtime() {
     model(|| {
@@ -287,6 +287,33 @@ fn threads_with_and_without_the_lease_outlive_their_runtime() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         wait(dropped.sent(2));
         assert_eq!(dropped.count(), 2);
+    });
+}
+
+/// A task runs on the thread with the lease when another thread drops the runtime: the drop
+/// returns after the task's future was dropped.
+// ~ src/scheduler/end.rs
+// - let others_run = |count: &mut usize| *count > myself;
+// + let others_run = |count: &mut usize| *count > myself + 1;
+#[test]
+fn end_waits_for_the_thread_with_the_lease() {
+    model(|| {
+        let runtime = current_thread();
+        let (signal, begun, dropped) = (Signal::default(), Signal::default(), Signal::default());
+        let (begins, guard) = (begun.clone(), OnDrop(dropped.clone()));
+        let task = runtime.spawn(async move {
+            let _guard = guard;
+            begins.send();
+            std::future::pending::<()>().await;
+        });
+        let (handle, inside) = (runtime.handle().clone(), signal.clone());
+        let thread = spawn(move || handle.block_on(inside.sent(1)));
+        wait(begun.sent(1));
+        drop(runtime);
+        assert_eq!(dropped.count(), 1);
+        signal.send();
+        thread.join().unwrap();
+        assert!(wait(task).unwrap_err().is_cancelled());
     });
 }
 

@@ -90,13 +90,6 @@ fn one_thread_at_a_time_runs_the_tasks() {
 // - if !is_mine && state.waiting.iter().all(|thread| thread.id() != me.id()) {
 // + if false {
 // ~ src/scheduler/lease.rs
-// - let is_mine = !replace(&mut state.is_taken, true);
-// - let me = thread::current();
-// + let is_mine = !replace(&mut state.is_taken, true);
-// + drop(state);
-// + let mut state = lock(&self.0);
-// + let me = thread::current();
-// ~ src/scheduler/lease.rs
 // - state.is_taken = false;
 // - let waiting = take(&mut state.waiting);
 // - drop(state);

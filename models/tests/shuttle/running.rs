@@ -20,9 +20,6 @@ use shuttle::thread::spawn;
 // ~ src/scheduler/shared.rs
 // - if self.driver.sleeper() == claimed {
 // + if false {
-// ~ src/scheduler/worker.rs
-// - while is_asleep() {
-// + if is_asleep() {
 #[test]
 fn tasks_from_outside_are_run() {
     model(|| {
@@ -164,9 +161,6 @@ fn panic_ends_its_task_alone() {
 /// Two threads are in `block_on` of a multi-thread runtime at once, and a third one spawns.
 // ~ src/runtime/block_on.rs
 // - self.thread.unpark();
-// ~ src/runtime/block_on.rs
-// - None if !main.is_woken() => thread::park(),
-// + None => thread::park(),
 #[test]
 fn threads_in_block_on_wait_for_the_workers() {
     for workers in [1, 2] {
