@@ -71,8 +71,7 @@ impl Idle {
     /// Clears the worker's bit. True: the worker was asleep, and the caller owes it an unpark.
     /// SeqCst pairs with `is_asleep`.
     pub(crate) fn claim(&self, worker: usize) -> bool {
-        let bit = 1 << worker;
-        self.asleep.fetch_and(!bit, Ordering::SeqCst) & bit != 0
+        self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }
 
     /// Claims the sleeping worker with the lowest index: as it is always the first to be woken, its

@@ -58,11 +58,13 @@ fn run(job: Runnable) {
 
     // From here on the job counts as begun. So the end does not take it out of the registry.
     key.count_step();
-    if let Some(signed_on) = threads::SignedOn::new(runtime.clone()) {
+    let signed_on = threads::SignedOn::new(runtime.clone());
+    if let Some(signed_on) = &signed_on {
         let _context = signed_on.enter();
         job.run();
     }
 
-    // `Contained::poll` has done this, unless the runtime left its table meanwhile.
+    // `Contained::poll` has done this, unless the runtime left its table meanwhile. It must be done
+    // before the thread signs off, at the end of this function: then the end reports what is left.
     drop(runtime.registry.remove(&key));
 }

@@ -1,6 +1,6 @@
 //! Timers that are armed while the thread in the seat computes how long to sleep.
 
-use crate::driver::{kernel::Until, timers::Timers};
+use crate::driver::timers::Timers;
 use crate::{model, race};
 use loom::sync::Arc;
 use loom::thread;
@@ -12,8 +12,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 const SLACK: Duration = Duration::from_micros(132);
 
 /// Whether a sleep ends by `limit`.
-fn ends_by(until: Until, limit: Instant) -> bool {
-    matches!(until, Until::Deadline(deadline) if deadline <= limit)
+fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
+    until.is_some_and(|deadline| deadline <= limit)
 }
 
 /// (c) timers.rs, T1 to T4 against A1 to A3: a timer is armed while the thread in

@@ -10,7 +10,7 @@ use loom::thread;
 use std::sync::Arc;
 
 /// `run_worker` of src/runtime/start.rs with `Worker::sleep`, without the seat.
-fn run_worker(shared: &Arc<Shared>, index: usize, running: end::Running) {
+fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
     *lock(&shared.workers[index].thread) = Some(thread::current());
     while !shared.is_ending() {
         shared.run(index);
@@ -62,15 +62,15 @@ fn worker_that_falls_asleep_does_not_miss_the_end() {
     );
 }
 
-/// Hands an `end::Running` to the thread that it stands for.
-struct Running(std::sync::Mutex<Option<end::Running>>);
+/// Hands an `end::InLoop` to the thread that it stands for.
+struct Running(std::sync::Mutex<Option<end::InLoop>>);
 
 impl Running {
     fn new(shared: &Arc<Shared>) -> Self {
-        Self(std::sync::Mutex::new(Some(end::Running::new(shared))))
+        Self(std::sync::Mutex::new(Some(end::InLoop::new(shared))))
     }
 
-    fn take(&self) -> end::Running {
+    fn take(&self) -> end::InLoop {
         self.0.lock().unwrap().take().unwrap()
     }
 }
@@ -91,7 +91,7 @@ impl Running {
 fn last_worker_closes_after_all_have_left() {
     model(|| {
         let shared = Shared::new(3, 0);
-        let runnings = [0, 1, 2].map(|index| (index, end::Running::new(&shared)));
+        let runnings = [0, 1, 2].map(|index| (index, end::InLoop::new(&shared)));
         let [first, second, third] = runnings.map(|(index, running)| {
             let shared = shared.clone();
             move || {
@@ -109,15 +109,15 @@ fn last_worker_closes_after_all_have_left() {
 /// (h) The starter's `Running`: workers that leave before the others were started do not close the
 /// runtime.
 // ~ models/tests/loom/ending.rs
-// - let starter = end::Running::new(&shared);
+// - let starter = end::InLoop::new(&shared);
 // + let starter = ();
 #[test]
 fn worker_that_leaves_early_does_not_close() {
     model(|| {
         let shared = Shared::new(2, 0);
-        let starter = end::Running::new(&shared);
+        let starter = end::InLoop::new(&shared);
         let others = [0, 1].map(|index| {
-            let (shared, running) = (shared.clone(), end::Running::new(&shared));
+            let (shared, running) = (shared.clone(), end::InLoop::new(&shared));
             thread::spawn(move || {
                 shared.run(index);
                 drop(running);
@@ -210,7 +210,7 @@ fn end_waits_for_every_thread_that_signed_on() {
         },
         |(shared, _, has_ended)| {
             end::begin(shared);
-            let _ = end::wait(shared, Vec::new(), Duration::MAX);
+            let _ = end::join(shared, Vec::new(), Duration::MAX);
             in_order(|| has_ended.store(true, Ordering::SeqCst));
         },
         |_, (), ()| (),

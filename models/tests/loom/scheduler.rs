@@ -126,7 +126,7 @@ pub(crate) mod shared {
                 injector: Queue::default(),
                 workers: (0..count).map(worker).collect(),
                 idle: Idle::new(count),
-                driver: Driver,
+                driver: Driver::default(),
                 registry: Tasks::new(id, tasks),
                 mains: Mains,
                 lease: Lease::default(),
@@ -152,10 +152,9 @@ pub(crate) mod shared {
         }
 
         /// As in src, without the seat.
-        pub(crate) fn wake_worker(&self, worker: usize) {
-            if self.idle.claim(worker)
-                && let Some(thread) = &*lock(&self.workers[worker].thread)
-            {
+        pub(crate) fn unpark(&self, claimed: Option<usize>) {
+            let Some(worker) = claimed else { return };
+            if let Some(thread) = &*lock(&self.workers[worker].thread) {
                 thread.unpark();
             }
         }
@@ -182,9 +181,16 @@ pub(crate) mod shared {
     }
 
     /// No task waits for a socket or a timer.
-    pub(crate) struct Driver;
+    #[derive(Default)]
+    pub(crate) struct Driver {
+        pub(crate) reactor: NobodyWaits,
+        pub(crate) timers: NobodyWaits,
+    }
 
-    impl Driver {
+    #[derive(Default)]
+    pub(crate) struct NobodyWaits;
+
+    impl NobodyWaits {
         pub(crate) fn close(&self, _: &mut Vec<Waker>) {}
     }
 

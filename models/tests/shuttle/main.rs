@@ -22,7 +22,7 @@
 
 /// Takes the place of std's in the modules below.
 macro_rules! thread_local {
-    ($(#[$attribute:meta])* static $name:ident: $kind:ty = const { $init:expr } $(;)?) => {
+    ($(#[$attribute:meta])* static $name:ident: $kind:ty = const $init:block $(;)?) => {
         $(#[$attribute])*
         static $name: crate::sync::LocalKey<$kind> =
             crate::sync::LocalKey(shuttle::thread::LocalKey {
