@@ -25,18 +25,17 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
 // + let seat_oversleeps
 // ~ src/driver/timers.rs
 // - fence(Ordering::SeqCst);
-// - let Some(earliest)
-// + let Some(earliest)
+// - let until = self.earliest()
+// + let until = self.earliest()
 // ~ src/driver/timers.rs
 // - self.sleeping_until.store(NEVER, Ordering::Relaxed);
 // ~ src/driver/timers.rs
 // - self.sleeping_until.store(NEVER, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
-// - let Some(earliest) = self.earliest() else { return Until::Forever };
-// + let earliest = self.earliest();
+// - let until = self.earliest()? | SLACK;
+// + let until = self.earliest()? | SLACK;
 // + self.sleeping_until.store(NEVER, Ordering::Relaxed);
 // + fence(Ordering::SeqCst);
-// + let Some(earliest) = earliest else { return Until::Forever };
 // ~ src/driver/timers.rs
 // - let mut wheel = lock(wheel);
 // - let key = wheel.insert(deadline, waker);

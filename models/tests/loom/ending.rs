@@ -31,14 +31,14 @@ fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - for worker in 0..shared.workers.len() {
-// -     shared.wake_worker(worker);
+// -     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // - }
 // + for worker in 0..shared.workers.len() {
-// +     shared.wake_worker(worker);
+// +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
-// - shared.wake_worker(worker);
+// - shared.unpark(shared.idle.claim(worker).then_some(worker));
 // ~ models/tests/loom/ending.rs
 // - shared.idle.fall_asleep(index);
 // - if shared.is_ending() {

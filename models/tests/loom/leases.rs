@@ -89,25 +89,25 @@ fn block_on(shared: &std::sync::Arc<Shared>) {
 /// (e) E1 and E2 against R1 and R2: a thread takes the lease and ends it while the runtime ends.
 /// Exactly one thread closes the runtime, and no thread runs the worker meanwhile.
 // ~ src/scheduler/end.rs
-// - if shared.is_ending() && shared.lease.take() {
+// - if shared.is_ending() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
 // ~ src/scheduler/end.rs
-// - if shared.is_ending() && shared.lease.take() {
+// - if shared.is_ending() && shared.lease.take_to_close() {
 // + if shared.is_ending() {
 // ~ src/scheduler/end.rs
-// - if shared.is_current_thread() && shared.lease.take() {
+// - if shared.is_current_thread() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
 // ~ src/scheduler/end.rs
-// - if shared.is_current_thread() && shared.lease.take() {
+// - if shared.is_current_thread() && shared.lease.take_to_close() {
 // + if shared.is_current_thread() {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take() {
+// - if shared.is_ending() && shared.lease.take_to_close() {
 // + let is_ending = shared.is_ending();
 // + shared.lease.end();
-// + if is_ending && shared.lease.take() {
+// + if is_ending && shared.lease.take_to_close() {
 #[test]
 fn exactly_one_thread_closes_a_current_thread_runtime() {
     race(
@@ -124,10 +124,10 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
 /// (e) The same with a second thread, which takes the lease over.
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take() {
+// - if shared.is_ending() && shared.lease.take_to_close() {
 // + let is_ending = shared.is_ending();
 // + shared.lease.end();
-// + if is_ending && shared.lease.take() {
+// + if is_ending && shared.lease.take_to_close() {
 #[test]
 fn exactly_one_of_three_threads_closes_a_current_thread_runtime() {
     model(|| {

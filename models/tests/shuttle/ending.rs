@@ -56,7 +56,7 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 
 /// Tasks that never end by themselves: in a queue, polled, and waiting.
 // ~ src/scheduler/end.rs
-// - shared.wake_worker(worker);
+// - shared.unpark(shared.idle.claim(worker).then_some(worker));
 // ~ src/scheduler/end.rs
 // - wakers.into_iter().for_each(wake);
 // + drop(wakers);
@@ -65,10 +65,10 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - for worker in 0..shared.workers.len() {
-// -     shared.wake_worker(worker);
+// -     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // - }
 // + for worker in 0..shared.workers.len() {
-// +     shared.wake_worker(worker);
+// +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
@@ -153,10 +153,10 @@ fn both_flavors() -> [Builder; 2] {
 // ~ src/scheduler/end.rs
 // - wakers.extend(shared.mains.close());
 // ~ src/runtime/block_on.rs
-// - let is_woken = main.woken.swap(false, Ordering::Acquire);
+// - let is_due = main.woken.swap(false, Ordering::Acquire);
 // - if shared.is_ending() {
 // + let is_ending = shared.is_ending();
-// + let is_woken = main.woken.swap(false, Ordering::Acquire);
+// + let is_due = main.woken.swap(false, Ordering::Acquire);
 // + if is_ending {
 #[test]
 fn panic_ends_the_runtime_under_threads_in_block_on() {
@@ -250,10 +250,10 @@ fn block_on_outlives_its_runtime() {
 /// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
-// - if shared.is_current_thread() && shared.lease.take() {
+// - if shared.is_current_thread() && shared.lease.take_to_close() {
 // + if shared.is_current_thread() {
 // ~ src/scheduler/end.rs
-// - if shared.is_ending() && shared.lease.take() {
+// - if shared.is_ending() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
 // ~ src/runtime/block_on.rs

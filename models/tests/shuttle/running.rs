@@ -196,8 +196,8 @@ fn task_outlives_the_block_on_that_spawned_it() {
 /// Another thread wakes the future of `block_on`, again and again, while it is polled and while
 /// its thread parks.
 // ~ src/runtime/block_on.rs
-// - let is_woken = main.woken.swap(false, Ordering::Acquire);
-// + let is_woken = main.is_woken();
+// - let is_due = main.woken.swap(false, Ordering::Acquire);
+// + let is_due = main.woken.load(Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
 // - let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
 // + let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
@@ -238,8 +238,8 @@ fn main_future_is_woken_from_outside() {
 /// The future of `block_on` blocks its thread after it has left its waker. The unpark of its own
 /// wake-up may end that park instead.
 // ~ src/runtime/block_on.rs
-// - None if !main.is_woken() => thread::park(),
-// + None => thread::park(),
+// - let is_due = main.woken.swap(false, Ordering::Acquire);
+// + let is_due = false;
 #[test]
 fn a_park_inside_the_future_does_not_lose_a_wake_up() {
     model(|| {
