@@ -1,5 +1,5 @@
-//! The end of a runtime: against a worker that falls asleep, against a thread that wakes a task, and
-//! against the threads that it waits for. `end.rs` and `threads.rs` are those of src.
+//! The end of a runtime: against a worker that falls asleep, against a thread that wakes a task,
+//! and against the threads that it waits for. `end.rs` and `threads.rs` are those of src.
 
 use crate::scheduler::{end, shared::Shared, threads::SignedOn};
 use crate::sync::{Duration, lock};

@@ -1,5 +1,5 @@
-//! The files of src/scheduler that loom can compile as they stand, and stand-ins for those that they
-//! name.
+//! The files of src/scheduler that loom can compile as they stand, and stand-ins for those that
+//! they name.
 
 #[path = "../../../src/scheduler/end.rs"]
 pub(crate) mod end;
