@@ -38,7 +38,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
     race(
-        || Source::new(),
+        Source::new,
         Source::poll_read,
         |source| {
             let first = source.event(false);
@@ -68,7 +68,7 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {
         race(
-            || Source::new(),
+            Source::new,
             |source| {
                 let seen = source.readiness.load();
                 let read = source.bytes.load(Ordering::Relaxed);

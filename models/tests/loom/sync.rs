@@ -10,9 +10,13 @@ use std::sync::{LockResult, MutexGuard};
 
 type Order = loom::sync::Mutex<()>;
 
+/// In boxes, so that they stay where they are when there are more of them.
+#[expect(clippy::vec_box, reason = "guards refer to them while others are added")]
+type Orders = Vec<Box<Order>>;
+
 std::thread_local! {
     /// Which execution this is, and loom's side of the mutexes that were locked in it.
-    static ORDERS: RefCell<(u64, Vec<Box<Order>>)> = const { RefCell::new((0, Vec::new())) };
+    static ORDERS: RefCell<(u64, Orders)> = const { RefCell::new((0, Vec::new())) };
 }
 
 /// Begins a new execution.
