@@ -11,7 +11,6 @@ use std::sync::{LockResult, MutexGuard};
 type Order = loom::sync::Mutex<()>;
 
 /// In boxes, so that they stay where they are when there are more of them.
-#[expect(clippy::vec_box, reason = "guards refer to them while others are added")]
 type Orders = Vec<Box<Order>>;
 
 std::thread_local! {
