@@ -10,7 +10,6 @@ use crate::scheduler::{context, coop};
 use std::task::{Context, Poll, ready};
 use std::{fmt, mem::take, pin::Pin};
 
-#[doc(no_inline)]
 pub use crate::sync::{Duration, Instant};
 
 /// The deadline of a duration that the clock cannot express, from now: as good as never.

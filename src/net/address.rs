@@ -70,11 +70,11 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
     let Some(name) = host.name() else {
         return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
-    let lookup = spawn_blocking(move || {
+    spawn_blocking(move || {
         let found = std::net::ToSocketAddrs::to_socket_addrs(&name);
         found.map_err(|error| explain("looking up", &name, &error))
-    });
-    lookup.await?
+    })
+    .await?
 }
 
 /// Tries one address after the other. The error is that of the last address.

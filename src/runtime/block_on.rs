@@ -22,7 +22,6 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let woken = AtomicBool::new(true); // the future is polled once without being woken
     let main = Arc::new(Main { woken, thread: thread::current(), shared: shared.clone() });
     let waker = Waker::from(main.clone());
-    let mut context = Context::from_waker(&waker);
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
 
@@ -49,7 +48,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         if is_due {
             entry.key.count_step();
             shared.monitor.ring(); // it reports a poll that does not return
-            let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+            let poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
             entry.key.count_step();
             if let Poll::Ready(output) = poll {
                 return output;

@@ -59,11 +59,13 @@ pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
 }
 
 /// An operation has succeeded: it takes one unit.
+#[inline]
 pub(crate) fn made_progress() {
     LEFT.set(LEFT.get().saturating_sub(1));
 }
 
 /// Pending when the budget is used up. The task has been woken then, to go on later.
+#[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     if LEFT.get() > 0 {
         return Poll::Ready(());

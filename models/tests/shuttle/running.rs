@@ -199,8 +199,8 @@ fn task_outlives_the_block_on_that_spawned_it() {
 // - let is_due = main.woken.swap(false, Ordering::Acquire);
 // + let is_due = main.woken.load(Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
-// - let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
-// + let poll = coop::with_budget(|| future.as_mut().poll(&mut context));
+// - let poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
+// + let poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
 // + main.woken.store(false, Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
 // - if self.woken.swap(true, Ordering::SeqCst) {
