@@ -262,12 +262,15 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     // The other members' oldest versions are of no concern to users.
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(fail)?;
-    let text = text.lines().map(|line| match line.starts_with("members = [") {
-        true => "members = [\"macros\", \"tasks\", \"compat\", \"util\"]".to_owned(),
-        false if line.starts_with("xtask.") => String::new(),
-        false => line.to_owned(),
-    });
-    let text = text.collect::<Vec<_>>().join("\n");
+    let mut table: Table =
+        text.parse().map_err(|it| Failure::Check(format!("Cargo.toml: {it}")))?;
+    let members = toml::toml! { members = ["macros", "tasks", "compat", "util"] };
+    if let Some(Value::Table(workspace)) = table.get_mut("workspace") {
+        workspace.extend(members);
+    }
+    // It names packages that are not in the copy.
+    table.remove("profile");
+    let text = table.to_string();
     fs::write(&manifest, text).map_err(fail)?;
     Ok(manifest)
 }
