@@ -97,7 +97,7 @@ fn close(shared: &Arc<Shared>) {
     shared.driver.timers.close(&mut wakers);
     wakers.into_iter().for_each(wake);
 
-    // 3.3
+    // 3.3. Under the lock, which is harmless: `shared` is another reference to what is dropped.
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 
     // 3.4. A task contains the panic of its future's drop.
