@@ -48,7 +48,7 @@ fn watch_workers(shared: &Shared) -> bool {
     }
 
     if is_stranded {
-        shared.wake_another();
+        shared.call_helper();
     }
     has_moved
 }
@@ -106,7 +106,7 @@ fn watch_kernel(shared: &Shared) {
         return;
     }
     if shared.idle.any_asleep() {
-        return shared.wake_another();
+        return shared.call_helper();
     }
 
     // All workers are busy, or stuck. This at least serves those who wait and are no tasks.

@@ -6,6 +6,7 @@ use crate::registry::{Registry, RuntimeId, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
+use crate::scheduler::share::Learned;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, PoisonError, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
@@ -20,7 +21,7 @@ pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::n
 
 /// How often the monitor looks at a busy runtime. A look takes some microseconds of a core that a
 /// worker could use.
-pub(crate) const TICK: Duration = Duration::from_millis(5);
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
@@ -30,6 +31,9 @@ pub(crate) struct Shared {
     pub(crate) injector: ConcurrentQueue<Runnable>,
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
+    pub(crate) learned: Learned,
+    /// A worker was woken to share the load of another one, and has not looked for work yet.
+    pub(crate) helper_is_coming: AtomicBool,
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
     pub(crate) registry: Registry,
@@ -72,6 +76,8 @@ impl Shared {
             injector: ConcurrentQueue::unbounded(),
             workers: (0..config.workers).map(|_| WorkerShared::default()).collect(),
             idle: Idle::new(config.workers),
+            learned: Learned::default(),
+            helper_is_coming: AtomicBool::new(false),
             driver: Driver::new(config.workers)?,
             registry: Registry::new(id, config.workers),
             mains: Registry::new(id, 1),
@@ -108,6 +114,11 @@ impl Shared {
         runnable.metadata().count_step();
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
+
+        // A worker that is awake may not come by for a long time.
+        if self.learned.polls_are_long() && self.may_call_helper() {
+            self.call_helper();
+        }
     }
 
     /// Wakes a worker if none is awake. A parked one costs less than the one in the seat. (Who sits
@@ -116,9 +127,20 @@ impl Shared {
         self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
     }
 
-    /// Wakes some worker that sleeps, if there is one.
-    pub(crate) fn wake_another(&self) {
-        self.unpark(self.idle.claim_one(self.driver.sleeper()));
+    /// Whether a worker sleeps, and no helper is on its way. This is only a hint.
+    pub(crate) fn may_call_helper(&self) -> bool {
+        self.idle.any_asleep() && !self.helper_is_coming.load(Ordering::Relaxed)
+    }
+
+    /// Wakes a worker that sleeps, if there is one, to share the load of another one.
+    pub(crate) fn call_helper(&self) {
+        // It says so before the helper can be awake and say that it has come.
+        self.helper_is_coming.store(true, Ordering::Relaxed);
+        let helper = self.idle.claim_one(self.driver.sleeper());
+        if helper.is_none() {
+            self.helper_is_coming.store(false, Ordering::Relaxed);
+        }
+        self.unpark(helper);
     }
 
     /// Ends the sleep of a worker, wherever it sleeps. The caller has claimed it. None: there was

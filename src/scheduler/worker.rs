@@ -19,16 +19,16 @@ use crate::panic::wake;
 use crate::scheduler::share::{Sharing, View};
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
-use crate::sync::{Arc, Instant, Ordering, lock, thread};
+use crate::sync::{Arc, Duration, Instant, Ordering, lock, thread, thread_cpu_time};
 use std::{cell::Cell, cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
-    /// How many turns of the loop are left until the next look outside.
-    until_look: Cell<u32>,
-    sharing: Cell<Sharing>,
+    sharing: RefCell<Sharing>,
+    /// The worker has slept, and has not looked for work since.
+    has_slept: Cell<bool>,
     /// What a look at the kernel brings. Empty between two turns.
     wakers: RefCell<Vec<Waker>>,
 }
@@ -37,8 +37,8 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        let until_look = Cell::new(shared.config.event_interval);
-        Self { shared, index, until_look, sharing: Cell::default(), wakers: RefCell::default() }
+        let sharing = RefCell::new(Sharing::new(Instant::now(), thread_cpu_time()));
+        Self { shared, index, sharing, has_slept: Cell::new(false), wakers: RefCell::default() }
     }
 
     /// What others see of this worker.
@@ -64,16 +64,19 @@ impl Worker {
 
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
-        self.until_look.update(|turns| turns - 1);
-        let found = if self.until_look.get() == 0 { self.look_outside() } else { None };
-        let Some(runnable) = found.or_else(|| self.find_work()) else {
-            return self.sleep(stop);
-        };
+        let polls_max = self.shared.config.event_interval;
+        let is_time = self.sharing.borrow().is_time_to_look(polls_max, self);
+        let found = if is_time { self.look_outside() } else { None };
+        let found = found.or_else(|| self.find_work());
+        if self.has_slept.take() {
+            self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+        }
+        let Some(runnable) = found else { return self.sleep(stop) };
 
-        let mut sharing = self.sharing.get();
-        let wakes = sharing.before_poll(self);
-        self.sharing.set(sharing);
-        (0..wakes).for_each(|_| self.shared.wake_another());
+        // A helper that was called wakes the next one here, if there is more to do.
+        if self.sharing.borrow_mut().before_poll(&self.shared.learned, self) {
+            self.shared.call_helper();
+        }
 
         let key = runnable.metadata();
         key.count_step();
@@ -86,14 +89,17 @@ impl Worker {
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
-        let driver = &self.shared.driver;
-        self.until_look.set(self.shared.config.event_interval);
+        let Shared { driver, learned, .. } = &*self.shared;
+        self.sharing.borrow_mut().end_stretch(learned, self);
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
             let mut wakers = self.wakers.borrow_mut();
             seat.look(&mut wakers);
             wakers.drain(..).for_each(wake);
+        }
+        if self.sharing.borrow_mut().is_overloaded(learned, self) {
+            self.shared.call_helper();
         }
         self.refill()
     }
@@ -109,7 +115,7 @@ impl Worker {
         if let Some(runnable) = self.mine().queue.pop() {
             return Some(runnable);
         }
-        self.sharing.update(Sharing::after_empty_queue);
+        self.sharing.borrow_mut().queue_is_empty();
         self.refill().or_else(|| self.steal())
     }
 
@@ -122,7 +128,8 @@ impl Worker {
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
-        let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
+        let Shared { idle, driver, injector, monitor, learned, .. } = &*self.shared;
+        self.sharing.borrow_mut().end_stretch(learned, self);
 
         // S1, S2
         idle.fall_asleep(self.index);
@@ -130,6 +137,8 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
+            // This turn counts as a poll: that of the future in `block_on`, which is next.
+            self.sharing.borrow_mut().count_poll();
             return monitor.ring();
         }
 
@@ -149,6 +158,8 @@ impl Worker {
         // The monitor is called before the wakers: one of them may block this thread, which is
         // then stuck, and nobody sits in the seat.
         monitor.ring();
+        self.has_slept.set(true);
+        self.sharing.borrow_mut().begin(self);
         wakers.drain(..).for_each(wake);
     }
 }
@@ -159,15 +170,23 @@ impl View for Worker {
         Instant::now()
     }
 
-    fn queued(&self) -> usize {
-        self.mine().queue.len()
+    fn cpu_time(&self) -> Option<Duration> {
+        thread_cpu_time()
     }
 
-    fn injected(&self) -> usize {
-        self.shared.injector.len()
+    fn waiting(&self) -> usize {
+        self.mine().queue.len() + self.shared.injector.len()
     }
 
-    fn any_asleep(&self) -> bool {
-        self.shared.idle.any_asleep()
+    fn kernel_is_unwatched(&self) -> bool {
+        self.shared.driver.sleeper().is_none()
+    }
+
+    fn may_call_helper(&self) -> bool {
+        self.shared.may_call_helper()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.shared.idle.all_asleep_but(self.index)
     }
 }
