@@ -27,10 +27,11 @@
 //! next. So a short poll pays next to nothing for a reading of the clock.
 //!
 //! This is a pure structure. Times and counts go in, and whether to wake a worker comes out, so
-//! tests and simulations can drive it in virtual time.
+//! tests and simulations can drive it in virtual time. What costs something to find out is passed
+//! as a function, and asked for only if it matters.
 
 use crate::sync::{AtomicU64, Duration, Instant, Ordering};
-use std::mem::replace;
+use std::mem::{replace, take};
 
 /// Polls are long if their mean is above this: some times what it costs to wake a worker.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
@@ -51,26 +52,11 @@ pub(crate) const SPAN: Duration = Duration::from_millis(4);
 pub(crate) const EAGER_SPANS: u32 = 5;
 
 /// For how long a queue must stand, at least and at most.
-pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(64)];
+pub(crate) const PATIENCE_MIN: Duration = Duration::from_millis(1);
+pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(64);
 
 /// Over how many polls the mean is taken.
 pub(crate) const MEAN_POLLS: u64 = 512;
-
-/// What the policy may look at. Each look costs something, so the policy asks only for what it
-/// needs at the moment.
-pub(crate) trait View {
-    fn now(&self) -> Instant;
-    /// How much CPU time this thread has used. None: the system does not tell.
-    fn cpu_time(&self) -> Option<Duration>;
-    /// How many tasks wait in the worker's own queue and in the injector.
-    fn waiting(&self) -> usize;
-    /// Whether no thread waits for the kernel.
-    fn kernel_is_unwatched(&self) -> bool;
-    /// Whether a worker sleeps, and no helper is on its way.
-    fn may_call_helper(&self) -> bool;
-    /// Whether this worker is the only one that is awake.
-    fn is_alone(&self) -> bool;
-}
 
 /// What all workers have learned together, in nanoseconds.
 pub(crate) struct Learned {
@@ -82,7 +68,7 @@ impl Default for Learned {
     /// As long as nothing is known, polls count as long: a few wake-ups cost little, and to wait
     /// behind a poll may cost much.
     fn default() -> Self {
-        let [mean_poll, patience] = [5 * LONG_POLL, 10 * PATIENCE[0]].map(nanos);
+        let [mean_poll, patience] = [5 * LONG_POLL, 10 * PATIENCE_MIN].map(nanos);
         Self { mean_poll: AtomicU64::new(mean_poll), patience: AtomicU64::new(patience) }
     }
 }
@@ -93,10 +79,17 @@ impl Learned {
     }
 
     /// Workers that do this at once may overwrite each other's part, which does no harm.
-    fn learn(&self, polls: u64, took: Duration) {
+    fn learn_polls(&self, polls: u64, took: Duration) {
         let known = self.mean_poll.load(Ordering::Relaxed) * MEAN_POLLS;
         let mean = known.saturating_add(nanos(took)) / (MEAN_POLLS + polls);
         self.mean_poll.store(mean, Ordering::Relaxed);
+    }
+
+    fn learn_patience(&self, cores_are_free: bool) {
+        let patience = self.patience.load(Ordering::Relaxed);
+        let patience = if cores_are_free { patience / 2 } else { patience * 2 };
+        let patience = patience.clamp(nanos(PATIENCE_MIN), nanos(PATIENCE_MAX));
+        self.patience.store(patience, Ordering::Relaxed);
     }
 }
 
@@ -107,28 +100,28 @@ pub(crate) struct Sharing {
     polls: u32,
     /// Since when every look has found a task waiting.
     standing_since: Option<Instant>,
+    core: Core,
+}
+
+/// What a worker remembers of the core that it runs on.
+#[derive(Default)]
+struct Core {
     /// How long the worker has polled in the current span.
-    span: Duration,
+    polled: Duration,
     /// What the thread's CPU time was when the span began.
     cpu_time: Option<Duration>,
+    /// For how many more spans the worker is eager.
     eager_spans: u32,
 }
 
 impl Sharing {
-    pub(crate) fn new(now: Instant, cpu_time: Option<Duration>) -> Self {
-        Self {
-            began: now,
-            polls: 0,
-            standing_since: None,
-            span: Duration::ZERO,
-            cpu_time,
-            eager_spans: 0,
-        }
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { began: now, polls: 0, standing_since: None, core: Core::default() }
     }
 
     /// A stretch begins after a sleep.
-    pub(crate) fn begin(&mut self, view: &impl View) {
-        self.began = view.now();
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.began = now;
     }
 
     /// The worker found its queue empty.
@@ -138,76 +131,77 @@ impl Sharing {
 
     /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
     /// stretch has lasted for long. The clock is read after 1, 2, 4, 8 ... polls.
-    pub(crate) fn is_time_to_look(&self, polls_max: u32, view: &impl View) -> bool {
+    pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
         let is_time_to_ask = self.polls.is_power_of_two();
-        self.polls >= polls_max || (is_time_to_ask && view.now() - self.began > STRETCH_MAX)
-    }
-
-    pub(crate) fn count_poll(&mut self) {
-        self.polls = self.polls.saturating_add(1);
+        self.polls >= polls_max || (is_time_to_ask && now() - self.began > STRETCH_MAX)
     }
 
     /// Called before each poll. Returns whether to wake another worker now.
-    pub(crate) fn before_poll(&mut self, learned: &Learned, view: &impl View) -> bool {
-        self.count_poll();
-        let is_eager = self.eager_spans > 0 || learned.polls_are_long();
-        is_eager && view.may_call_helper() && (view.waiting() > 0 || view.kernel_is_unwatched())
+    pub(crate) fn before_poll(
+        &mut self,
+        learned: &Learned,
+        waiting: impl Fn() -> usize,
+        kernel_is_watched: impl Fn() -> bool,
+    ) -> bool {
+        self.polls = self.polls.saturating_add(1);
+        let is_eager = self.core.eager_spans > 0 || learned.polls_are_long();
+        is_eager && (waiting() > 0 || !kernel_is_watched())
     }
 
-    /// Called when a stretch ends, with a look at the kernel or with a sleep.
-    pub(crate) fn end_stretch(&mut self, learned: &Learned, view: &impl View) {
-        let now = view.now();
+    /// Called when a stretch ends, with a look at the kernel or with a sleep. `is_alone` says
+    /// whether all other workers sleep.
+    pub(crate) fn end_stretch(
+        &mut self,
+        learned: &Learned,
+        now: Instant,
+        is_alone: impl Fn() -> bool,
+        cpu_time: impl Fn() -> Option<Duration>,
+    ) {
         let took = now.saturating_duration_since(self.began);
-        if self.polls > 0 {
-            learned.learn(self.polls.into(), took);
-        }
+        learned.learn_polls(self.polls.into(), took);
         self.began = now;
         self.polls = 0;
 
-        self.span += took;
-        if self.span >= SPAN {
-            self.end_span(learned, view);
+        self.core.polled += took;
+        if self.core.polled > SPAN {
+            let has_lost = self.core.end_span(cpu_time());
+            match is_alone() {
+                true if has_lost => self.core.eager_spans = EAGER_SPANS,
+                true => {}
+                false => learned.learn_patience(!has_lost),
+            }
         }
     }
 
-    /// Compares the time of polling with the CPU time of the thread.
-    fn end_span(&mut self, learned: &Learned, view: &impl View) {
-        let before = replace(&mut self.cpu_time, view.cpu_time());
-        let used = self.cpu_time.zip(before).map_or(self.span, |(now, before)| now - before);
-        let lost = self.span.saturating_sub(used);
-        let has_lost = lost > self.span / 8;
-        self.span = Duration::ZERO;
-        self.eager_spans = self.eager_spans.saturating_sub(1);
-
-        if !view.is_alone() {
-            let patience = learned.patience.load(Ordering::Relaxed);
-            let patience = if has_lost { 2 * patience } else { patience / 2 };
-            let [least, most] = PATIENCE.map(nanos);
-            learned.patience.store(patience.clamp(least, most), Ordering::Relaxed);
-        } else if has_lost {
-            self.eager_spans = EAGER_SPANS;
-        }
-    }
-
-    /// Called at each look, at the end of a stretch. Returns whether the queue is more than this
-    /// worker should drain alone.
-    pub(crate) fn is_overloaded(&mut self, learned: &Learned, view: &impl View) -> bool {
-        let waiting = view.waiting() as u64;
+    /// Called at each look, at the end of a stretch, with the number of tasks that wait. Returns
+    /// whether they are more than this worker should do alone.
+    pub(crate) fn is_overloaded(&mut self, learned: &Learned, waiting: usize) -> bool {
         if waiting == 0 {
             self.standing_since = None;
             return false;
         }
         let since = *self.standing_since.get_or_insert(self.began);
-        let patience = learned.patience.load(Ordering::Relaxed);
-        let stands = nanos(self.began - since) > patience;
-        let takes = learned.mean_poll.load(Ordering::Relaxed).saturating_mul(waiting);
+        let stands = nanos(self.began - since) > learned.patience.load(Ordering::Relaxed);
+        let takes = learned.mean_poll.load(Ordering::Relaxed).saturating_mul(waiting as u64);
 
         let is_too_much = stands || takes > nanos(WAIT_MAX);
         if is_too_much {
             // The next wake-up for this reason comes only if the helper does not help.
             self.standing_since = None;
         }
-        is_too_much && view.may_call_helper()
+        is_too_much
+    }
+}
+
+impl Core {
+    /// Compares the time of polling with the CPU time of the thread. Returns whether an eighth or
+    /// more was lost.
+    fn end_span(&mut self, cpu_time: Option<Duration>) -> bool {
+        let polled = take(&mut self.polled);
+        let before = replace(&mut self.cpu_time, cpu_time);
+        self.eager_spans = self.eager_spans.saturating_sub(1);
+        let used = cpu_time.zip(before).map(|(now, before)| now - before);
+        used.is_some_and(|used| used + polled / 8 < polled)
     }
 }
 

@@ -116,7 +116,7 @@ impl Shared {
         self.wake_if_all_asleep();
 
         // A worker that is awake may not come by for a long time.
-        if self.learned.polls_are_long() && self.may_call_helper() {
+        if self.learned.polls_are_long() {
             self.call_helper();
         }
     }
@@ -127,20 +127,13 @@ impl Shared {
         self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
     }
 
-    /// Whether a worker sleeps, and no helper is on its way. This is only a hint.
-    pub(crate) fn may_call_helper(&self) -> bool {
-        self.idle.any_asleep() && !self.helper_is_coming.load(Ordering::Relaxed)
-    }
-
-    /// Wakes a worker that sleeps, if there is one, to share the load of another one.
+    /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.
     pub(crate) fn call_helper(&self) {
-        // It says so before the helper can be awake and say that it has come.
-        self.helper_is_coming.store(true, Ordering::Relaxed);
-        let helper = self.idle.claim_one(self.driver.sleeper());
-        if helper.is_none() {
-            self.helper_is_coming.store(false, Ordering::Relaxed);
+        if self.idle.any_asleep() && !self.helper_is_coming.swap(true, Ordering::Relaxed) {
+            let helper = self.idle.claim_one(self.driver.sleeper());
+            self.helper_is_coming.fetch_and(helper.is_some(), Ordering::Relaxed);
+            self.unpark(helper);
         }
-        self.unpark(helper);
     }
 
     /// Ends the sleep of a worker, wherever it sleeps. The caller has claimed it. None: there was

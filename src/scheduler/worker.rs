@@ -16,19 +16,17 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::scheduler::share::{Sharing, View};
+use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
-use crate::sync::{Arc, Duration, Instant, Ordering, lock, thread, thread_cpu_time};
-use std::{cell::Cell, cell::RefCell, task::Waker};
+use crate::sync::{Arc, Instant, Ordering, lock, thread, thread_cpu_time};
+use std::{cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
     sharing: RefCell<Sharing>,
-    /// The worker has slept, and has not looked for work since.
-    has_slept: Cell<bool>,
     /// What a look at the kernel brings. Empty between two turns.
     wakers: RefCell<Vec<Waker>>,
 }
@@ -37,8 +35,8 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        let sharing = RefCell::new(Sharing::new(Instant::now(), thread_cpu_time()));
-        Self { shared, index, sharing, has_slept: Cell::new(false), wakers: RefCell::default() }
+        let sharing = RefCell::new(Sharing::new(Instant::now()));
+        Self { shared, index, sharing, wakers: RefCell::default() }
     }
 
     /// What others see of this worker.
@@ -65,16 +63,14 @@ impl Worker {
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
         let polls_max = self.shared.config.event_interval;
-        let is_time = self.sharing.borrow().is_time_to_look(polls_max, self);
+        let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
         let found = if is_time { self.look_outside() } else { None };
-        let found = found.or_else(|| self.find_work());
-        if self.has_slept.take() {
-            self.shared.helper_is_coming.store(false, Ordering::Relaxed);
-        }
-        let Some(runnable) = found else { return self.sleep(stop) };
+        let Some(runnable) = found.or_else(|| self.find_work()) else {
+            return self.sleep(stop);
+        };
 
         // A helper that was called wakes the next one here, if there is more to do.
-        if self.sharing.borrow_mut().before_poll(&self.shared.learned, self) {
+        if self.wants_helper() {
             self.shared.call_helper();
         }
 
@@ -86,11 +82,30 @@ impl Worker {
         mine.polled.store(0, Ordering::Relaxed);
     }
 
+    /// Asks the policy before each poll.
+    fn wants_helper(&self) -> bool {
+        let Shared { learned, driver, .. } = &*self.shared;
+        let is_watched = || driver.sleeper().is_some();
+        self.sharing.borrow_mut().before_poll(learned, || self.waiting(), is_watched)
+    }
+
+    fn end_stretch(&self) {
+        let Shared { learned, idle, .. } = &*self.shared;
+        let is_alone = || idle.all_asleep_but(self.index);
+        let mut sharing = self.sharing.borrow_mut();
+        sharing.end_stretch(learned, Instant::now(), is_alone, thread_cpu_time);
+    }
+
+    /// How many tasks wait, as far as this worker knows.
+    fn waiting(&self) -> usize {
+        self.mine().queue.len() + self.shared.injector.len()
+    }
+
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
         let Shared { driver, learned, .. } = &*self.shared;
-        self.sharing.borrow_mut().end_stretch(learned, self);
+        self.end_stretch();
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
@@ -98,7 +113,7 @@ impl Worker {
             seat.look(&mut wakers);
             wakers.drain(..).for_each(wake);
         }
-        if self.sharing.borrow_mut().is_overloaded(learned, self) {
+        if self.sharing.borrow_mut().is_overloaded(learned, self.waiting()) {
             self.shared.call_helper();
         }
         self.refill()
@@ -128,8 +143,8 @@ impl Worker {
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
-        let Shared { idle, driver, injector, monitor, learned, .. } = &*self.shared;
-        self.sharing.borrow_mut().end_stretch(learned, self);
+        let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
+        self.end_stretch();
 
         // S1, S2
         idle.fall_asleep(self.index);
@@ -137,8 +152,8 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
-            // This turn counts as a poll: that of the future in `block_on`, which is next.
-            self.sharing.borrow_mut().count_poll();
+            // The future in `block_on`, which is polled next, counts as a task.
+            self.wants_helper();
             return monitor.ring();
         }
 
@@ -158,35 +173,8 @@ impl Worker {
         // The monitor is called before the wakers: one of them may block this thread, which is
         // then stuck, and nobody sits in the seat.
         monitor.ring();
-        self.has_slept.set(true);
-        self.sharing.borrow_mut().begin(self);
+        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+        self.sharing.borrow_mut().begin(Instant::now());
         wakers.drain(..).for_each(wake);
-    }
-}
-
-/// What the policy of `share.rs` looks at.
-impl View for Worker {
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
-
-    fn cpu_time(&self) -> Option<Duration> {
-        thread_cpu_time()
-    }
-
-    fn waiting(&self) -> usize {
-        self.mine().queue.len() + self.shared.injector.len()
-    }
-
-    fn kernel_is_unwatched(&self) -> bool {
-        self.shared.driver.sleeper().is_none()
-    }
-
-    fn may_call_helper(&self) -> bool {
-        self.shared.may_call_helper()
-    }
-
-    fn is_alone(&self) -> bool {
-        self.shared.idle.all_asleep_but(self.index)
     }
 }
