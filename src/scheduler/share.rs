@@ -1,7 +1,7 @@
 //! When a busy worker wakes another one to share its load.
 //!
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of
-//! another core. Whether that is worth it depends on three things, which each worker measures.
+//! another core. Whether that is worth it depends on two things, which the workers measure.
 //!
 //! **How long a poll takes.** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and whatever waits behind a poll waits for long. The workers are then *eager*: before
@@ -15,13 +15,9 @@
 //! the queues of a network by the time that is spent in them, and by whether they ever drain.)
 //!
 //! **Whether the worker has its core to itself.** A thread that is alone on its core uses as much
-//! CPU time as time goes by. If a worker loses an eighth or more while all others sleep, then
-//! other programs take its core away, and while they do nobody serves its tasks. So it is eager for
-//! a while: a second worker gets a second share of the machine.
-//!
-//! **Whether helpers find a free core.** If workers lose time while several are awake, they take it
-//! from each other or from the program that they serve. Then a queue must stand for longer until
-//! it is worth a helper. If they lose none, a short time is enough.
+//! CPU time as time goes by. If a worker loses an eighth or more, then other programs take its core
+//! away, and while they do nobody serves its tasks. So it is eager for a while, however short polls
+//! are: a second worker gets a second share of the machine.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.
@@ -51,77 +47,55 @@ pub(crate) const SPAN: Duration = Duration::from_millis(4);
 /// For how many spans a worker is eager after its core was taken away.
 pub(crate) const EAGER_SPANS: u32 = 5;
 
-/// For how long a queue must stand, at least and at most.
-pub(crate) const PATIENCE_MIN: Duration = Duration::from_millis(1);
-pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(64);
+/// How long a queue may stand without ever being empty.
+pub(crate) const STANDING_MAX: Duration = Duration::from_millis(10);
 
 /// Over how many polls the mean is taken.
 pub(crate) const MEAN_POLLS: u64 = 512;
 
-/// What all workers have learned together, in nanoseconds.
-pub(crate) struct Learned {
-    mean_poll: AtomicU64,
-    patience: AtomicU64,
-}
+/// What all workers know of how long a poll takes: the mean, in nanoseconds.
+pub(crate) struct MeanPoll(AtomicU64);
 
-impl Default for Learned {
+impl Default for MeanPoll {
     /// As long as nothing is known, polls count as long: a few wake-ups cost little, and to wait
     /// behind a poll may cost much.
     fn default() -> Self {
-        let [mean_poll, patience] = [5 * LONG_POLL, 10 * PATIENCE_MIN].map(nanos);
-        Self { mean_poll: AtomicU64::new(mean_poll), patience: AtomicU64::new(patience) }
+        Self(AtomicU64::new(5 * nanos(LONG_POLL)))
     }
 }
 
-impl Learned {
-    pub(crate) fn polls_are_long(&self) -> bool {
-        self.mean_poll.load(Ordering::Relaxed) > nanos(LONG_POLL)
+impl MeanPoll {
+    pub(crate) fn is_long(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > nanos(LONG_POLL)
     }
 
     /// Workers that do this at once may overwrite each other's part, which does no harm.
-    fn learn_polls(&self, polls: u64, took: Duration) {
-        let known = self.mean_poll.load(Ordering::Relaxed) * MEAN_POLLS;
-        let mean = known.saturating_add(nanos(took)) / (MEAN_POLLS + polls);
-        self.mean_poll.store(mean, Ordering::Relaxed);
-    }
-
-    fn learn_patience(&self, cores_are_free: bool) {
-        let patience = self.patience.load(Ordering::Relaxed);
-        let patience = if cores_are_free { patience / 2 } else { patience * 2 };
-        let patience = patience.clamp(nanos(PATIENCE_MIN), nanos(PATIENCE_MAX));
-        self.patience.store(patience, Ordering::Relaxed);
+    fn learn(&self, polls: u32, took: Duration) {
+        let known = self.0.load(Ordering::Relaxed).saturating_mul(MEAN_POLLS);
+        let mean = known.saturating_add(nanos(took)) / (MEAN_POLLS + u64::from(polls));
+        self.0.store(mean, Ordering::Relaxed);
     }
 }
 
 /// What a worker remembers.
+#[derive(Default)]
 pub(crate) struct Sharing {
     /// When the current stretch began, and how many polls it has had.
-    began: Instant,
+    began: Option<Instant>,
     polls: u32,
     /// Since when every look has found a task waiting.
     standing_since: Option<Instant>,
-    core: Core,
-}
-
-/// What a worker remembers of the core that it runs on.
-#[derive(Default)]
-struct Core {
-    /// How long the worker has polled in the current span.
-    polled: Duration,
-    /// What the thread's CPU time was when the span began.
-    cpu_time: Option<Duration>,
-    /// For how many more spans the worker is eager.
+    /// How long the worker has polled in the current span, and what its thread's CPU time was when
+    /// the span began.
+    span: Duration,
+    span_began: Option<Duration>,
     eager_spans: u32,
 }
 
 impl Sharing {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { began: now, polls: 0, standing_since: None, core: Core::default() }
-    }
-
     /// A stretch begins after a sleep.
     pub(crate) fn begin(&mut self, now: Instant) {
-        self.began = now;
+        self.began = Some(now);
     }
 
     /// The worker found its queue empty.
@@ -133,58 +107,57 @@ impl Sharing {
     /// stretch has lasted for long. The clock is read after 1, 2, 4, 8 ... polls.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
         let is_time_to_ask = self.polls.is_power_of_two();
-        self.polls >= polls_max || (is_time_to_ask && now() - self.began > STRETCH_MAX)
+        self.polls >= polls_max || (is_time_to_ask && elapsed(self.began, now()) > STRETCH_MAX)
     }
 
     /// Called before each poll. Returns whether to wake another worker now.
     pub(crate) fn before_poll(
         &mut self,
-        learned: &Learned,
+        mean: &MeanPoll,
         waiting: impl Fn() -> usize,
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let is_eager = self.core.eager_spans > 0 || learned.polls_are_long();
+        let is_eager = self.eager_spans > 0 || mean.is_long();
         is_eager && (waiting() > 0 || !kernel_is_watched())
     }
 
-    /// Called when a stretch ends, with a look at the kernel or with a sleep. `is_alone` says
-    /// whether all other workers sleep.
+    /// Called when a stretch ends, with a look at the kernel or with a sleep.
     pub(crate) fn end_stretch(
         &mut self,
-        learned: &Learned,
+        mean: &MeanPoll,
         now: Instant,
-        is_alone: impl Fn() -> bool,
         cpu_time: impl Fn() -> Option<Duration>,
     ) {
-        let took = now.saturating_duration_since(self.began);
-        learned.learn_polls(self.polls.into(), took);
-        self.began = now;
+        let took = elapsed(self.began, now);
+        mean.learn(self.polls, took);
+        self.began = Some(now);
         self.polls = 0;
 
-        self.core.polled += took;
-        if self.core.polled > SPAN {
-            let has_lost = self.core.end_span(cpu_time());
-            match is_alone() {
-                true if has_lost => self.core.eager_spans = EAGER_SPANS,
-                true => {}
-                false => learned.learn_patience(!has_lost),
+        self.span += took;
+        if self.span > SPAN {
+            let span = take(&mut self.span);
+            let cpu_time = cpu_time();
+            let before = replace(&mut self.span_began, cpu_time);
+            let used = cpu_time.zip(before).map_or(span, |(now, before)| now - before);
+            self.eager_spans = self.eager_spans.saturating_sub(1);
+            if used + span / 8 < span {
+                self.eager_spans = EAGER_SPANS;
             }
         }
     }
 
     /// Called at each look, at the end of a stretch, with the number of tasks that wait. Returns
     /// whether they are more than this worker should do alone.
-    pub(crate) fn is_overloaded(&mut self, learned: &Learned, waiting: usize) -> bool {
+    pub(crate) fn is_overloaded(&mut self, mean: &MeanPoll, waiting: usize, now: Instant) -> bool {
         if waiting == 0 {
             self.standing_since = None;
             return false;
         }
-        let since = *self.standing_since.get_or_insert(self.began);
-        let stands = nanos(self.began - since) > learned.patience.load(Ordering::Relaxed);
-        let takes = learned.mean_poll.load(Ordering::Relaxed).saturating_mul(waiting as u64);
+        let since = *self.standing_since.get_or_insert(now);
+        let takes = mean.0.load(Ordering::Relaxed).saturating_mul(waiting as u64);
 
-        let is_too_much = stands || takes > nanos(WAIT_MAX);
+        let is_too_much = now - since > STANDING_MAX || takes > nanos(WAIT_MAX);
         if is_too_much {
             // The next wake-up for this reason comes only if the helper does not help.
             self.standing_since = None;
@@ -193,16 +166,8 @@ impl Sharing {
     }
 }
 
-impl Core {
-    /// Compares the time of polling with the CPU time of the thread. Returns whether an eighth or
-    /// more was lost.
-    fn end_span(&mut self, cpu_time: Option<Duration>) -> bool {
-        let polled = take(&mut self.polled);
-        let before = replace(&mut self.cpu_time, cpu_time);
-        self.eager_spans = self.eager_spans.saturating_sub(1);
-        let used = cpu_time.zip(before).map(|(now, before)| now - before);
-        used.is_some_and(|used| used + polled / 8 < polled)
-    }
+fn elapsed(since: Option<Instant>, now: Instant) -> Duration {
+    since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
 }
 
 fn nanos(time: Duration) -> u64 {

@@ -2,11 +2,11 @@
 
 use crate::config::{Builder, Flavor};
 use crate::driver::Driver;
-use crate::registry::{Registry, RuntimeId, TaskInfo, TaskState};
+use crate::registry::{CoreWait, Registry, RuntimeId, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
-use crate::scheduler::share::Learned;
+use crate::scheduler::share::MeanPoll;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, PoisonError, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) injector: ConcurrentQueue<Runnable>,
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
-    pub(crate) learned: Learned,
+    pub(crate) mean_poll: MeanPoll,
     /// A worker was woken to share the load of another one, and has not looked for work yet.
     pub(crate) helper_is_coming: AtomicBool,
     pub(crate) driver: Driver,
@@ -60,6 +60,8 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// The thread that runs the worker. None: no thread does.
     pub(crate) thread: Mutex<Option<Thread>>,
+    /// How long that thread has waited for a core.
+    pub(crate) core_wait: Mutex<CoreWait>,
     /// Set by each turn of the worker's loop, and cleared by each tick of the monitor.
     pub(crate) moved: AtomicBool,
     /// How many ticks of the monitor have passed since the last turn.
@@ -76,7 +78,7 @@ impl Shared {
             injector: ConcurrentQueue::unbounded(),
             workers: (0..config.workers).map(|_| WorkerShared::default()).collect(),
             idle: Idle::new(config.workers),
-            learned: Learned::default(),
+            mean_poll: MeanPoll::default(),
             helper_is_coming: AtomicBool::new(false),
             driver: Driver::new(config.workers)?,
             registry: Registry::new(id, config.workers),
@@ -116,7 +118,7 @@ impl Shared {
         self.wake_if_all_asleep();
 
         // A worker that is awake may not come by for a long time.
-        if self.learned.polls_are_long() {
+        if self.mean_poll.is_long() {
             self.call_helper();
         }
     }

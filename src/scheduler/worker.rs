@@ -16,6 +16,7 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
+use crate::registry::CoreWait;
 use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
@@ -35,8 +36,11 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        let sharing = RefCell::new(Sharing::new(Instant::now()));
-        Self { shared, index, sharing, wakers: RefCell::default() }
+        *lock(&shared.workers[index].core_wait) = CoreWait::of_this_thread();
+        let worker =
+            Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() };
+        worker.sharing.borrow_mut().begin(Instant::now());
+        worker
     }
 
     /// What others see of this worker.
@@ -84,16 +88,14 @@ impl Worker {
 
     /// Asks the policy before each poll.
     fn wants_helper(&self) -> bool {
-        let Shared { learned, driver, .. } = &*self.shared;
+        let Shared { mean_poll, driver, .. } = &*self.shared;
         let is_watched = || driver.sleeper().is_some();
-        self.sharing.borrow_mut().before_poll(learned, || self.waiting(), is_watched)
+        self.sharing.borrow_mut().before_poll(mean_poll, || self.waiting(), is_watched)
     }
 
     fn end_stretch(&self) {
-        let Shared { learned, idle, .. } = &*self.shared;
-        let is_alone = || idle.all_asleep_but(self.index);
-        let mut sharing = self.sharing.borrow_mut();
-        sharing.end_stretch(learned, Instant::now(), is_alone, thread_cpu_time);
+        let mean_poll = &self.shared.mean_poll;
+        self.sharing.borrow_mut().end_stretch(mean_poll, Instant::now(), thread_cpu_time);
     }
 
     /// How many tasks wait, as far as this worker knows.
@@ -104,7 +106,7 @@ impl Worker {
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
-        let Shared { driver, learned, .. } = &*self.shared;
+        let Shared { driver, mean_poll, .. } = &*self.shared;
         self.end_stretch();
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
@@ -113,7 +115,8 @@ impl Worker {
             seat.look(&mut wakers);
             wakers.drain(..).for_each(wake);
         }
-        if self.sharing.borrow_mut().is_overloaded(learned, self.waiting()) {
+        let waiting = self.waiting();
+        if self.sharing.borrow_mut().is_overloaded(mean_poll, waiting, Instant::now()) {
             self.shared.call_helper();
         }
         self.refill()
