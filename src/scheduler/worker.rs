@@ -147,7 +147,6 @@ impl Worker {
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
-        self.end_stretch();
 
         // S1, S2
         idle.fall_asleep(self.index);
@@ -155,10 +154,11 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
-            // The future in `block_on`, which is polled next, counts as a task.
+            // The stretch goes on. The future in `block_on`, which is polled next, counts as a task.
             self.wants_helper();
             return monitor.ring();
         }
+        self.end_stretch();
 
         let mut wakers = self.wakers.borrow_mut();
         let is_asleep = || idle.is_asleep(self.index);
