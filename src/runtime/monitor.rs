@@ -60,16 +60,15 @@ fn watch_workers(shared: &Shared) -> bool {
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     let ticks = worker.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
     let limit = limit_in_ticks(shared);
-    if ticks == limit.div_ceil(2) {
-        lock(&worker.core_wait).take();
-    }
-    if ticks != limit {
+    let half = limit.div_ceil(2);
+    if ticks != half && ticks != limit {
         return;
     }
 
-    // If the thread has not had a core meanwhile, the poll is not to blame. Judge again later.
-    if lock(&worker.core_wait).take() > TICK * limit.div_ceil(4) as u32 {
-        worker.stuck_ticks.fetch_sub(limit.div_ceil(2), Ordering::Relaxed);
+    // If the thread has not had a core, the poll is not to blame. Judge again later.
+    let is_starved = lock(&worker.core_use).has_been_starved(TICK * half as u32);
+    if ticks != limit || is_starved {
+        worker.stuck_ticks.fetch_sub(if is_starved { half } else { 0 }, Ordering::Relaxed);
         return;
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::{Builder, Flavor};
 use crate::driver::Driver;
-use crate::registry::{CoreWait, Registry, RuntimeId, TaskInfo, TaskState};
+use crate::registry::{CoreUse, Registry, RuntimeId, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
@@ -60,8 +60,8 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// The thread that runs the worker. None: no thread does.
     pub(crate) thread: Mutex<Option<Thread>>,
-    /// How long that thread has waited for a core.
-    pub(crate) core_wait: Mutex<CoreWait>,
+    /// Whether that thread has had a core.
+    pub(crate) core_use: Mutex<CoreUse>,
     /// Set by each turn of the worker's loop, and cleared by each tick of the monitor.
     pub(crate) moved: AtomicBool,
     /// How many ticks of the monitor have passed since the last turn.

@@ -16,7 +16,7 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::registry::CoreWait;
+use crate::registry::CoreUse;
 use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
@@ -36,7 +36,7 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        *lock(&shared.workers[index].core_wait) = CoreWait::of_this_thread();
+        *lock(&shared.workers[index].core_use) = CoreUse::of_this_thread();
         let worker =
             Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() };
         worker.sharing.borrow_mut().begin(Instant::now());

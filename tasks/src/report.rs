@@ -50,31 +50,39 @@ impl Reporter {
     }
 }
 
-/// Tells how long a thread has waited for a core though it wanted to run. Where the system does not
-/// tell, which is everywhere but on Linux, that is zero.
+/// Tells whether a thread that wants to run has had a core. Where the system does not say, which is
+/// everywhere but on Linux, it counts as one that has.
 #[derive(Default)]
-pub struct CoreWait {
+pub struct CoreUse {
+    /// Where the system tells of the thread.
     path: Option<Arc<str>>,
-    before: Duration,
+    used: Duration,
 }
 
-impl CoreWait {
+impl CoreUse {
     /// Of the calling thread.
     pub fn of_this_thread() -> Self {
         thread_local! {
             static PATH: Option<Arc<str>> = fs::read_link("/proc/thread-self")
                 .ok()
-                .map(|thread| format!("/proc/{}/schedstat", thread.display()).into());
+                .map(|thread| format!("/proc/{}", thread.display()).into());
         }
-        Self { path: PATH.with(Clone::clone), before: Duration::ZERO }
+        Self { path: PATH.with(Clone::clone), used: Duration::ZERO }
     }
 
-    /// How long the thread has waited since this was asked last, or since the thread began.
-    pub fn take(&mut self) -> Duration {
-        let text = self.path.as_ref().and_then(|path| fs::read_to_string(&**path).ok());
-        let waited = text.as_ref().and_then(|text| text.split(' ').nth(1)?.parse().ok());
-        let now = Duration::from_nanos(waited.unwrap_or_default());
-        now.saturating_sub(replace(&mut self.before, now))
+    /// Whether the thread wants to run now, but has had a core for less than half of `time`, which
+    /// is how long ago this was asked last.
+    pub fn has_been_starved(&mut self, time: Duration) -> bool {
+        let read = |file| fs::read_to_string(format!("{}/{file}", self.path.as_ref()?)).ok();
+        let stat = read("stat").unwrap_or_default();
+        let schedstat = read("schedstat").unwrap_or_default();
+
+        // The state stands behind the name in parentheses, and R is "running, or ready to run".
+        let wants_to_run = stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" R"));
+        let used = schedstat.split(' ').next().and_then(|nanos| nanos.parse().ok());
+        let used = Duration::from_nanos(used.unwrap_or_default());
+        let before = replace(&mut self.used, used);
+        wants_to_run && used.saturating_sub(before) < time / 2
     }
 }
 
