@@ -41,7 +41,7 @@ fn watch_workers(shared: &Shared) -> bool {
     let mut has_moved = false;
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
-        if worker.moved.swap(false, Ordering::Relaxed) {
+        if worker.stuck.tick() {
             has_moved = true;
         } else if !shared.idle.is_asleep(index) {
             is_stranded |= worker.queue.len() > 0;
@@ -58,17 +58,7 @@ fn watch_workers(shared: &Shared) -> bool {
 /// Counts a tick without a turn of the worker, and reports the task that it polls when that has
 /// lasted for as long as the limit says.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
-    let ticks = worker.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
-    let limit = limit_in_ticks(shared);
-    let half = limit.div_ceil(2);
-    if ticks != half && ticks != limit {
-        return;
-    }
-
-    // If the thread has not had a core, the poll is not to blame. Judge again later.
-    let is_starved = lock(&worker.core_use).has_been_starved(TICK * half as u32);
-    if ticks != limit || is_starved {
-        worker.stuck_ticks.fetch_sub(if is_starved { half } else { 0 }, Ordering::Relaxed);
+    if !worker.stuck.has_reached(limit_in_ticks(shared), TICK) {
         return;
     }
 
@@ -76,9 +66,12 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     // turn that it began with is seen as well, and nothing is reported.
     let polled = worker.polled.load(Ordering::Acquire);
     let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
-    let task = task.filter(|_| !worker.moved.load(Ordering::Relaxed));
-    let is_told = task.is_none_or(|task| shared.config.on_long_poll.report(task));
-    worker.stuck_ticks.fetch_sub(usize::from(!is_told), Ordering::Relaxed);
+    let task = task.filter(|_| !worker.stuck.has_moved());
+    if let Some(task) = task
+        && !shared.config.on_long_poll.report(task)
+    {
+        worker.stuck.try_again();
+    }
 }
 
 fn limit_in_ticks(shared: &Shared) -> usize {

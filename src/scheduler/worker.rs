@@ -16,7 +16,6 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::registry::CoreUse;
 use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
@@ -36,7 +35,7 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        *lock(&shared.workers[index].core_use) = CoreUse::of_this_thread();
+        shared.workers[index].stuck.watch_this_thread();
         let worker =
             Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() };
         worker.sharing.borrow_mut().begin(Instant::now());
@@ -61,8 +60,7 @@ impl Worker {
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
-        mine.moved.store(true, Ordering::Relaxed);
-        mine.stuck_ticks.store(0, Ordering::Relaxed);
+        mine.stuck.reset();
 
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
