@@ -7,6 +7,7 @@
 //! The monitor looks at a busy runtime once a tick. When nothing happens for a while it
 //! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
 
+use crate::config::Builder;
 use crate::panic::wake;
 use crate::registry::{self, TaskState};
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
@@ -28,8 +29,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         }
         thread::park_timeout(TICK);
 
-        let limit = limit_in_ticks(shared);
-        let mains_poll = mains.look(&shared.mains, limit, TICK, &shared.config.on_long_poll);
+        let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
+        let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
         let has_polled = watch_workers(shared) | mains_poll;
         quiet_ticks = if has_polled { 0 } else { quiet_ticks + 1 };
         watch_kernel(shared);
@@ -58,7 +59,7 @@ fn watch_workers(shared: &Shared) -> bool {
 /// Counts a tick without a turn of the worker, and reports the task that it polls when that has
 /// lasted for as long as the limit says.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
-    if !worker.stuck.has_reached(limit_in_ticks(shared), TICK) {
+    if !worker.stuck.has_reached(shared.config.long_poll_limit, TICK) {
         return;
     }
 
@@ -72,11 +73,6 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     {
         worker.stuck.try_again();
     }
-}
-
-fn limit_in_ticks(shared: &Shared) -> usize {
-    let ticks = shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos());
-    usize::try_from(ticks).unwrap_or(usize::MAX)
 }
 
 /// Sees to it that some thread looks at the kernel.

@@ -122,8 +122,9 @@ impl Stuck {
         self.ticks.load(Ordering::Relaxed) == 0
     }
 
-    /// Called after each tick. True: the turn has lasted for `limit` ticks, and is to blame.
-    pub fn has_reached(&self, limit: usize, tick: Duration) -> bool {
+    /// Called after each tick. True: the turn has lasted for `limit`, and is to blame.
+    pub fn has_reached(&self, limit: Duration, tick: Duration) -> bool {
+        let limit = in_ticks(limit, tick);
         let ticks = self.ticks();
         let half = limit.div_ceil(2);
         if ticks != half && ticks != limit {
@@ -156,15 +157,16 @@ impl Stuck {
 pub struct Watch(BTreeMap<(Id, u64), usize>);
 
 impl Watch {
-    /// Looks at the futures, once every `tick`, and reports each poll that has lasted for `limit`
-    /// ticks. Returns whether any future is being polled.
+    /// Looks at the futures, once every `tick`, and reports each poll that has lasted for
+    /// `limit`. Returns whether any future is being polled.
     pub fn look(
         &mut self,
         futures: &Registry,
-        limit: usize,
+        limit: Duration,
         tick: Duration,
         reporter: &Reporter,
     ) -> bool {
+        let limit = in_ticks(limit, tick);
         let mut now = BTreeMap::new();
         // A future whose number of steps is odd is being polled. Of a task it would say "queued".
         let is_polled = |future: &TaskInfo| future.state == TaskState::Queued;
@@ -184,4 +186,9 @@ impl Watch {
         self.0 = now;
         !self.0.is_empty()
     }
+}
+
+fn in_ticks(limit: Duration, tick: Duration) -> usize {
+    let ticks = limit.as_nanos().div_ceil(tick.as_nanos());
+    usize::try_from(ticks).unwrap_or(usize::MAX)
 }
