@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_message_behind_an_answer_may_have_any_length() {
         let mut unread = Unread::default();
-        unread.blocked(ANSWER_BYTES_MAX).expect("an answer");
+        unread.blocked(ANSWER_BYTES_MAX).expect("there is room for an answer");
         unread.blocked(ANSWER_BYTES_MAX + (64 << 20)).expect("the server's own");
         assert_eq!(unread.answers, ANSWER_BYTES_MAX);
     }

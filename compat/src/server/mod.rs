@@ -79,14 +79,18 @@ impl Answer {
 /// The defaults are meant for a server that faces the internet. [`Duration::MAX`] switches a
 /// time limit off.
 ///
-/// | what is limited | default | beyond it | set by |
-/// |---|---|---|---|
-/// | connections at once | 10,000 | new ones wait until others have ended | [`with_max_connections`] |
-/// | time until the first bytes show the version of HTTP | 30 s | the connection is closed | [`with_first_bytes_timeout`] |
-/// | time for the head of an HTTP/1 request, with the time before it | 30 s | the connection is closed | [`with_header_timeout`] |
-/// | time that an HTTP/2 client says nothing | a ping after 30 s, its answer within 20 s | the connection is closed | [`with_http2_keep_alive`] |
-/// | time that a client reads nothing of what is written | 60 s | the connection is closed | [`with_write_timeout`] |
-/// | time that a graceful shutdown takes | 20 s | connections are cut off and counted | [`with_shutdown_timeout`] |
+/// - 10,000 connections at once. New ones wait until others have ended
+///   ([`with_max_connections`]).
+/// - 30 s until the first bytes show the version of HTTP. Then the connection is closed
+///   ([`with_first_bytes_timeout`]).
+/// - 30 s for the head of an HTTP/1 request, with the time before it. Then the connection is
+///   closed ([`with_header_timeout`]).
+/// - 30 s without a word from an HTTP/2 client. Then it is asked whether it is still there, and
+///   the connection is closed if it does not answer within 20 s ([`with_http2_keep_alive`]).
+/// - 60 s in which a client reads nothing of what is written. Then the connection is closed
+///   ([`with_write_timeout`]).
+/// - 20 s for a graceful shutdown. Then connections are cut off and counted
+///   ([`with_shutdown_timeout`]).
 ///
 /// A handler may take as long as it likes, also while it reads a request's body: use tower's
 /// layers, such as `arc_compat::tower::TimeoutLayer`, to limit it. The page SECURITY.md of the
