@@ -113,6 +113,51 @@ async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
     Ok(())
 }
 
+#[arc::test(workers = 2)]
+async fn limits_of_a_server_of_any_size() -> Result {
+    let router = || Router::new().route("/", get(|| ready("hello")));
+    let (listener, address) = listen().await?;
+    let server = serve(listener, router()).with_max_connections(usize::MAX);
+    let server = server.with_first_bytes_timeout(Duration::MAX).with_write_timeout(Duration::MAX);
+    let server = server.with_header_timeout(Duration::MAX).with_shutdown_timeout(Duration::MAX);
+    let server = server.with_http2_keep_alive(Duration::MAX, Duration::MAX);
+    drop(arc::spawn(server.into_future()));
+    assert!(ask(address, GET).await?.starts_with("HTTP/1.1 200"));
+    // Without keep-alive no time is added to an instant, which would panic.
+    drop(soon(common::silent_http2(address)).await?);
+    goes("Serve::with_..", "MAX", "no limits");
+
+    let (listener, address) = listen().await?;
+    let (ended, end) = async_channel::bounded::<()>(1);
+    let server = serve(listener, router()).with_first_bytes_timeout(Duration::ZERO);
+    let server = server.with_header_timeout(Duration::ZERO).with_write_timeout(Duration::ZERO);
+    let server = server.with_shutdown_timeout(Duration::ZERO);
+    let server = arc::spawn(
+        server
+            .with_graceful_shutdown(async move {
+                let _closed = end.recv().await;
+            })
+            .into_future(),
+    );
+    // What is not there at once comes too late.
+    let answer = ask(address, GET).await?;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(ask(address, b"").await?, "");
+    drop(ended);
+    soon(server).await??;
+    goes("Serve::with_..", "ZERO", "what is not there at once comes too late");
+
+    let (listener, _) = listen().await?;
+    let text = "at least one connection";
+    let none = || serve(listener, router()).with_max_connections(0);
+    panics("Serve::with_max_connections", "0", text, none);
+    let (listener, _) = listen().await?;
+    let text = "some time between two pings";
+    let always = || serve(listener, router()).with_http2_keep_alive(Duration::ZERO, Duration::ZERO);
+    panics("Serve::with_http2_keep_alive", "ZERO", text, always);
+    Ok(())
+}
+
 async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
     let upgrade = upgrade.protocols(["", "grüß", "plain"]);
     upgrade.on_upgrade(|_| ready(()))
