@@ -29,7 +29,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use tower::{Layer, ServiceExt, service_fn};
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn timeouts_of_any_length() {
     let never = || service_fn(|()| pending::<io::Result<()>>());
     let at_once = || service_fn(|()| ready(io::Result::Ok(())));
@@ -45,7 +45,7 @@ async fn timeouts_of_any_length() {
     goes("TimeoutLayer::new", "MAX", "waits");
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn timers_of_hyper_go_to_any_instant() {
     let poll = |sleep: Pin<&mut dyn hyper::rt::Sleep>| {
         sleep.poll(&mut Context::from_waker(Waker::noop())).is_ready()
@@ -97,7 +97,7 @@ async fn ask(address: SocketAddr, head: &[u8]) -> Result<String> {
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 /// hyper says so by a panic in each connection; the server itself goes on.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
     let (listener, address) = listen().await?;
     let mut builder = server::Builder::new(ArcExecutor);
@@ -113,7 +113,7 @@ async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn limits_of_a_server_of_any_size() -> Result {
     let router = || Router::new().route("/", get(|| ready("hello")));
     let (listener, address) = listen().await?;
@@ -164,7 +164,7 @@ async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
 }
 
 /// A header is bytes, which need not be ASCII; and a list can have empty elements.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn protocols_of_websockets_are_any_text() -> Result {
     let (listener, address) = listen().await?;
     let router = Router::new().route("/", get(upgrade));
@@ -199,7 +199,7 @@ async fn narrow(upgrade: WebSocketUpgrade) {
 }
 
 /// Before the client is told that there is a WebSocket.
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn buffers_of_websockets_that_cannot_be_are_refused() -> Result {
     let (listener, address) = listen().await?;
     let router = Router::new().route("/", get(narrow));
@@ -225,7 +225,7 @@ impl AsyncRead for Liar {
     }
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn a_stream_that_claims_too_much_panics() {
     let input = "a stream that claims to have read too much";
     let mut bytes = [0; 8];

@@ -98,7 +98,7 @@ async fn serve_echo() -> Result<(SocketAddr, Receiver<String>)> {
 }
 
 /// tungstenite answers each ping, and keeps the answers that cannot be sent.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_client_that_pings_and_never_reads_is_cut_off() -> Result {
     let (address, ended) = serve_echo().await?;
     let stream = TcpStream::connect(address).await?;
@@ -141,7 +141,7 @@ async fn is_served(address: SocketAddr) -> Result {
 /// What a client can have answered again and again without reading the answers. None of these
 /// has a limit of its own: the server stops reading while it cannot answer, and the time for
 /// its writes ends the connection.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn clients_that_ask_without_end_and_read_nothing_are_cut_off() -> Result {
     let begin = [PREFACE.to_vec(), frame(kind::SETTINGS, 0, 0, &[])].concat();
     for (what, begin, again) in [
@@ -185,7 +185,7 @@ async fn reason(address: SocketAddr, frames: &[u8]) -> Result<u32> {
 const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// Requests that are taken back at once: "rapid reset".
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn requests_that_are_taken_back_without_end_end_the_connection() -> Result {
     let address = serve_one().await?;
     let mut frames = Vec::new();
@@ -200,7 +200,7 @@ async fn requests_that_are_taken_back_without_end_end_the_connection() -> Result
 }
 
 /// The head of one request, which has no end: "CONTINUATION flood".
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_head_without_an_end_ends_the_connection() -> Result {
     let address = serve_one().await?;
     let mut frames = frame(kind::HEADERS, END_STREAM, 1, REQUEST);
@@ -225,7 +225,7 @@ async fn status(address: SocketAddr, head: String) -> Result<String> {
     Ok(String::from_utf8(line)?)
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn heads_that_are_too_large_are_refused() -> Result {
     let address = serve_one().await?;
     let start = "GET / HTTP/1.1\r\nhost: localhost\r\n";
@@ -262,7 +262,7 @@ async fn heads_that_are_too_large_are_refused() -> Result {
 }
 
 /// Each needs a task and some memory, so there is a limit for one connection.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_connection_has_200_requests_at_once_at_most() -> Result {
     const STREAMS: u32 = 200;
     let (listener, address) = listen().await?;

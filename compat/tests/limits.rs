@@ -80,7 +80,7 @@ async fn is_closed(stream: &mut TcpStream) -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn connections_beyond_the_limit_wait_until_others_have_ended() -> Result {
     let address = start(|server| server.with_max_connections(2)).await?;
     let mut one = TcpStream::connect(address).await?;
@@ -100,7 +100,7 @@ async fn connections_beyond_the_limit_wait_until_others_have_ended() -> Result {
     ask(&mut one).await
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_keeps_its_place_until_it_is_dropped() -> Result {
     let address = start(|server| server.with_max_connections(1)).await?;
     let stream = TcpStream::connect(address).await?;
@@ -119,7 +119,7 @@ async fn a_websocket_keeps_its_place_until_it_is_dropped() -> Result {
     soon(answered).await
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_server_without_a_free_place_can_be_ended() -> Result {
     let (listener, address) = listen().await?;
     let (begun, beginnings) = async_channel::unbounded();
@@ -140,7 +140,7 @@ async fn a_server_without_a_free_place_can_be_ended() -> Result {
     is_closed(&mut late).await
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_client_that_does_not_show_its_version_is_cut_off() -> Result {
     let address = start(|server| server.with_first_bytes_timeout(SHORT)).await?;
     for said in [&b""[..], b"P", &PREFACE[..23]] {
@@ -152,7 +152,7 @@ async fn a_client_that_does_not_show_its_version_is_cut_off() -> Result {
 }
 
 /// One byte after the other, and none of them too late by itself.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_byte_now_and_then_does_not_buy_more_time() -> Result {
     let address = start(|server| server.with_first_bytes_timeout(SHORT)).await?;
     let mut stream = TcpStream::connect(address).await?;
@@ -178,7 +178,7 @@ async fn a_byte_now_and_then_does_not_buy_more_time() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_connection_that_is_idle_between_two_requests_is_closed() -> Result {
     let address = start(|server| server.with_header_timeout(Duration::from_millis(50))).await?;
     let mut stream = TcpStream::connect(address).await?;
@@ -190,7 +190,7 @@ async fn a_connection_that_is_idle_between_two_requests_is_closed() -> Result {
 }
 
 /// The deadlines of a request end with its head.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_outlives_the_deadlines_of_its_request() -> Result {
     let (listener, address) = listen().await?;
     let mut stream = TcpStream::connect(address).await?;
@@ -225,7 +225,7 @@ async fn a_websocket_outlives_the_deadlines_of_its_request() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn an_http2_client_that_answers_no_ping_is_cut_off() -> Result {
     let address = start(|server| server.with_http2_keep_alive(SHORT, SHORT)).await?;
     let mut stream = silent_http2(address).await?;
@@ -235,7 +235,7 @@ async fn an_http2_client_that_answers_no_ping_is_cut_off() -> Result {
 }
 
 /// The sockets are full, and the server's answer does not get any further.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_client_that_does_not_read_its_answer_is_cut_off() -> Result {
     let address = start(|server| server.with_max_connections(1).with_write_timeout(SHORT)).await?;
     let mut stream = TcpStream::connect(address).await?;
@@ -259,7 +259,7 @@ async fn start_ending(
     Ok((address, beginnings, stop, arc::spawn(server.into_future())))
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_silent_http2_client_does_not_keep_the_server_from_ending() -> Result {
     let (address, _, stop, server) = start_ending(SHORT).await?;
     let mut silent = silent_http2(address).await?;
@@ -272,7 +272,7 @@ async fn a_silent_http2_client_does_not_keep_the_server_from_ending() -> Result 
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn requests_that_take_longer_than_the_end_may_are_cut_off_and_counted() -> Result {
     let (address, beginnings, stop, server) = start_ending(SHORT).await?;
     let mut http1 = Vec::new();
@@ -305,7 +305,7 @@ async fn requests_that_take_longer_than_the_end_may_are_cut_off_and_counted() ->
 }
 
 /// It has been told, and would wait for the rest of the request otherwise.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn connections_of_a_server_that_is_dropped_have_the_time_of_a_shutdown() -> Result {
     let (address, beginnings, _stop, server) = start_ending(SHORT).await?;
     let mut stream = TcpStream::connect(address).await?;
@@ -320,7 +320,7 @@ async fn upgraded(upgrade: WebSocketUpgrade) -> Response {
 }
 
 /// A server's end does not wait for WebSockets, and does not count them.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_end_does_not_wait_for_websockets() -> Result {
     let (listener, address) = listen().await?;
     let (stop, stopped) = async_channel::bounded::<()>(1);

@@ -79,7 +79,7 @@ async fn ask(stream: &mut TcpStream, request: &[u8], end: &str) -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_server_that_is_dropped_finishes_what_has_begun() -> Result {
     let (address, gate, _stop, server) = start().await?;
     let mut begun = TcpStream::connect(address).await?;
@@ -98,7 +98,7 @@ async fn a_server_that_is_dropped_finishes_what_has_begun() -> Result {
 }
 
 /// The first head of a connection is a request that has begun. A later one is not.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_part_of_the_first_head_is_waited_for_at_the_end() -> Result {
     let (address, _gate, stop, server) = start().await?;
     let (mut first, mut later) =
@@ -120,7 +120,7 @@ async fn a_part_of_the_first_head_is_waited_for_at_the_end() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_panic_of_a_handler_ends_its_http2_stream_alone() -> Result {
     let (address, gate, _stop, _server) = start().await?;
     let mut client = http2_client(address).await?;
@@ -149,7 +149,7 @@ fn upgrade<B: Default>(uri: &str) -> Result<Request<B>> {
     Ok(request.header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==").body(B::default())?)
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn websockets_need_http1_and_a_server_with_upgrades() -> Result {
     let router = Router::new().route("/ws", get(no_websocket));
     // Not from a server at all.
@@ -192,7 +192,7 @@ async fn hand_over(State(sockets): State<Sender<Connection>>, request: Request<B
     response
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn an_upgraded_connection_is_the_servers_until_its_socket_is_taken_out() -> Result {
     let (sender, sockets) = async_channel::unbounded();
     let (other, _gate) = router();
@@ -215,7 +215,7 @@ async fn an_upgraded_connection_is_the_servers_until_its_socket_is_taken_out() -
 }
 
 /// hyper-util ignores the choice on connections with upgrades.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_builder_for_one_version_serves_both() -> Result {
     for builder in [builder().http1_only(), builder().http2_only()] {
         let (router, _gate) = router();

@@ -12,7 +12,7 @@ use futures_util::future::select_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs futures in a loop on the only worker, until another task has run.
+/// Runs futures in a loop on the only thread, until another task has run.
 async fn lets_others_run(mut next: impl AsyncFnMut()) {
     let stop = Arc::new(AtomicBool::new(false));
     let other = arc::spawn({
@@ -28,7 +28,7 @@ async fn lets_others_run(mut next: impl AsyncFnMut()) {
     soon(other).await.unwrap();
 }
 
-#[arc::test(workers = 1)]
+#[arc::test]
 async fn a_pipe_in_memory_lets_others_run() {
     let (mut near, mut far) = duplex(8);
     lets_others_run(async || {
@@ -37,7 +37,7 @@ async fn a_pipe_in_memory_lets_others_run() {
     .await;
 }
 
-#[arc::test(workers = 1)]
+#[arc::test]
 async fn a_watched_value_lets_others_run() {
     let (sender, mut receiver) = watch::channel(0);
     let mut watches = receiver.clone();
@@ -49,7 +49,7 @@ async fn a_watched_value_lets_others_run() {
     lets_others_run(async || drop(watches.wait_for(|_| true).await)).await;
 }
 
-#[arc::test(workers = 1)]
+#[arc::test]
 async fn a_channel_that_is_always_full_lets_others_run() {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
@@ -69,7 +69,7 @@ async fn a_channel_that_is_always_full_lets_others_run() {
 }
 
 /// There are more pipes than a budget has units.
-#[arc::test(workers = 1)]
+#[arc::test]
 async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     let (near, mut far): (Vec<_>, Vec<_>) = (0..200).map(|_| duplex(1)).unzip();
     let (read, mut ends): (Vec<_>, Vec<_>) = near.into_iter().map(split).unzip();

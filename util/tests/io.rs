@@ -18,7 +18,7 @@ fn random(bytes: usize, seed: u64) -> Vec<u8> {
     (0..bytes).map(|_| random.u8(..)).collect()
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn what_goes_into_a_duplex_comes_out_whole_both_ways() {
     for capacity in [1, 7, 1000] {
         let (left, right) = duplex(capacity);
@@ -138,7 +138,7 @@ fn a_duplex_reads_and_writes_around_the_edge_of_its_buffer() {
 }
 
 /// A client and a server, over TCP, with a proxy between them.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_proxy_copies_both_ways_until_both_have_ended() {
     let ((client, mut near), (mut far, server)) = (tcp_pair().await, tcp_pair().await);
     let proxy = arc::spawn(async move { copy_bidirectional(&mut near, &mut far).await });
@@ -274,7 +274,7 @@ impl AsyncWrite for Endless {
     }
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_way_that_never_waits_does_not_starve_the_other() {
     let taken = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
     let [mut first, mut second] = taken.clone().map(Endless);
@@ -285,7 +285,7 @@ async fn a_way_that_never_waits_does_not_starve_the_other() {
 }
 
 /// The copies take turns in being polled with a fresh budget.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn copies_in_one_task_do_not_starve_each_other() {
     let taken = [(); 4].map(|()| Arc::new(AtomicUsize::new(0)));
     let [mut first, mut second, mut third, mut fourth] = taken.clone().map(Endless);

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::thread;
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn local_tasks_stay_on_the_thread_and_are_awaited() {
     let home = thread::current().id();
     let seen = Rc::new(RefCell::new(Vec::new()));
@@ -45,7 +45,7 @@ async fn local_tasks_stay_on_the_thread_and_are_awaited() {
     assert_eq!(seen.borrow().len(), 10);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_local_task_is_woken_by_another_thread() {
     let set = LocalSet::new();
     let (sender, receiver) = oneshot::channel();

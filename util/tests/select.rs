@@ -140,7 +140,7 @@ async fn loops_break_continue_return_and_ask() {
     }
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn it_is_woken_by_any_branch() {
     for winner in 0..2 {
         let (left, left_received) = oneshot::channel::<()>();
@@ -192,7 +192,7 @@ async fn join_waits_for_all_and_try_join_for_the_first_error() {
 }
 
 /// The first future is always ready. Polled first each time, it would always use up the budget.
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_busy_future_does_not_starve_those_that_are_joined_with_it() {
     let stop = std::cell::Cell::new(false);
     let busy = async || {
@@ -236,7 +236,7 @@ async fn join_takes_turns_and_biased_keeps_the_order() {
 
 /// If the futures strictly took turns in being first, a nested future could be first only in the
 /// polls whose budget is used up already.
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn joins_in_a_join_do_not_starve_each_other() {
     let stop = Cell::new(false);
     let busy = async || {
@@ -312,7 +312,7 @@ async fn race_gives_the_first_output_and_drops_the_others() {
     assert_eq!(race!(biased; async { 1 }, async { 2 }), 1);
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn a_busy_branch_does_not_starve_the_others() {
     async fn busy() {
         loop {

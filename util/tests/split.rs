@@ -13,7 +13,7 @@ macro_rules! on_both_kinds {
         mod tcp_streams {
             use super::*;
             $(
-                #[arc::test(workers = 2)]
+                #[arc::test(flavor = "multi_thread", workers = 2)]
                 async fn $name() {
                     let ($left, $right) = tcp_pair().await;
                     soon(async move { $body }).await;
@@ -25,7 +25,7 @@ macro_rules! on_both_kinds {
         mod unix_streams {
             use super::*;
             $(
-                #[arc::test(workers = 2)]
+                #[arc::test(flavor = "multi_thread", workers = 2)]
                 async fn $name() {
                     let ($left, $right) = arc_util::net::UnixStream::pair().unwrap();
                     soon(async move { $body }).await;

@@ -64,7 +64,7 @@ async fn notify_waiters_tells_those_that_were_made_before_and_no_others() {
     assert!(poll_once(later.as_mut(), Waker::noop()).is_pending());
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_watcher_sees_the_last_value_and_the_end() {
     let (sender, mut receiver) = watch::channel(0);
     assert_eq!(receiver.has_changed(), Ok(false));
@@ -243,7 +243,7 @@ async fn a_watched_value_knows_whether_anybody_watches() {
     assert_eq!((*receiver.borrow(), receiver.has_changed()), ("c", Ok(false)));
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_locks_of_async_lock_work() {
     let lock = Arc::new((Mutex::new(0), RwLock::new(0)));
     let (barrier, cell) = (Arc::new(Barrier::new(10)), Arc::new(OnceCell::new()));
@@ -267,7 +267,7 @@ async fn the_locks_of_async_lock_work() {
     assert_eq!(*lock.1.read().await, 45);
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_channels_work() {
     let (sender, receiver) = mpmc::bounded(2);
     let (mut shout, heard) = broadcast::broadcast(16);
@@ -296,7 +296,7 @@ async fn the_channels_work() {
 }
 
 /// Code that uses `tokio::sync` runs on arc without changes.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn tokios_own_channels_and_locks_work_on_arc() {
     let (sender, mut receiver) = tokio::sync::mpsc::channel(2);
     let (shout, mut heard) = tokio::sync::broadcast::channel(4);

@@ -11,7 +11,7 @@ use std::future::pending;
 use std::pin::pin;
 use std::task::Waker;
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn wait_needs_both_the_close_and_the_end() {
     let tracker = TaskTracker::new();
     let (sender, receiver) = oneshot::channel::<()>();
@@ -50,7 +50,7 @@ async fn it_ends_though_the_tracker_was_reopened_meanwhile() {
     assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn aborted_and_panicking_tasks_count_as_ended() {
     let tracker = TaskTracker::new();
     let aborted = tracker.spawn(pending::<()>());

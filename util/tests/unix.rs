@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn connections_are_accepted_and_carry_bytes() {
     let folder = Folder::new("stream");
     let path = folder.0.join("socket");
@@ -41,7 +41,7 @@ async fn connections_are_accepted_and_carry_bytes() {
     soon(server).await.unwrap();
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn incoming_connections_are_a_stream() {
     let folder = Folder::new("incoming");
     let path = folder.0.join("socket");
@@ -86,7 +86,7 @@ async fn errors_say_what_and_where() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn attempts_without_waiting_say_would_block() {
     let (mut left, right) = UnixStream::pair().unwrap();
     let mut buffer = [0; 16];
@@ -110,7 +110,7 @@ async fn attempts_without_waiting_say_would_block() {
     assert!(right.take_error().unwrap().is_none());
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn datagrams_are_answered_by_name() {
     let folder = Folder::new("datagram");
     let (server, client) = (folder.0.join("server"), folder.0.join("client"));
@@ -138,7 +138,7 @@ async fn datagrams_are_answered_by_name() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn peers_of_datagrams_are_told() {
     let folder = Folder::new("peers");
     let (one, two) = (folder.0.join("one"), folder.0.join("two"));
@@ -155,7 +155,7 @@ async fn peers_of_datagrams_are_told() {
     assert!(left.take_error().unwrap().is_none());
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn streams_come_from_std_and_go_back() {
     let (left, right) = std::os::unix::net::UnixStream::pair().unwrap();
     let (left, right) = (UnixStream::from_std(left).unwrap(), Arc::new(right));
@@ -204,7 +204,7 @@ mod linux {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     /// The kernel returns `WouldBlock`, and reports no event when there is room.
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn connecting_waits_while_the_queue_is_full() {
         let folder = Folder::new("queue");
         let path = folder.0.join("socket");
@@ -290,7 +290,7 @@ mod linux {
         common::ended(common::child(NAME, &line).unwrap());
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
         let (left, right) = UnixDatagram::pair().unwrap();
         let mut sent = 0_u32;
@@ -319,7 +319,7 @@ mod linux {
     }
 
     /// The kernel reports a socket that is not connected as writable, and then a write would block.
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn who_waits_for_room_does_not_spin() {
         let folder = Folder::new("spin");
         let path = folder.0.join("socket");
@@ -368,7 +368,7 @@ mod linux {
         .await
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn who_sends_to_a_queue_that_others_have_filled_waits_for_room() {
         let folder = Folder::new("full");
         let path = folder.0.join("socket");
