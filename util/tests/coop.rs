@@ -3,7 +3,10 @@
 mod common;
 
 use arc::task::yield_now;
-use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+use arc_util::io::{
+    AsyncReadExt, AsyncWriteExt, Cursor, copy, copy_bidirectional, copy_buf, duplex, empty, repeat,
+    sink, split,
+};
 use arc_util::sync::watch;
 use arc_util::task::cooperative;
 use common::soon;
@@ -12,7 +15,8 @@ use futures_util::future::select_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs futures in a loop on the only worker, until another task has run.
+/// Runs futures in a loop on the only thread of a current-thread runtime, until another task
+/// has run.
 async fn lets_others_run(mut next: impl AsyncFnMut()) {
     let stop = Arc::new(AtomicBool::new(false));
     let other = arc::spawn({
@@ -28,7 +32,7 @@ async fn lets_others_run(mut next: impl AsyncFnMut()) {
     soon(other).await.unwrap();
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "current_thread")]
 async fn a_pipe_in_memory_lets_others_run() {
     let (mut near, mut far) = duplex(8);
     lets_others_run(async || {
@@ -37,7 +41,34 @@ async fn a_pipe_in_memory_lets_others_run() {
     .await;
 }
 
+#[arc::test(flavor = "current_thread")]
+async fn copying_lets_others_run() {
+    lets_others_run(async || {
+        copy(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
+    })
+    .await;
+    lets_others_run(async || drop(copy(&mut empty(), &mut sink()).await)).await;
+    lets_others_run(async || {
+        copy_buf(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
+    })
+    .await;
+    lets_others_run(async || {
+        let (mut first, mut second) = (Cursor::new(vec![1; 4]), Cursor::new(vec![]));
+        copy_bidirectional(&mut first, &mut second).await.unwrap();
+    })
+    .await;
+}
+
+/// One copy that has no end.
 #[arc::test(workers = 1)]
+async fn a_copy_without_an_end_lets_others_run() {
+    let endless = arc::spawn(async { copy(&mut repeat(1), &mut sink()).await });
+    soon(arc::spawn(async {})).await.unwrap();
+    endless.abort();
+    assert!(soon(endless).await.unwrap_err().is_cancelled());
+}
+
+#[arc::test(flavor = "current_thread")]
 async fn a_watched_value_lets_others_run() {
     let (sender, mut receiver) = watch::channel(0);
     let mut watches = receiver.clone();

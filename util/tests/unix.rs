@@ -26,7 +26,7 @@ async fn connections_are_accepted_and_carry_bytes() {
             let (stream, from) = listener.accept().await.unwrap();
             assert!(from.is_unnamed());
             let (mut reader, mut writer) = (&stream, &stream);
-            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
         }
     });
     for number in 0..50_u8 {
