@@ -7,11 +7,12 @@ use arc_util::io::{
     AsyncReadExt, AsyncWriteExt, Cursor, copy, copy_bidirectional, copy_buf, duplex, empty, repeat,
     sink, split,
 };
-use arc_util::sync::watch;
+use arc_util::sync::{mpsc, watch};
 use arc_util::task::cooperative;
 use common::soon;
 use futures_util::FutureExt;
 use futures_util::future::select_all;
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -57,6 +58,41 @@ async fn copying_lets_others_run() {
         copy_bidirectional(&mut first, &mut second).await.unwrap();
     })
     .await;
+}
+
+/// A branch that takes part in the budget has none, and the other one does not.
+#[arc::test(flavor = "current_thread")]
+async fn select_lets_others_run() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    lets_others_run(async || {
+        sender.send(()).unwrap();
+        arc_util::select! {
+            biased;
+            received = receiver.recv() => received.unwrap(),
+            () = ready(()) => {}
+        }
+    })
+    .await;
+    lets_others_run(async || arc_util::race!(ready(()), ready(()))).await;
+}
+
+/// Each waits for its own unit of the budget once. There are more of them than a budget has units.
+#[arc::test(flavor = "current_thread")]
+async fn all_of_many_selects_are_polled() {
+    let (sender, receiver) = watch::channel(0);
+    let waiting = |number| {
+        let mut receiver = receiver.clone();
+        Box::pin(async move {
+            arc_util::select! {
+                Ok(_) = receiver.wait_for(|wanted| *wanted == number) => number,
+                else => unreachable!("the sender lives"),
+            }
+        })
+    };
+    let first = arc::spawn(select_all((1..=400).map(waiting)));
+    yield_now().await;
+    sender.send(399).unwrap();
+    assert_eq!(soon(first).await.unwrap().0, 399);
 }
 
 /// One copy that has no end.
