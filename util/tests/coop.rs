@@ -7,7 +7,9 @@ use arc_util::io::{
     AsyncReadExt, AsyncWriteExt, Cursor, copy, copy_bidirectional, copy_buf, duplex, empty, repeat,
     sink, split,
 };
-use arc_util::sync::{mpsc, watch};
+#[cfg(feature = "sync")]
+use arc_util::sync::{Mutex, RwLock};
+use arc_util::sync::{mpsc, oneshot, watch};
 use arc_util::task::cooperative;
 use common::soon;
 use futures_util::FutureExt;
@@ -93,6 +95,36 @@ async fn all_of_many_selects_are_polled() {
     yield_now().await;
     sender.send(399).unwrap();
     assert_eq!(soon(first).await.unwrap().0, 399);
+}
+
+#[arc::test(flavor = "current_thread")]
+async fn a_watch_channel_that_is_closed_lets_others_run() {
+    let (sender, receiver) = watch::channel(0);
+    drop(receiver);
+    lets_others_run(async || sender.closed().await).await;
+}
+
+#[arc::test(flavor = "current_thread")]
+async fn channels_for_one_value_let_others_run() {
+    lets_others_run(async || {
+        let (sender, receiver) = oneshot::channel();
+        sender.send(1).unwrap();
+        receiver.await.unwrap();
+    })
+    .await;
+    let (mut sender, receiver) = oneshot::channel::<()>();
+    drop(receiver);
+    lets_others_run(async || sender.closed().await).await;
+}
+
+/// The locks are async-lock's, which knows of no budget.
+#[cfg(feature = "sync")]
+#[arc::test(flavor = "current_thread")]
+async fn locks_that_are_cooperative_let_others_run() {
+    let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
+    lets_others_run(async || *cooperative(mutex.lock()).await += 1).await;
+    lets_others_run(async || *cooperative(lock.write()).await += 1).await;
+    lets_others_run(async || drop(cooperative(lock.read()).await)).await;
 }
 
 /// One copy that has no end.
