@@ -314,7 +314,7 @@ macro_rules! __select {
                 let start = $crate::__start!(branches, $($start)*);
                 for turn in 0..branches {
                     match (start + turn) % branches {
-                        $(#[allow(unreachable_code, reason = "some futures have no end")]
+                        $(#[allow(unreachable_code, clippy::diverging_sub_expression, reason = "futures without end")]
                         $number => {
                             if is_disabled[$number] {
                                 continue;

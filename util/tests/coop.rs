@@ -1,5 +1,7 @@
 //! The budget of a task, around futures that do not take part in it.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc::task::yield_now;
@@ -7,7 +9,6 @@ use arc_util::io::{
     AsyncReadExt, AsyncWriteExt, Cursor, copy, copy_bidirectional, copy_buf, duplex, empty, repeat,
     sink, split,
 };
-#[cfg(feature = "sync")]
 use arc_util::sync::{Mutex, RwLock};
 use arc_util::sync::{mpsc, oneshot, watch};
 use arc_util::task::cooperative;
@@ -118,7 +119,6 @@ async fn channels_for_one_value_let_others_run() {
 }
 
 /// The locks are async-lock's, which knows of no budget.
-#[cfg(feature = "sync")]
 #[arc::test(flavor = "current_thread")]
 async fn locks_that_are_cooperative_let_others_run() {
     let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
