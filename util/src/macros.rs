@@ -314,7 +314,8 @@ macro_rules! __select {
                 let start = $crate::__start!(branches, $($start)*);
                 for turn in 0..branches {
                     match (start + turn) % branches {
-                        $(#[allow(unreachable_code, clippy::diverging_sub_expression, reason = "futures without end")]
+                        // Nothing follows the end of a future that has none.
+                        $(#[allow(unreachable_code, clippy::diverging_sub_expression)]
                         $number => {
                             if is_disabled[$number] {
                                 continue;

@@ -339,10 +339,14 @@ async fn one_of_many(wanted: u8) -> u8 {
 #[rustfmt::skip]
 async fn as_many_futures_are_joined() {
     let joined = join!(
-        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
-        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
-        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
-        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
     );
     assert_eq!(joined.63, 1);
 }
