@@ -47,8 +47,8 @@ async fn futures_rustls_takes_arcs_sockets_as_they_are() -> Result {
     let (client, server) = tcp_pair().await?;
     let echo = arc::spawn(async move {
         let stream = TlsAcceptor::from(trusted).accept(server).await?;
-        let (read, mut write) = stream.split();
-        let count = arc::io::copy(read, &mut write).await?;
+        let (mut read, mut write) = stream.split();
+        let count = arc_util::io::copy(&mut read, &mut write).await?;
         write.close().await?;
         std::io::Result::Ok(count)
     });

@@ -217,3 +217,39 @@ async fn a_look_leaves_the_waker_of_whoever_polled_it() {
     sender.send(()).unwrap();
     until(|| woken.count() > before).await;
 }
+
+/// `try_join_next` is no future, and could not be called again when the budget is there again.
+///
+/// On one thread, as a task is off the list a moment before its output is there.
+#[arc::test(flavor = "current_thread")]
+async fn looks_at_many_tasks_need_no_budget() {
+    let mut set = JoinSet::new();
+    for number in 0..1000 {
+        set.spawn(async move { number });
+    }
+    until(|| arc::runtime::Handle::current().tasks().is_empty()).await;
+    let mut sum = 0;
+    while let Some(output) = set.try_join_next() {
+        sum += output.unwrap();
+    }
+    assert_eq!((sum, set.len()), (499_500, 0));
+}
+
+#[test]
+fn a_runtime_that_has_gone_cancels_what_is_left() {
+    let mut set = JoinSet::new();
+    {
+        let runtime = Runtime::new().unwrap();
+        set.spawn_on(pending::<()>(), runtime.handle());
+        set.spawn_on(async {}, runtime.handle());
+    }
+    let runtime = Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut cancelled = 0;
+        while let Some(ended) = set.join_next().await {
+            cancelled += usize::from(ended.is_err_and(|error| error.is_cancelled()));
+        }
+        assert!((1..=2).contains(&cancelled), "{cancelled}");
+    });
+    assert!(set.is_empty());
+}

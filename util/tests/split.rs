@@ -96,7 +96,7 @@ on_both_kinds! {
         let (mut left_read, mut left_write) = IntoSplit::into_split(left);
         let (mut right_read, mut right_write) = IntoSplit::into_split(right);
         let echo = arc::spawn(async move {
-            let copied = arc::io::copy(&mut right_read, &mut right_write).await;
+            let copied = arc_util::io::copy(&mut right_read, &mut right_write).await;
             copied.unwrap()
         });
         let mut random = fastrand::Rng::with_seed(1);

@@ -133,6 +133,37 @@ mod linux {
     use super::*;
     use arc_util::net::{TcpStream, connect_timeout};
     use common::{DEADLINE, Woken, poll_once};
+    use nix::sys::socket::setsockopt;
+    use nix::{libc, setsockopt_impl, sockopt_impl};
+
+    sockopt_impl! {
+        FastOpenConnect, SetOnly, libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, bool
+    }
+    sockopt_impl! {
+        NoCookie, SetOnly, libc::IPPROTO_TCP, libc::TCP_FASTOPEN_NO_COOKIE, bool
+    }
+
+    /// With TCP Fast Open, and without need of a cookie, connecting succeeds before anything is
+    /// sent: there is no peer and no event until the first write.
+    #[arc::test(flavor = "multi_thread", workers = 2)]
+    async fn connecting_that_succeeds_at_once_waits_for_no_event() {
+        let listener = TcpListener::bind(any()).await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        setsockopt(&socket, FastOpenConnect, &true).unwrap();
+        setsockopt(&socket, NoCookie, &true).unwrap();
+        let mut client = soon(socket.connect(listener.local_addr().unwrap())).await.unwrap();
+        let error = client.peer_addr().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotConnected);
+        soon(client.write_all(b"hello")).await.unwrap();
+        let (mut server, from) = soon(listener.accept()).await.unwrap();
+        assert_eq!(from, client.local_addr().unwrap());
+        let mut text = [0; 5];
+        soon(server.read_exact(&mut text)).await.unwrap();
+        assert_eq!(&text, b"hello");
+        soon(server.write_all(b"world")).await.unwrap();
+        soon(client.read_exact(&mut text)).await.unwrap();
+        assert_eq!(&text, b"world");
+    }
 
     /// A listener that does not answer, and the streams that fill its queue.
     async fn silent() -> (TcpListener, Vec<TcpStream>) {

@@ -169,11 +169,12 @@ async fn groups_of_ipv6_are_joined_where_there_is_ipv6() {
 }
 
 #[arc::test]
-async fn errors_name_the_address() {
+async fn errors_of_the_system_keep_their_numbers() {
     let (_socket, taken) = bound().await;
     let error = UdpSocket::bind(taken).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    assert!(error.to_string().contains(&taken.to_string()), "{error}");
+    #[cfg(unix)]
+    assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::ADDRINUSE.raw_os_error()));
     let none: &[SocketAddr] = &[];
     let error = UdpSocket::bind(none).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -8,6 +8,7 @@ use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use common::{Folder, soon};
 use futures_util::StreamExt;
+use rustix::io::Errno;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::path::Path;
@@ -25,7 +26,7 @@ async fn connections_are_accepted_and_carry_bytes() {
             let (stream, from) = listener.accept().await.unwrap();
             assert!(from.is_unnamed());
             let (mut reader, mut writer) = (&stream, &stream);
-            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
         }
     });
     for number in 0..50_u8 {
@@ -68,18 +69,33 @@ async fn refused(path: &Path) -> std::io::Error {
 }
 
 #[arc::test]
-async fn errors_say_what_and_where() {
+async fn errors_of_the_system_keep_their_numbers() {
     let folder = Folder::new("errors");
     let path = folder.0.join("socket");
+    let number = |errno: Errno| Some(errno.raw_os_error());
     let error = UnixStream::connect(&path).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(error.to_string().contains("connecting to"), "{error}");
+    assert_eq!(error.raw_os_error(), number(Errno::NOENT));
+    let unbound = UnixDatagram::unbound().unwrap();
+    let error = unbound.connect(&path).unwrap_err();
+    assert_eq!(error.raw_os_error(), number(Errno::NOENT));
     drop(UnixListener::bind(&path).unwrap());
-    assert_eq!(refused(&path).await.kind(), ErrorKind::ConnectionRefused);
+    let error = refused(&path).await;
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(error.raw_os_error(), number(Errno::CONNREFUSED));
     let error = UnixListener::bind(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    let path = path.display().to_string();
-    assert!(error.to_string().contains(&path), "{error}");
+    assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
+    let error = UnixDatagram::bind(&path).unwrap_err();
+    assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
+}
+
+#[arc::test]
+async fn errors_that_are_not_of_the_system_say_what_and_where() {
+    let path = "/tmp/a\0b";
+    let error = UnixStream::connect(path).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains(&format!("connecting to {path}")), "{error}");
     let (left, _right) = UnixStream::pair().unwrap();
     let nobody = left.peer_addr().unwrap();
     let error = UnixStream::connect_addr(&nobody).await.unwrap_err();
