@@ -3,8 +3,9 @@
 use crate::config::{Builder, Flavor};
 use crate::net::explain;
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
-use crate::scheduler::{context, context::Role, end, shared::Shared, threads, worker::Worker};
-use crate::sync::{Arc, Duration, thread::JoinHandle};
+use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
+use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
 use std::{io, rc::Rc};
 
 impl Runtime {
@@ -31,7 +32,10 @@ impl Builder {
         }
         let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
         let shared = Arc::new(Shared::new(self).map_err(failed)?);
-        shared.publish(); // other threads find it by its id from now on
+
+        // Other threads find it by its id from now on.
+        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
+
         let mut threads = Vec::new();
         if let Err(error) = start_threads(&shared, &mut threads) {
             end::begin(&shared);
