@@ -284,7 +284,7 @@ fn a_port_in_use_is_one_line_and_code_1() {
     for name in SERVERS {
         let (code, output, errors) = output(name, &["--addr", &address]);
         assert_eq!((code, output.as_str()), (Some(1), ""));
-        let start = format!("Error: listening on {address}: ");
+        let start = format!("Error: cannot listen on {address}: ");
         assert!(errors.starts_with(&start) && errors.contains("in use"), "{errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }

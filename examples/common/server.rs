@@ -32,7 +32,9 @@ impl Server {
     /// Listens, and says so on one line; `scheme` is what the address begins with.
     pub async fn bind(options: &Options, scheme: &str) -> Result<Self, Failure> {
         let interrupt = Interrupt::new()?;
-        let listener = TcpListener::bind(&*options.address).await?;
+        let listener = TcpListener::bind(&*options.address).await;
+        let listener =
+            listener.map_err(|error| format!("cannot listen on {}: {error}", options.address))?;
         let (address, workers) = (listener.local_addr()?, options.workers);
         let plural = if workers == 1 { "" } else { "s" };
         say(format_args!("listening on {scheme}://{address} with {workers} worker{plural}"));

@@ -1,11 +1,10 @@
 //! Build a runtime and start its threads.
 
 use crate::config::{Builder, Flavor};
-use crate::net::explain;
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
 use crate::scheduler::{context, context::Role, end, shared::Shared, threads, worker::Worker};
 use crate::sync::{Arc, Duration, thread::JoinHandle};
-use std::{io, rc::Rc};
+use std::{io, panic::AssertUnwindSafe, rc::Rc};
 
 impl Runtime {
     /// Builds a runtime with one worker per core. See [`Builder`] for more.
@@ -23,14 +22,13 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left for the reactor, or does not start the threads. The
-    /// error says which. The threads that were started already have ended when this returns.
+    /// The system's: it has no descriptors left for the reactor, or does not start a thread. The
+    /// threads that were started already have ended when this returns.
     pub fn build(mut self) -> io::Result<Runtime> {
         if self.flavor == Flavor::CurrentThread {
             self.workers = 1;
         }
-        let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
-        let shared = Arc::new(Shared::new(self).map_err(failed)?);
+        let shared = Arc::new(Shared::new(self)?);
         shared.publish(); // other threads find it by its id from now on
         let mut threads = Vec::new();
         if let Err(error) = start_threads(&shared, &mut threads) {
@@ -38,7 +36,7 @@ impl Builder {
             end::join(&shared, threads, Duration::MAX);
             return Err(error);
         }
-        Ok(Runtime { handle: Handle { shared }, threads })
+        Ok(Runtime { handle: Handle { shared }, threads: AssertUnwindSafe(threads) })
     }
 }
 
