@@ -1,6 +1,6 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::registry::TaskInfo;
+use crate::registry::{Reporter, TaskInfo};
 use crate::sync::Duration;
 use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 
@@ -142,9 +142,9 @@ builder! {
     /// # builder.build()?;
     /// # std::io::Result::Ok(())
     /// ```
-    on_long_poll: Box<dyn Fn(&TaskInfo) + Send + Sync> =
-        Box::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
-        |hook: impl Fn(&TaskInfo) + Send + Sync + 'static| Box::new(hook);
+    on_long_poll: Reporter =
+        Reporter::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
+        |hook: impl Fn(&TaskInfo) + Send + Sync + 'static| Reporter::new(hook);
 
     /// Sets what happens to the runtime when a task or a job of `spawn_blocking` panics, whether or
     /// not anybody awaits its handle. By default the runtime goes on.

@@ -2,7 +2,8 @@
 //! leaves the task's waker with the reactor.
 //!
 //! Every socket of [`arc::net`](crate::net) is an `Async`. The traits for reading and writing are
-//! futures-io's, and futures-util's extension traits are exported beside them.
+//! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
+//! the crate `arc-util`.
 
 use crate::driver::reactor::{Source, gone};
 use crate::scheduler::{context, coop, shared::Shared};
@@ -15,7 +16,7 @@ use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin};
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
-    AsyncWriteExt, BufReader, BufWriter, copy,
+    AsyncWriteExt, BufReader, BufWriter,
 };
 pub use polling::AsSource;
 
@@ -286,89 +287,66 @@ impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
 
-impl<T: AsSource> AsyncRead for &Async<T>
-where
-    for<'a> &'a T: Read,
-{
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
-        self.poll_transfer(Direction::Read, cx, buffer.len(), |mut io| io.read(buffer))
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Moved {
-        self.poll_with(Direction::Read, cx, |mut io| io.read_vectored(buffers))
-    }
-}
-
-impl<T: AsSource> AsyncWrite for &Async<T>
-where
-    for<'a> &'a T: Write,
-{
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Moved {
-        self.poll_transfer(Direction::Write, cx, buffer.len(), |mut io| io.write(buffer))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Moved {
-        self.poll_with(Direction::Write, cx, |mut io| io.write_vectored(buffers))
-    }
-
-    /// A socket has nothing to flush. Other descriptors may have, and may have to wait for it.
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        // Outside of the readiness and the runtime's end: those would fail where nothing waits.
-        match self.get_ref().flush() {
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                self.poll_with(Direction::Write, cx, |mut io| io.flush())
+/// Reading and writing, for an [`Async`] and for a shared reference to one. The text is the same for
+/// both, as all that it calls takes a shared reference.
+macro_rules! read_and_write {
+    ($($socket:ty),*) => {$(
+        impl<T: AsSource> AsyncRead for $socket
+        where
+            for<'a> &'a T: Read,
+        {
+            fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
+                self.poll_transfer(Direction::Read, cx, buffer.len(), |mut io| io.read(buffer))
             }
-            flushed => Poll::Ready(flushed),
+
+            fn poll_read_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buffers: &mut [IoSliceMut<'_>],
+            ) -> Moved {
+                self.poll_with(Direction::Read, cx, |mut io| io.read_vectored(buffers))
+            }
         }
-    }
 
-    /// Shuts down the sending direction, if there is one, whether or not there is room to write.
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        ready!(self.as_mut().poll_flush(cx))?;
+        impl<T: AsSource> AsyncWrite for $socket
+        where
+            for<'a> &'a T: Write,
+        {
+            fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Moved {
+                self.poll_transfer(Direction::Write, cx, buffer.len(), |mut io| io.write(buffer))
+            }
 
-        // This fails when the peer has gone, and then nothing is left to be shut down.
-        let _ = SockRef::from(self.get_ref()).shutdown(Shutdown::Write);
-        Poll::Ready(Ok(()))
-    }
-}
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buffers: &[IoSlice<'_>],
+            ) -> Moved {
+                self.poll_with(Direction::Write, cx, |mut io| io.write_vectored(buffers))
+            }
 
-/// Methods that do by value what they do by reference.
-macro_rules! forward {
-    ($($method:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
-        fn $method(self: Pin<&mut Self>, cx: &mut Context<'_>, $($argument: $type)?) -> $result {
-            Pin::new(&mut &*self).$method(cx, $($argument)?)
+            /// A socket has nothing to flush. Other descriptors may have, and may have to wait for it.
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+                // Outside of the readiness and the runtime's end: those would fail where nothing waits.
+                match self.get_ref().flush() {
+                    Err(error)
+                        if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+                    {
+                        self.poll_with(Direction::Write, cx, |mut io| io.flush())
+                    }
+                    flushed => Poll::Ready(flushed),
+                }
+            }
+
+            /// Shuts down the sending direction, if there is one, whether or not there is room to write.
+            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+                ready!(self.as_mut().poll_flush(cx))?;
+
+                // This fails when the peer has gone, and then nothing is left to be shut down.
+                let _ = SockRef::from(self.get_ref()).shutdown(Shutdown::Write);
+                Poll::Ready(Ok(()))
+            }
         }
     )*};
 }
 
-impl<T: AsSource> AsyncRead for Async<T>
-where
-    for<'a> &'a T: Read,
-{
-    forward! {
-        poll_read(buffer: &mut [u8]) -> Moved;
-        poll_read_vectored(buffers: &mut [IoSliceMut<'_>]) -> Moved;
-    }
-}
-
-impl<T: AsSource> AsyncWrite for Async<T>
-where
-    for<'a> &'a T: Write,
-{
-    forward! {
-        poll_write(buffer: &[u8]) -> Moved;
-        poll_write_vectored(buffers: &[IoSlice<'_>]) -> Moved;
-        poll_flush() -> Poll<Result<()>>;
-        poll_close() -> Poll<Result<()>>;
-    }
-}
+read_and_write!(Async<T>, &Async<T>);

@@ -9,6 +9,14 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonErro
 pub(crate) use std::thread;
 pub use std::time::{Duration, Instant};
 
+/// How much CPU time this thread has used. None: the system does not tell.
+pub(crate) fn thread_cpu_time() -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    return rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok();
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// Locks a mutex, also after another thread has panicked while it held the lock: arc wakes, polls
 /// and drops nothing foreign under a lock, so what the lock guards is whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,125 +1,176 @@
 //! When a busy worker wakes another one to share its load.
 //!
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of
-//! another core. So a worker does not wake another one as soon as two tasks wait in its queue.
-//! It does so when a task waits there for too long, or is going to:
+//! another core. Whether that is worth it depends on two things, which the workers measure.
 //!
-//! 1. One task at a time is *followed* through the queue. It is the last one in line when the
-//!    sample begins. If it still waits after `WAIT_MAX`, another worker is woken. The clock
-//!    is read before the 1st, 2nd, 4th, 8th ... poll after the sample began, and when the
-//!    followed task's turn has come. So short polls pay next to nothing. A long poll is noticed at
-//!    the next of these moments, or by the monitor.
-//! 2. When a sample begins, the length of the queue times the mean duration of a poll estimates
-//!    how long the last task is going to wait. If that is more than `WAIT_MAX`, another worker is
-//!    woken at once.
-//! 3. A queue that no sample has found empty for `STANDING_MAX` is more than one core can drain,
-//!    even if each task waits only briefly.
+//! **How long a poll takes.** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
+//! poll, and whatever waits behind a poll waits for long. The workers are then *eager*: before
+//! each poll a worker wakes another one if tasks wait, or if no thread waits for the kernel. Only
+//! one helper is on its way at a time. It wakes the next one, if there is more to do.
 //!
-//! The idea comes from CoDel, which judges the queues of a network in the same way: by the time
-//! that is spent in them, and by whether they ever drain, not by their length.
+//! If polls are shorter, a worker wakes no other as soon as two tasks wait in its queue. It does so
+//! when they wait for too long: if the length of the queue times the mean is more than
+//! [`WAIT_MAX`], or if the queue has not been empty for some time. Such a *standing* queue is more
+//! than one core can drain, however short each wait is. (The idea comes from CoDel, which judges
+//! the queues of a network by the time that is spent in them, and by whether they ever drain.)
 //!
-//! This is a pure structure. Times and counts go in, and a number of workers to wake comes
-//! out, so tests and simulations can drive it in virtual time.
+//! **Whether the worker has its core to itself.** A thread that is alone on its core uses as much
+//! CPU time as time goes by. If a worker loses an eighth or more, then other programs take its core
+//! away, and while they do nobody serves its tasks. So it is eager for a while, however short polls
+//! are: a second worker gets a second share of the machine.
+//!
+//! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
+//! next. So a short poll pays next to nothing for a reading of the clock.
+//!
+//! This is a pure structure. Times and counts go in, and whether to wake a worker comes out, so
+//! tests and simulations can drive it in virtual time. What costs something to find out is passed
+//! as a function, and asked for only if it matters.
 
-use crate::sync::{Duration, Instant};
+use crate::sync::{AtomicU64, Duration, Instant, Ordering};
+use std::mem::{replace, take};
+
+/// Polls are long if their mean is above this: some times what it costs to wake a worker.
+pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
 /// How long a task may wait in a worker's queue before another worker is woken. Waking one is
 /// then cheap by comparison, and the delay is one that people do not notice.
 pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
 
+/// A stretch that has lasted for this long ends, however few polls it had. It bounds how long the
+/// kernel and the injector are not looked at.
+pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
+
+/// After this much time of polling a worker compares it with its CPU time. To ask for that is a
+/// system call.
+pub(crate) const SPAN: Duration = Duration::from_millis(4);
+
+/// For how many spans a worker is eager after its core was taken away.
+pub(crate) const EAGER_SPANS: u32 = 5;
+
 /// How long a queue may stand without ever being empty.
 pub(crate) const STANDING_MAX: Duration = Duration::from_millis(10);
 
-/// A sample lasts at least this many polls: short polls must not pay for a reading of the clock
-/// each.
-pub(crate) const SAMPLE_POLLS_MIN: u32 = 16;
+/// Over how many polls the mean is taken.
+pub(crate) const MEAN_POLLS: u64 = 512;
 
-/// What the policy may look at. Each look costs something, so the policy asks only for what it
-/// needs at the moment.
-pub(crate) trait View {
-    fn now(&self) -> Instant;
-    /// How many tasks wait in the worker's own queue.
-    fn queued(&self) -> usize;
-    /// How many tasks wait in the injector.
-    fn injected(&self) -> usize;
-    /// Whether there is a worker that could be woken.
-    fn any_asleep(&self) -> bool;
+/// What all workers know of how long a poll takes: the mean, in nanoseconds.
+pub(crate) struct MeanPoll(AtomicU64);
+
+impl Default for MeanPoll {
+    /// As long as nothing is known, polls count as long: a few wake-ups cost little, and to wait
+    /// behind a poll may cost much.
+    fn default() -> Self {
+        Self(AtomicU64::new(5 * nanos(LONG_POLL)))
+    }
 }
 
-/// What a worker remembers of its queue.
-#[derive(Clone, Copy, Default)]
+impl MeanPoll {
+    pub(crate) fn is_long(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > nanos(LONG_POLL)
+    }
+
+    /// Workers that do this at once may overwrite each other's part, which does no harm.
+    fn learn(&self, polls: u32, took: Duration) {
+        let known = self.0.load(Ordering::Relaxed).saturating_mul(MEAN_POLLS);
+        let mean = known.saturating_add(nanos(took)) / (MEAN_POLLS + u64::from(polls));
+        self.0.store(mean, Ordering::Relaxed);
+    }
+}
+
+/// What a worker remembers.
+#[derive(Default)]
 pub(crate) struct Sharing {
-    /// When the current sample began. None: there is none.
-    pub(crate) sample_began: Option<Instant>,
-    /// How many tasks are polled before the followed one. 0: it has had its turn.
-    pub(crate) ahead: usize,
-    /// How many polls there were since the sample began.
-    pub(crate) polls: u32,
-    /// Since when every sample has found a task waiting.
-    pub(crate) standing_since: Option<Instant>,
-    /// A running mean of the time from poll to poll.
-    pub(crate) mean_poll: Duration,
+    /// When the current stretch began, and how many polls it has had.
+    began: Option<Instant>,
+    polls: u32,
+    /// Since when every look has found a task waiting.
+    standing_since: Option<Instant>,
+    /// How long the worker has polled in the current span, and what its thread's CPU time was when
+    /// the span began.
+    span: Duration,
+    span_began: Option<Duration>,
+    eager_spans: u32,
 }
 
 impl Sharing {
-    /// The worker found its queue empty. What it knows of the duration of polls stays.
-    pub(crate) fn after_empty_queue(self) -> Self {
-        Self { mean_poll: self.mean_poll, ..Self::default() }
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { began: Some(now), ..Self::default() }
     }
 
-    /// Called before each poll. Returns how many other workers to wake now.
-    pub(crate) fn before_poll(&mut self, view: &impl View) -> u32 {
-        let mut wakes = 0;
-        let is_followed = self.ahead > 0;
-        self.ahead = self.ahead.saturating_sub(1);
-        self.polls = self.polls.saturating_add(1);
+    /// A stretch begins after a sleep.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.began = Some(now);
+    }
 
-        // Rule 1.
-        let is_time_to_look = self.ahead == 0 || self.polls.is_power_of_two();
-        if is_followed && is_time_to_look && view.queued() > 0 {
-            let waited = elapsed(self.sample_began, view.now());
-            if waited.is_some_and(|waited| waited > WAIT_MAX) {
-                wakes += 1;
+    /// The worker found its queue empty.
+    pub(crate) fn queue_is_empty(&mut self) {
+        self.standing_since = None;
+    }
+
+    /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
+    /// stretch has lasted for long. The clock is read after 1, 2, 4, 8 ... polls.
+    pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
+        let is_time_to_ask = self.polls.is_power_of_two();
+        self.polls >= polls_max || (is_time_to_ask && elapsed(self.began, now()) > STRETCH_MAX)
+    }
+
+    /// Called before each poll. Returns whether to wake another worker now.
+    pub(crate) fn before_poll(
+        &mut self,
+        mean: &MeanPoll,
+        waiting: impl Fn() -> usize,
+        kernel_is_watched: impl Fn() -> bool,
+    ) -> bool {
+        self.polls = self.polls.saturating_add(1);
+        let is_eager = self.eager_spans > 0 || mean.is_long();
+        is_eager && (waiting() > 0 || !kernel_is_watched())
+    }
+
+    /// Called when a stretch ends, with a look at the kernel or with a sleep, and with the number of
+    /// tasks that wait. Returns whether they are more than this worker should do alone.
+    pub(crate) fn end_stretch(
+        &mut self,
+        mean: &MeanPoll,
+        now: Instant,
+        waiting: usize,
+        cpu_time: impl Fn() -> Option<Duration>,
+    ) -> bool {
+        let took = elapsed(self.began, now);
+        mean.learn(self.polls, took);
+        self.began = Some(now);
+        self.polls = 0;
+
+        self.span += took;
+        if self.span > SPAN {
+            let span = take(&mut self.span);
+            let cpu_time = cpu_time();
+            let before = replace(&mut self.span_began, cpu_time);
+            let used = cpu_time.zip(before).map_or(span, |(now, before)| now - before);
+            self.eager_spans = self.eager_spans.saturating_sub(1);
+            if used + span / 8 < span {
+                self.eager_spans = EAGER_SPANS;
             }
         }
 
-        let may_begin = self.sample_began.is_none() || self.polls >= SAMPLE_POLLS_MIN;
-        if self.ahead == 0 && may_begin && view.any_asleep() {
-            wakes += self.begin_sample(view);
+        if waiting == 0 {
+            self.queue_is_empty();
+            return false;
         }
-        wakes
-    }
-
-    /// Rules 2 and 3, with the last task in line as the one to follow.
-    fn begin_sample(&mut self, view: &impl View) -> u32 {
-        let ahead = view.queued() + view.injected();
-        if ahead == 0 {
-            *self = self.after_empty_queue();
-            return 0;
-        }
-        let now = view.now();
-
-        // The last sample gives a new value of the mean, which counts for an eighth.
-        if let Some(taken) = elapsed(self.sample_began, now) {
-            self.mean_poll = (7 * self.mean_poll + taken / self.polls) / 8;
-        }
-
-        let estimate = self.mean_poll.as_nanos() * ahead as u128;
-        let stands = elapsed(self.standing_since, now).is_some_and(|time| time > STANDING_MAX);
-        let is_too_much = estimate > WAIT_MAX.as_nanos() || stands;
+        let since = *self.standing_since.get_or_insert(now);
+        let takes = mean.0.load(Ordering::Relaxed).saturating_mul(waiting as u64);
+        let is_too_much = now - since > STANDING_MAX || takes > nanos(WAIT_MAX);
         if is_too_much {
             // The next wake-up for this reason comes only if the helper does not help.
             self.standing_since = None;
         }
-
-        self.standing_since = self.standing_since.or(Some(now));
-        self.sample_began = Some(now);
-        self.ahead = ahead;
-        self.polls = 0;
-        u32::from(is_too_much)
+        is_too_much
     }
 }
 
-fn elapsed(since: Option<Instant>, now: Instant) -> Option<Duration> {
-    since.map(|since| now.saturating_duration_since(since))
+fn elapsed(since: Option<Instant>, now: Instant) -> Duration {
+    since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

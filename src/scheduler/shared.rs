@@ -2,10 +2,11 @@
 
 use crate::config::{Builder, Flavor};
 use crate::driver::Driver;
-use crate::registry::{Registry, RuntimeId, TaskInfo, TaskState};
+use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
+use crate::scheduler::share::MeanPoll;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, PoisonError, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
@@ -20,7 +21,7 @@ pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::n
 
 /// How often the monitor looks at a busy runtime. A look takes some microseconds of a core that a
 /// worker could use.
-pub(crate) const TICK: Duration = Duration::from_millis(5);
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
@@ -30,6 +31,9 @@ pub(crate) struct Shared {
     pub(crate) injector: ConcurrentQueue<Runnable>,
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
+    pub(crate) mean_poll: MeanPoll,
+    /// A worker was woken to share the load of another one, and has not looked for work yet.
+    pub(crate) helper_is_coming: AtomicBool,
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
     pub(crate) registry: Registry,
@@ -61,10 +65,8 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// The thread that runs the worker. None: no thread does.
     pub(crate) thread: Mutex<Option<Thread>>,
-    /// Set by each turn of the worker's loop, and cleared by each tick of the monitor.
-    pub(crate) moved: AtomicBool,
-    /// How many ticks of the monitor have passed since the last turn.
-    pub(crate) stuck_ticks: AtomicUsize,
+    /// For how many ticks of the monitor the current turn of the worker's loop has lasted.
+    pub(crate) stuck: Stuck,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
 }
@@ -77,6 +79,8 @@ impl Shared {
             injector: ConcurrentQueue::unbounded(),
             workers: (0..config.workers).map(|_| WorkerShared::default()).collect(),
             idle: Idle::new(config.workers),
+            mean_poll: MeanPoll::default(),
+            helper_is_coming: AtomicBool::new(false),
             driver: Driver::new(config.workers)?,
             registry: Registry::new(id, config.workers),
             mains: Registry::new(id, 1),
@@ -113,6 +117,11 @@ impl Shared {
         runnable.metadata().count_step();
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
+
+        // A worker that is awake may not come by for a long time.
+        if self.mean_poll.is_long() {
+            self.call_helper();
+        }
     }
 
     /// Wakes a worker if none is awake. A parked one costs less than the one in the seat. (Who sits
@@ -121,9 +130,13 @@ impl Shared {
         self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
     }
 
-    /// Wakes some worker that sleeps, if there is one.
-    pub(crate) fn wake_another(&self) {
-        self.unpark(self.idle.claim_one(self.driver.sleeper()));
+    /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.
+    pub(crate) fn call_helper(&self) {
+        if self.idle.any_asleep() && !self.helper_is_coming.swap(true, Ordering::Relaxed) {
+            let helper = self.idle.claim_one(self.driver.sleeper());
+            self.helper_is_coming.fetch_and(helper.is_some(), Ordering::Relaxed);
+            self.unpark(helper);
+        }
     }
 
     /// Ends the sleep of a worker, wherever it sleeps. The caller has claimed it. None: there was
@@ -142,7 +155,7 @@ impl Shared {
         let mut tasks = self.registry.tasks();
         for (worker, shared) in self.workers.iter().enumerate() {
             let polled = shared.polled.load(Ordering::Relaxed);
-            let time = TICK * shared.stuck_ticks.load(Ordering::Relaxed) as u32;
+            let time = TICK * shared.stuck.ticks() as u32;
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
                 task.state = TaskState::Running { worker, time };
             }

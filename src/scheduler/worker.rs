@@ -16,19 +16,17 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::scheduler::share::{Sharing, View};
+use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
-use crate::sync::{Arc, Instant, Ordering, lock, thread};
-use std::{cell::Cell, cell::RefCell, task::Waker};
+use crate::sync::{Arc, Instant, Ordering, lock, thread, thread_cpu_time};
+use std::{cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
-    /// How many turns of the loop are left until the next look outside.
-    until_look: Cell<u32>,
-    sharing: Cell<Sharing>,
+    sharing: RefCell<Sharing>,
     /// What a look at the kernel brings. Empty between two turns.
     wakers: RefCell<Vec<Waker>>,
 }
@@ -37,8 +35,9 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        let until_look = Cell::new(shared.config.event_interval);
-        Self { shared, index, until_look, sharing: Cell::default(), wakers: RefCell::default() }
+        shared.workers[index].stuck.watch_this_thread();
+        let sharing = RefCell::new(Sharing::new(Instant::now()));
+        Self { shared, index, sharing, wakers: RefCell::default() }
     }
 
     /// What others see of this worker.
@@ -59,21 +58,18 @@ impl Worker {
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
-        mine.moved.store(true, Ordering::Relaxed);
-        mine.stuck_ticks.store(0, Ordering::Relaxed);
+        mine.stuck.reset();
 
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
-        self.until_look.update(|turns| turns - 1);
-        let found = if self.until_look.get() == 0 { self.look_outside() } else { None };
+        let polls_max = self.shared.config.event_interval;
+        let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
+        let found = if is_time { self.look_outside() } else { None };
         let Some(runnable) = found.or_else(|| self.find_work()) else {
             return self.sleep(stop);
         };
 
-        let mut sharing = self.sharing.get();
-        let wakes = sharing.before_poll(self);
-        self.sharing.set(sharing);
-        (0..wakes).for_each(|_| self.shared.wake_another());
+        self.share_load();
 
         let key = runnable.metadata();
         key.count_step();
@@ -83,11 +79,34 @@ impl Worker {
         mine.polled.store(0, Ordering::Relaxed);
     }
 
+    /// Wakes a helper before a poll, if the policy says so. The helper wakes the next one here, if
+    /// there is more to do.
+    fn share_load(&self) {
+        let Shared { mean_poll, driver, .. } = &*self.shared;
+        let is_watched = || driver.sleeper().is_some();
+        if self.sharing.borrow_mut().before_poll(mean_poll, || self.waiting(), is_watched) {
+            self.shared.call_helper();
+        }
+    }
+
+    /// How many tasks wait, as far as this worker knows.
+    fn waiting(&self) -> usize {
+        self.mine().queue.len() + self.shared.injector.len()
+    }
+
+    /// Ends a stretch of the policy. Returns whether this worker needs a helper.
+    fn end_stretch(&self) -> bool {
+        let (mean, waiting) = (&self.shared.mean_poll, self.waiting());
+        self.sharing.borrow_mut().end_stretch(mean, Instant::now(), waiting, thread_cpu_time)
+    }
+
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
-        self.until_look.set(self.shared.config.event_interval);
+        if self.end_stretch() {
+            self.shared.call_helper();
+        }
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
@@ -109,7 +128,7 @@ impl Worker {
         if let Some(runnable) = self.mine().queue.pop() {
             return Some(runnable);
         }
-        self.sharing.update(Sharing::after_empty_queue);
+        self.sharing.borrow_mut().queue_is_empty();
         self.refill().or_else(|| self.steal())
     }
 
@@ -130,8 +149,11 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
+            // The stretch goes on. The future in `block_on`, which is polled next, counts as a task.
+            self.share_load();
             return monitor.ring();
         }
+        self.end_stretch();
 
         let mut wakers = self.wakers.borrow_mut();
         let is_asleep = || idle.is_asleep(self.index);
@@ -149,25 +171,8 @@ impl Worker {
         // The monitor is called before the wakers: one of them may block this thread, which is
         // then stuck, and nobody sits in the seat.
         monitor.ring();
+        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+        self.sharing.borrow_mut().begin(Instant::now());
         wakers.drain(..).for_each(wake);
-    }
-}
-
-/// What the policy of `share.rs` looks at.
-impl View for Worker {
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
-
-    fn queued(&self) -> usize {
-        self.mine().queue.len()
-    }
-
-    fn injected(&self) -> usize {
-        self.shared.injector.len()
-    }
-
-    fn any_asleep(&self) -> bool {
-        self.shared.idle.any_asleep()
     }
 }

@@ -21,6 +21,7 @@
 
 mod error;
 mod info;
+mod report;
 #[cfg(not(arc_model))]
 mod sync;
 
@@ -28,6 +29,7 @@ mod sync;
 use crate::sync;
 pub use error::JoinError;
 pub use info::{Id, Kind, Origin, TaskInfo, TaskState};
+pub use report::{Reporter, Stuck, Watch};
 
 use std::panic::Location;
 use std::{collections::BTreeMap, fmt, task::Waker};

@@ -1,7 +1,7 @@
 //! The command line of the load generators, and what they print.
 
 use crate::exchange::Exchange;
-use crate::load::{self, Outcome, Plan};
+use crate::load::{self, Outcome, Pace, Plan};
 use crate::options;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -15,7 +15,12 @@ usage: (http-load | echo-load) --addr HOST:PORT [OPTION...]
   --connections N    how many connections there are (default: 64)
   --seconds S        for how long requests are sent (default: 5)
   --requests N       how many are sent at most
-  --rate N           how many a second fall due (default: as fast as answers come)
+  --rate N           how many a second fall due, at fixed times on each connection
+                     (default: as fast as answers come)
+  --open N           how many a second fall due, at random times (Poisson) and on any
+                     connection that is free
+  --seed N           where the random times begin (default: 1)
+  --spin             look for answers without ever sleeping, on a core of its own
   --slow-every N     one HTTP request in N computes for 2 ms; those are not measured
   --block            one connection more blocks a thread of the server now and then
   --idle             only open the connections, for the measurement of memory:
@@ -86,7 +91,8 @@ fn read(
             connections: 64,
             duration: Duration::from_secs(5),
             requests: u64::MAX,
-            rate: None,
+            pace: Pace::Closed,
+            spin: false,
             slow_every: 0,
             block: false,
         },
@@ -95,6 +101,8 @@ fn read(
         with_parent: false,
     };
     let plan = &mut request.plan;
+    let mut open = None;
+    let mut seed = 1;
     while let Some(name) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{name} needs a value"));
         match name.as_str() {
@@ -103,13 +111,22 @@ fn read(
             "--connections" => plan.connections = number(&name, &value()?)?,
             "--seconds" => plan.duration = Duration::from_secs_f64(number(&name, &value()?)?),
             "--requests" => plan.requests = number(&name, &value()?)?,
-            "--rate" => plan.rate = Some(number(&name, &value()?)?),
+            "--rate" => plan.pace = Pace::Fixed { rate: positive(&name, &value()?)? },
+            "--open" => open = Some(positive(&name, &value()?)?),
+            "--seed" => seed = number(&name, &value()?)?,
+            "--spin" => plan.spin = true,
             "--slow-every" => plan.slow_every = number(&name, &value()?)?,
             "--block" => plan.block = true,
             "--idle" => request.idle = true,
             "--json" => request.json = true,
             "--with-parent" => request.with_parent = true,
             _ => return Err(format!("unknown option {name:?}")),
+        }
+    }
+    if let Some(rate) = open {
+        plan.pace = Pace::Open { rate, seed };
+        if plan.block {
+            return Err("--block does not go with --open".to_owned());
         }
     }
     let address = address.ok_or("--addr is missing")?;
@@ -128,6 +145,14 @@ where
     number.ok_or_else(|| format!("{name} takes a number, not {text:?}"))
 }
 
+/// A rate.
+fn positive(name: &str, text: &str) -> Result<f64, String> {
+    number(name, text).and_then(|rate: f64| match rate > 0.0 {
+        true => Ok(rate),
+        false => Err(format!("{name} takes more than {text}")),
+    })
+}
+
 fn print_outcome(outcome: &Outcome) {
     let seconds = outcome.elapsed.as_secs_f64();
     println!(
@@ -140,6 +165,7 @@ fn print_outcome(outcome: &Outcome) {
     if let Some(error) = &outcome.first_error {
         println!("the first error: {error}");
     }
+    println!("mean   {:>10.1} µs", outcome.latencies.mean() / 1e3);
     for percent in [50.0, 90.0, 99.0, 99.9, 100.0] {
         let micros = outcome.latencies.percentile(percent) as f64 / 1e3;
         println!("p{percent:<5} {micros:>10.1} µs");
@@ -150,12 +176,13 @@ fn print_outcome(outcome: &Outcome) {
 fn json(outcome: &Outcome) -> String {
     let micros = |percent| outcome.latencies.percentile(percent) as f64 / 1e3;
     format!(
-        "{{\"answers\":{},\"other_answers\":{},\"errors\":{},\"seconds\":{},\
+        "{{\"answers\":{},\"other_answers\":{},\"errors\":{},\"seconds\":{},\"mean\":{},\
          \"p50\":{},\"p90\":{},\"p99\":{},\"p999\":{},\"max\":{}}}",
         outcome.answers,
         outcome.other_answers,
         outcome.errors,
         outcome.elapsed.as_secs_f64(),
+        outcome.latencies.mean() / 1e3,
         micros(50.0),
         micros(90.0),
         micros(99.0),

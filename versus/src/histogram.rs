@@ -15,12 +15,13 @@ const BUCKETS: usize = (64 - PRECISION_BITS as usize + 1) * PER_DOUBLING;
 pub struct Histogram {
     buckets: Vec<u64>,
     count: u64,
+    sum: u128,
     greatest: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: vec![0; BUCKETS], count: 0, greatest: 0 }
+        Self { buckets: vec![0; BUCKETS], count: 0, sum: 0, greatest: 0 }
     }
 }
 
@@ -29,12 +30,18 @@ impl Histogram {
     pub fn record(&mut self, value: u64) {
         self.buckets[bucket(value)] += 1;
         self.count += 1;
+        self.sum += u128::from(value);
         self.greatest = self.greatest.max(value);
     }
 
     /// How many values there are.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// The mean, exactly; 0 without any.
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / self.count.max(1) as f64
     }
 
     /// The greatest value, exactly; 0 without any.
@@ -106,6 +113,7 @@ mod tests {
         assert_eq!(histogram.percentile(99.0), 99);
         assert_eq!(histogram.percentile(99.9), 100);
         assert_eq!((histogram.count(), histogram.greatest()), (100, 100));
+        assert_eq!(histogram.mean(), 50.5);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! | file | purpose |
 //! |---|---|
 //! | `options.rs` | the servers' command line, and what each does before it serves |
-//! | `work.rs` | what a request to `/slow` and to `/block` costs |
+//! | `work.rs` | what a request costs beyond its answer |
 //! | `protocol.rs` | what a server does between reading and writing; the echo |
 //! | `tiny.rs` | HTTP/1 by httparse, as in the example `tinyhttp` |
 //! | `service.rs` | the hyper service |
 //! | `on_*.rs` | the servers, on one runtime each |
 //! | `client.rs` | the load generators' command line, and what they print |
-//! | `load.rs`, `exchange.rs`, `histogram.rs` | the load generators' loop |
+//! | `load.rs`, `arrivals.rs`, `exchange.rs`, `histogram.rs` | the load generators' loop |
+//! | `../go/` | the same HTTP server with Go's net/http |
 //!
 //! All servers of a workload run the same handler and send the same bytes; what
 //! differs is the runtime. Every accepted socket gets TCP_NODELAY.
@@ -26,6 +27,8 @@ pub mod on_arc;
 pub mod on_smol;
 pub mod on_tokio;
 
+#[cfg(target_os = "linux")]
+pub mod arrivals;
 #[cfg(target_os = "linux")]
 pub mod client;
 #[cfg(target_os = "linux")]

@@ -4,10 +4,13 @@
 //! It is closed-loop by default: a connection sends as soon as it has its answer,
 //! so that a server that stalls is asked less. With a rate, requests are due at
 //! fixed times and their latency counts from then, whether or not the connection
-//! was free to send: what stalls is seen in full (no "coordinated omission").
+//! was free to send: what stalls is seen in full (no "coordinated omission"). In an
+//! open loop they are due at random times, and any free connection sends them.
 
+use crate::arrivals::Arrivals;
 use crate::exchange::{Exchange, Kind};
 use crate::histogram::Histogram;
+use crate::work::sleep_precisely;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,6 +29,25 @@ const EVENTS_MAX: usize = 256;
 /// More than any answer of the servers here.
 const INPUT_BYTES: usize = 4096;
 
+/// When requests fall due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As soon as a connection has its answer.
+    Closed,
+    /// So many a second at fixed times, each connection in its turn.
+    Fixed {
+        /// Requests a second, over all connections.
+        rate: f64,
+    },
+    /// So many a second at random times, on whichever connection is free.
+    Open {
+        /// Requests a second, over all connections.
+        rate: f64,
+        /// Where the random times begin.
+        seed: u64,
+    },
+}
+
 /// What the load is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -39,8 +61,10 @@ pub struct Plan {
     pub duration: Duration,
     /// How many requests are sent at most.
     pub requests: u64,
-    /// How many requests a second fall due; None: a closed loop.
-    pub rate: Option<f64>,
+    /// When requests fall due.
+    pub pace: Pace,
+    /// Whether to look for events without ever sleeping.
+    pub spin: bool,
     /// One request in so many is a slow one; 0: none. Those are not measured.
     pub slow_every: u64,
     /// Whether one connection more blocks a thread of the server now and then.
@@ -70,6 +94,8 @@ pub struct Outcome {
 ///
 /// It cannot be connected to, or epoll fails. Later errors are counted.
 pub fn run(plan: &Plan) -> io::Result<Outcome> {
+    // Requests that are due now are to be sent now, and not when it suits the kernel.
+    sleep_precisely();
     let mut load = Load::new(plan)?;
     load.run()?;
     Ok(load.outcome)
@@ -81,6 +107,8 @@ struct Load<'plan> {
     connections: Vec<Connection>,
     /// How many of them have a request in flight.
     busy: usize,
+    /// The requests of an open loop.
+    arrivals: Option<Arrivals>,
     start: Instant,
     sent: u64,
     outcome: Outcome,
@@ -111,11 +139,18 @@ impl<'plan> Load<'plan> {
         }
         let start = Instant::now();
         for (index, connection) in connections.iter_mut().enumerate() {
-            // With a rate, the connections take turns.
-            let turn = plan.rate.map_or(0.0, |rate| index as f64 / rate);
-            connection.due = start + Duration::from_secs_f64(turn);
+            connection.due = start;
+            if let Pace::Fixed { rate } = plan.pace {
+                // The connections take turns.
+                connection.due += Duration::from_secs_f64(index as f64 / rate);
+            }
         }
-        Ok(Self { plan, epoll, connections, busy: 0, start, sent: 0, outcome: Outcome::default() })
+        let arrivals = match plan.pace {
+            Pace::Open { rate, seed } => Some(Arrivals::new(rate, seed, start, plan.connections)),
+            Pace::Closed | Pace::Fixed { .. } => None,
+        };
+        let outcome = Outcome::default();
+        Ok(Self { plan, epoll, connections, busy: 0, arrivals, start, sent: 0, outcome })
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -123,34 +158,37 @@ impl<'plan> Load<'plan> {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         // A closed loop sends again on each answer, so that only the first
         // requests and those with a time of their own have to be looked for.
-        self.send_due();
+        self.send_due(end);
         while Instant::now() < end && self.is_sending() {
             self.wait(&mut events, self.next_due().unwrap_or(end).min(end))?;
             let count = events.len();
             for event in events.drain(..) {
                 self.receive(event.data.u64() as usize, true);
             }
-            if self.plan.rate.is_some() || self.plan.block || count == 0 {
-                self.send_due();
+            if self.plan.pace != Pace::Closed || self.plan.block || count == 0 {
+                self.send_due(end);
             }
         }
         self.outcome.elapsed = self.start.elapsed();
         let answers = (self.outcome.answers, self.outcome.other_answers);
-        let end = Instant::now() + GRACE;
-        while self.busy > 0 && Instant::now() < end {
-            self.wait(&mut events, end)?;
+        let late = Instant::now() + GRACE;
+        while self.busy > 0 && Instant::now() < late {
+            self.wait(&mut events, late)?;
             for event in events.drain(..) {
                 self.receive(event.data.u64() as usize, false);
             }
+            // Those of an open loop that were due before the end and are still here.
+            self.send_arrivals(end);
         }
         if self.plan.requests == u64::MAX {
             // Requests per second are of the time in which requests were sent.
             (self.outcome.answers, self.outcome.other_answers) = answers;
         }
-        if self.busy > 0 {
-            let message = format!("{} requests without an answer", self.busy);
-            self.outcome.errors += self.busy as u64 - 1;
-            self.failed(message);
+        let unsent = self.arrivals.as_ref().map_or(0, Arrivals::waiting);
+        let unanswered = self.busy + unsent;
+        if unanswered > 0 {
+            self.outcome.errors += unanswered as u64 - 1;
+            self.failed(format!("{unanswered} requests without an answer"));
         }
         Ok(())
     }
@@ -167,7 +205,9 @@ impl<'plan> Load<'plan> {
         let timeout =
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         let spare = rustix::buffer::spare_capacity(events);
-        let result = if self.plan.rate.is_some() {
+        let result = if self.plan.spin {
+            epoll::wait(&self.epoll, spare, Some(&Timespec::default()))
+        } else if self.plan.pace != Pace::Closed {
             rustix::event::poll(&mut descriptors, Some(&timeout))
                 .and_then(|_| epoll::wait(&self.epoll, spare, Some(&Timespec::default())))
         } else {
@@ -181,20 +221,40 @@ impl<'plan> Load<'plan> {
 
     /// When the next request falls due, of those that wait for their time.
     fn next_due(&self) -> Option<Instant> {
-        if self.plan.rate.is_none() && !self.plan.block {
+        if let Some(arrivals) = &self.arrivals {
+            return Some(arrivals.next());
+        }
+        if self.plan.pace == Pace::Closed && !self.plan.block {
             return None;
         }
         let idle = self.connections.iter().filter(|it| it.kind.is_none());
         idle.map(|connection| connection.due).min()
     }
 
-    fn send_due(&mut self) {
+    fn send_due(&mut self, end: Instant) {
         let now = Instant::now();
+        if self.arrivals.is_some() {
+            return self.send_arrivals(now.min(end));
+        }
         for index in 0..self.connections.len() {
             let connection = &self.connections[index];
             if connection.kind.is_none() && connection.due <= now {
                 self.send(index);
             }
+        }
+    }
+
+    /// Sends what of an open loop has fallen due until then, as far as connections
+    /// are free.
+    fn send_arrivals(&mut self, until: Instant) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.advance(until);
+        }
+        while self.is_sending()
+            && let Some((due, index)) = self.arrivals.as_mut().and_then(Arrivals::pair)
+        {
+            self.connections[index].due = due;
+            self.send(index);
         }
     }
 
@@ -210,7 +270,7 @@ impl<'plan> Load<'plan> {
             false if slow_every > 0 && self.sent.is_multiple_of(slow_every) => Kind::Slow,
             false => Kind::Plain,
         };
-        if self.plan.rate.is_none() {
+        if self.plan.pace == Pace::Closed {
             connection.due = Instant::now();
         }
         let request = self.plan.exchange.request(kind);
@@ -259,10 +319,15 @@ impl<'plan> Load<'plan> {
         }
         if connection.blocks {
             connection.due = now + BLOCK_EVERY;
-        } else if let Some(rate) = self.plan.rate {
-            connection.due += Duration::from_secs_f64(self.plan.connections as f64 / rate);
-        } else if may_send {
-            self.send(index);
+            return;
+        }
+        match (self.plan.pace, &mut self.arrivals) {
+            (Pace::Fixed { rate }, _) => {
+                connection.due += Duration::from_secs_f64(self.plan.connections as f64 / rate);
+            }
+            (_, Some(arrivals)) => arrivals.freed(index),
+            _ if may_send => self.send(index),
+            _ => {}
         }
     }
 
@@ -275,7 +340,12 @@ impl<'plan> Load<'plan> {
         // Not at once: a server that refuses everything is not to be flooded.
         connection.due = Instant::now() + Duration::from_millis(10);
         match connect(&self.epoll, self.plan.address, index) {
-            Ok(stream) => connection.stream = stream,
+            Ok(stream) => {
+                connection.stream = stream;
+                if let Some(arrivals) = &mut self.arrivals {
+                    arrivals.freed(index);
+                }
+            }
             // It is left out from now on.
             Err(error) => {
                 connection.due += self.plan.duration;

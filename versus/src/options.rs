@@ -1,5 +1,6 @@
 //! The servers' command line, and what each server does before it serves.
 
+use crate::work::Work;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::process::{self, ExitCode};
@@ -8,6 +9,11 @@ const HELP: &str = "\
 Options:
   --workers N        how many workers run tasks at once (default: one per core)
   --addr HOST:PORT   where to listen (default: 127.0.0.1:8080); port 0 is any free one
+  --work TIME        hold a worker up for that long in every handler, by computing until
+                     its thread has used as much CPU time: 300us, 2ms
+  --work TIME/N      the same in one request of N, and nothing in the others: 2ms/100
+  --work-sleeps      sleep in the kernel for that long instead: the worker is held up and
+                     the core is not, so that one core plays many
   --with-parent      end when the process ends that started this one (Linux)
   --help             print this";
 
@@ -21,6 +27,8 @@ pub struct Options {
     pub workers: usize,
     /// Where to listen, `HOST:PORT`.
     pub address: String,
+    /// What every handler does.
+    pub work: Option<Work>,
     /// Whether to end together with the process that started this one.
     pub with_parent: bool,
 }
@@ -33,6 +41,9 @@ impl Options {
         match Self::read(std::env::args().skip(1)) {
             Ok(Some(options)) => {
                 prepare(options.with_parent);
+                if let Some(work) = options.work {
+                    work.begin();
+                }
                 options
             }
             Ok(None) => {
@@ -51,14 +62,21 @@ impl Options {
         let mut options = Self {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             address: "127.0.0.1:8080".to_owned(),
+            work: None,
             with_parent: false,
         };
+        let mut sleeps = false;
         while let Some(name) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{name} needs a value"));
             match name.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--with-parent" => options.with_parent = true,
                 "--addr" => options.address = value()?,
+                "--work" => {
+                    let work = Work::parse(&value()?);
+                    options.work = Some(work.ok_or("--work takes a time: 300us, 2ms/100")?);
+                }
+                "--work-sleeps" => sleeps = true,
                 "--workers" => {
                     let workers = value()?.parse().ok();
                     let workers = workers.filter(|workers| (1..=WORKERS_MAX).contains(workers));
@@ -67,6 +85,11 @@ impl Options {
                 }
                 _ => return Err(format!("unknown option {name:?}")),
             }
+        }
+        match &mut options.work {
+            Some(work) => work.sleeps = sleeps,
+            None if sleeps => return Err("--work-sleeps goes with --work".to_owned()),
+            None => {}
         }
         Ok(Some(options))
     }
@@ -111,6 +134,7 @@ pub fn prepare(_: bool) {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn read(line: &str) -> Result<Option<Options>, String> {
         Options::read(line.split_whitespace().map(str::to_owned))
@@ -118,15 +142,21 @@ mod tests {
 
     #[test]
     fn options_are_understood() {
-        let options = read("--workers 3 --addr [::1]:0 --with-parent");
-        let expected = Options { workers: 3, address: "[::1]:0".to_owned(), with_parent: true };
+        let options = read("--workers 3 --addr [::1]:0 --work-sleeps --work 2ms/100 --with-parent");
+        let work = Work { time: Duration::from_millis(2), every: 100, sleeps: true };
+        let expected = Options {
+            workers: 3,
+            address: "[::1]:0".to_owned(),
+            work: Some(work),
+            with_parent: true,
+        };
         assert_eq!(options, Ok(Some(expected)));
         assert_eq!(read("--help"), Ok(None));
     }
 
     #[test]
     fn mistakes_are_named() {
-        for line in ["--workers 0", "--workers 65", "--workers", "--fast"] {
+        for line in ["--workers 0", "--workers 65", "--workers", "--work-sleeps", "--fast"] {
             assert!(read(line).is_err(), "{line}");
         }
     }

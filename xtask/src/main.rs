@@ -46,6 +46,7 @@ usage: cargo xtask COMMAND [ARGUMENT...]
 commands:
   ci        run what CI runs: `cargo xtask ci --help`
   versus    measure arc beside its peers: `cargo xtask versus --help`
+  ratios    measure single operations beside its peers: `cargo xtask ratios --help`
   chart     draw what versus or growth measured: `cargo xtask chart FILE.json OUT.svg`
   audit     count `unsafe`, in arc and in its dependencies, and check the budgets
   loc       count lines, and functions by length
@@ -92,6 +93,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
     match command.as_str() {
         "ci" => ci::run(rest),
         "versus" => versus::run(rest),
+        "ratios" => versus::ratios::run(rest),
         "chart" => versus::chart::run(rest),
         "audit" => audit::run(rest),
         "loc" => loc::run(rest),

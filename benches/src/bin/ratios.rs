@@ -8,6 +8,11 @@ use arc_benches::runtimes::{Arc, Smol, Tokio, TokioCurrentThread};
 use arc_benches::stats::{cpu_time, median};
 use arc_benches::suite::{Workload, all, set_smol_threads};
 
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::rc::Rc;
+
 const HELP: &str = "\
 Every workload on arc and its peers, in interleaved rounds.
 
@@ -15,6 +20,9 @@ Every workload on arc and its peers, in interleaved rounds.
   --rounds N    rounds (9)
   --only TEXT   only workloads whose name has this in it; may be repeated
   --peers LIST  of tokio, tokio-current-thread, smol (all)
+  --before FILE this program built with another arc, as one more peer;
+                `cargo xtask ratios --commit REV` builds it
+  --serve       be that program: run the workloads that stdin names
   --json FILE   write the figures there as well";
 
 struct Options {
@@ -22,12 +30,22 @@ struct Options {
     rounds: usize,
     only: Vec<String>,
     peers: Option<String>,
+    before: Option<String>,
+    serve: bool,
     json: Option<String>,
 }
 
 impl Options {
     fn parse() -> Result<Self, String> {
-        let mut options = Self { workers: 2, rounds: 9, only: Vec::new(), peers: None, json: None };
+        let mut options = Self {
+            workers: 2,
+            rounds: 9,
+            only: Vec::new(),
+            peers: None,
+            before: None,
+            serve: false,
+            json: None,
+        };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{name} takes a value"));
@@ -40,6 +58,8 @@ impl Options {
                 "--rounds" => options.rounds = number(value()?)?,
                 "--only" => options.only.push(value()?),
                 "--peers" => options.peers = Some(value()?),
+                "--before" => options.before = Some(value()?),
+                "--serve" => options.serve = true,
                 "--json" => options.json = Some(value()?),
                 "--help" => return Err(HELP.to_owned()),
                 _ => return Err(format!("unknown option {name}\n\n{HELP}")),
@@ -68,7 +88,7 @@ struct Case {
 }
 
 fn entrant<R: Runtime>(workers: usize) -> Entrant {
-    let runtime = std::rc::Rc::new(R::start(workers));
+    let runtime = Rc::new(R::start(workers));
     let case = |workload: Workload<R>| {
         let runtime = runtime.clone();
         Case {
@@ -85,13 +105,79 @@ fn entrant<R: Runtime>(workers: usize) -> Entrant {
     Entrant { name: R::NAME, workloads: all::<R>().into_iter().map(case).collect() }
 }
 
+/// arc of another commit: a process that runs one workload after the other, whenever
+/// it is that one's turn.
+struct Before {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Before {
+    fn start(program: &str, workers: usize) -> Self {
+        let child = Command::new(program)
+            .args(["--serve", "--workers", &workers.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap_or_else(|error| panic!("{program} does not start: {error}"));
+        let input = child.stdin.take().expect("it was asked for");
+        let output = BufReader::new(child.stdout.take().expect("it was asked for"));
+        Self { child, input, output }
+    }
+
+    fn run(&mut self, workload: &str) -> [f64; 2] {
+        writeln!(self.input, "{workload}").expect("arc of before is still there");
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("arc of before answers");
+        let mut times = line.split_whitespace().map(|it| it.parse().expect("two times"));
+        [times.next(), times.next()].map(|it| it.expect("arc of before knows the workload"))
+    }
+}
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        // If this process is killed, it ends with its input.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn before(program: &str, workers: usize) -> Entrant {
+    let before = Rc::new(RefCell::new(Before::start(program, workers)));
+    let case = |workload: Workload<Arc>| {
+        let before = before.clone();
+        let name = workload.name;
+        let run = Box::new(move || before.borrow_mut().run(name));
+        Case { name, per: workload.per, run }
+    };
+    Entrant { name: "before", workloads: all::<Arc>().into_iter().map(case).collect() }
+}
+
+/// Runs on arc what the other process names, a line each, until there are no more.
+fn serve(workers: usize) {
+    let entrant = entrant::<Arc>(workers);
+    for line in std::io::stdin().lines() {
+        let line = line.expect("names are text");
+        let case = entrant.workloads.iter().find(|case| case.name == line);
+        let [wall, cpu] = (case.expect("the same workloads on both sides").run)();
+        println!("{wall} {cpu}");
+    }
+}
+
 fn main() {
     let options = Options::parse().unwrap_or_else(|text| {
         eprintln!("{text}");
         std::process::exit(2);
     });
+    if options.serve {
+        return serve(options.workers);
+    }
     set_smol_threads(options.workers);
     let mut entrants = vec![entrant::<Arc>(options.workers)];
+    if let Some(program) = &options.before {
+        entrants.push(before(program, options.workers));
+    }
     if options.wants(Tokio::NAME) {
         entrants.push(entrant::<Tokio>(options.workers));
     }

@@ -39,6 +39,7 @@ pub struct Outcome {
     pub errors: u64,
     pub seconds: f64,
     /// Latencies, in microseconds.
+    pub mean: f64,
     pub p50: f64,
     pub p90: f64,
     pub p99: f64,
@@ -62,11 +63,20 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// The wanted tool is not on PATH.
-    pub fn choose(wanted: Option<Self>, workload: Workload) -> Result<Self, Failure> {
+    /// The wanted tool is not on PATH, or knows no open loop.
+    pub fn choose(
+        wanted: Option<Self>,
+        workload: Workload,
+        is_open: bool,
+    ) -> Result<Self, Failure> {
         let is_there = |tool: &Self| *tool == Self::Builtin || process::is_on_path(tool.name());
         match wanted {
             _ if !workload.is_plain_http() => Ok(Self::Builtin),
+            None if is_open => Ok(Self::Builtin),
+            Some(tool) if is_open && tool != Self::Builtin => {
+                let message = "--open goes with `--load builtin`";
+                Err(Failure::Usage(message.to_owned()))
+            }
             None => Ok([Self::Oha, Self::Wrk].into_iter().find(is_there).unwrap_or(Self::Builtin)),
             Some(tool) if is_there(&tool) => Ok(tool),
             Some(tool) => Err(Failure::Check(format!(
@@ -102,6 +112,15 @@ pub struct Load<'a> {
     pub programs: &'a Path,
     /// The cores it may use, as taskset takes them.
     pub cores: Option<String>,
+    /// Requests at random times; with no core of its own the load may sleep.
+    pub open: Option<Open>,
+}
+
+/// An open loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Open {
+    pub rate: f64,
+    pub seed: u64,
 }
 
 impl Load<'_> {
@@ -151,6 +170,11 @@ impl Load<'_> {
                 command.args(["--json", "--with-parent", "--addr", self.address]);
                 command.args(["--connections", &connections]);
                 command.args(["--seconds", &self.seconds.to_string()]);
+                if let Some(open) = self.open {
+                    command.args(["--open", &open.rate.to_string()]);
+                    command.args(["--seed", &open.seed.to_string()]);
+                    command.args(self.cores.as_ref().map(|_| "--spin"));
+                }
                 match self.workload {
                     Workload::Mixed => command.args(["--slow-every", SLOW_EVERY]),
                     Workload::Blocked => command.args(["--rate", BLOCKED_RATE, "--block"]),
@@ -184,6 +208,7 @@ fn parse_line(text: &str) -> Option<Outcome> {
         other_answers: json.get("other_answers").and_then(Value::as_u64).unwrap_or(0),
         errors: json.get("errors")?.as_u64()?,
         seconds: number("seconds")?,
+        mean: number("mean")?,
         p50: number("p50")?,
         p90: number("p90")?,
         p99: number("p99")?,
@@ -217,6 +242,7 @@ fn parse_oha(text: &str) -> Option<Outcome> {
         other_answers: 0,
         errors: failed + (statuses - answers),
         seconds: json.get("summary")?.get("total")?.as_f64()?,
+        mean: json.get("summary")?.get("average")?.as_f64().unwrap_or(0.0) * 1e6,
         p50: micros("p50")?,
         p90: micros("p90")?,
         p99: micros("p99")?,
@@ -231,7 +257,7 @@ mod tests {
     #[test]
     fn what_oha_prints_is_understood() {
         let text = r#"{
-            "summary": {"total": 2.0, "requestsPerSec": 55.0},
+            "summary": {"total": 2.0, "average": 0.0005, "requestsPerSec": 55.0},
             "latencyPercentiles":
                 {"p50": 0.0001, "p90": 0.0002, "p99": 0.003, "p99.9": 0.004},
             "statusCodeDistribution": {"200": 100, "500": 2},
@@ -241,6 +267,7 @@ mod tests {
             answers: 100,
             errors: 5,
             seconds: 2.0,
+            mean: 500.0,
             p50: 100.0,
             p90: 200.0,
             p99: 3000.0,
@@ -253,8 +280,8 @@ mod tests {
 
     #[test]
     fn a_line_of_json_is_found() {
-        let text = "Running 1s test\n{\"answers\":5,\"errors\":0,\"seconds\":1.5,\"p50\":1,\
-            \"p90\":2,\"p99\":3,\"p999\":4}\nmore\n";
+        let text = "Running 1s test\n{\"answers\":5,\"errors\":0,\"seconds\":1.5,\"mean\":1,\
+            \"p50\":1,\"p90\":2,\"p99\":3,\"p999\":4}\nmore\n";
         let outcome = parse_line(text).unwrap();
         assert_eq!((outcome.answers, outcome.p999), (5, 4.0));
         assert_eq!(parse_line("nothing"), None);
@@ -263,9 +290,15 @@ mod tests {
     #[test]
     fn only_plain_http_has_a_choice() {
         let wrk = Some(Tool::Wrk);
-        assert_eq!(Tool::choose(wrk, Workload::Echo), Ok(Tool::Builtin));
+        assert_eq!(Tool::choose(wrk, Workload::Echo, false), Ok(Tool::Builtin));
         let builtin = Some(Tool::Builtin);
-        assert_eq!(Tool::choose(builtin, Workload::Tiny), Ok(Tool::Builtin));
+        assert_eq!(Tool::choose(builtin, Workload::Tiny, false), Ok(Tool::Builtin));
+    }
+
+    #[test]
+    fn an_open_loop_is_for_the_own_tool() {
+        assert_eq!(Tool::choose(None, Workload::Hyper, true), Ok(Tool::Builtin));
+        assert!(Tool::choose(Some(Tool::Wrk), Workload::Hyper, true).is_err());
     }
 
     #[test]

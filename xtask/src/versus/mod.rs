@@ -5,6 +5,8 @@
 //! | `mod.rs` | build, go through workloads and rounds, keep the record |
 //! | `options.rs` | the command line, the workloads and the servers |
 //! | `measure.rs` | one measurement of one server |
+//! | `before.rs` | arc of another commit, to be measured beside the present one |
+//! | `ratios.rs` | `cargo xtask ratios`: the same for single operations |
 //! | `load.rs` | the load generators: oha, wrk and those of `versus/` |
 //! | `costs.rs` | instructions per request, sizes, memory per connection |
 //! | `process.rs` | processes that end in any case |
@@ -16,6 +18,7 @@
 //! | `chart.rs` | `cargo xtask chart`: the record as SVG |
 //! | `plot.rs` | the same for what `growth` of arc-benches measured |
 
+mod before;
 pub mod chart;
 mod costs;
 mod load;
@@ -25,6 +28,7 @@ mod options;
 mod plot;
 mod proc;
 mod process;
+pub mod ratios;
 mod record;
 mod report;
 mod statistics;
@@ -33,7 +37,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::{Failure, workspace_root};
 use load::Tool;
@@ -59,11 +63,24 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
              Linux only";
         return Err(Failure::Check(message.to_owned()));
     }
+    let mut options = options;
     let tools = tools(&options)?;
     let root = workspace_root();
-    build(&root)?;
+    build(&root, "arc-versus")?;
+    let programs = programs("http-arc")?;
+    if options.peers.iter().any(|peer| peer == "go") && !build_go(&root, &programs)? {
+        eprintln!("go is not on PATH: the servers on it are left out");
+        options.peers.retain(|peer| peer != "go");
+    }
+    let programs_before = match &options.before {
+        Some(before) => {
+            let target = programs.parent().expect("it is in cargo's target folder");
+            before::build(&root, target, before, "arc-versus")?
+        }
+        None => PathBuf::new(),
+    };
     process::catch_interrupts()?;
-    let versus = Versus { programs: programs()?, options, root };
+    let versus = Versus { options, root, programs, programs_before };
     let mut record = machine::empty_record(&versus.root, arguments, &tools);
     let result = versus.fill(&mut record);
     if !record.series.is_empty() || !record.costs.is_empty() {
@@ -79,16 +96,17 @@ fn tools(options: &Options) -> Result<Vec<Tool>, Failure> {
     if options.no_load {
         return Ok(Vec::new());
     }
-    if options.pin && !process::is_on_path("taskset") {
-        let message = "--pin needs taskset, of util-linux, on PATH";
+    if (options.pins() || options.busy) && !process::is_on_path("taskset") {
+        let message = "--pin, --open and --busy need taskset, of util-linux, on PATH";
         return Err(Failure::Check(message.to_owned()));
     }
     let workloads = options.workloads.iter();
-    workloads.map(|workload| Tool::choose(options.load, *workload)).collect()
+    let is_open = options.open.is_some();
+    workloads.map(|workload| Tool::choose(options.load, *workload, is_open)).collect()
 }
 
-fn build(root: &Path) -> Result<(), Failure> {
-    let arguments = ["build", "--release", "--package", "arc-versus"];
+fn build(root: &Path, package: &str) -> Result<(), Failure> {
+    let arguments = ["build", "--release", "--package", package];
     eprintln!("$ cargo {}", arguments.join(" "));
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(arguments)
@@ -98,24 +116,44 @@ fn build(root: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;
     match status.success() {
         true => Ok(()),
-        false => Err(Failure::Check(format!("the servers do not build: {status}"))),
+        false => Err(Failure::Check(format!("{package} does not build: {status}"))),
+    }
+}
+
+/// Builds the server on Go beside the others. False: there is no Go.
+fn build_go(root: &Path, programs: &Path) -> Result<bool, Failure> {
+    if !process::is_on_path("go") {
+        return Ok(false);
+    }
+    eprintln!("$ go build, in versus/go");
+    let status = Command::new("go")
+        .args(["build", "-o"])
+        .arg(programs.join("http-go"))
+        .current_dir(root.join("versus/go"))
+        .env("GOTOOLCHAIN", "local")
+        .status();
+    match status.is_ok_and(|status| status.success()) {
+        true => Ok(true),
+        false => Err(Failure::Check("the server on Go does not build".to_owned())),
     }
 }
 
 /// Where cargo puts release builds: beside the folder of this program, wherever
 /// the target folder was configured to be.
-fn programs() -> Result<PathBuf, Failure> {
+fn programs(one: &str) -> Result<PathBuf, Failure> {
     let program = env::current_exe().ok();
     let folder = program.and_then(|it| Some(it.parent()?.parent()?.join("release")));
     folder
-        .filter(|folder| folder.join("http-arc").exists())
-        .ok_or_else(|| Failure::Check("the servers are not where cargo builds them".to_owned()))
+        .filter(|folder| folder.join(one).exists())
+        .ok_or_else(|| Failure::Check(format!("{one} is not where cargo builds programs")))
 }
 
 struct Versus {
     options: Options,
     root: PathBuf,
     programs: PathBuf,
+    /// The same with the arc of before.
+    programs_before: PathBuf,
 }
 
 impl Versus {
@@ -141,39 +179,70 @@ impl Versus {
         Ok(())
     }
 
-    /// Says what will be done, and how long it takes.
-    fn announce(&self) {
+    /// How many measurements there will be.
+    fn count(&self) -> usize {
         let options = &self.options;
         let workloads = options.workloads.iter();
         let servers: usize = workloads.map(|it| options.contenders(*it).len()).sum();
-        let count = servers * options.connections.len() * options.rounds;
-        let seconds = count as f64 * (options.seconds + OVERHEAD_SECONDS);
+        servers * options.connections.len() * options.rounds
+    }
+
+    /// Says what will be done, and how long it takes.
+    fn announce(&self) {
+        let count = self.count();
+        let seconds = count as f64 * (self.options.seconds + OVERHEAD_SECONDS);
         eprintln!("{count} measurements, about {:.0} s", seconds.ceil());
+    }
+
+    /// What the servers are told about the work of their handlers.
+    fn work(&self) -> Vec<String> {
+        let work = self.options.work.iter();
+        let mut words: Vec<String> =
+            work.flat_map(|it| ["--work".to_owned(), it.clone()]).collect();
+        words.extend(self.options.work_sleeps.then(|| "--work-sleeps".to_owned()));
+        words
     }
 
     fn series(&self, workload: Workload, connections: usize) -> Result<Series, Failure> {
         let options = &self.options;
-        let tool = Tool::choose(options.load, workload)?;
+        let tool = Tool::choose(options.load, workload, options.open.is_some())?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let busy = match options.busy {
+            true => measure::keep_busy(&self.programs, cores)?,
+            false => Vec::new(),
+        };
         let setting = Setting {
             workload,
             tool,
             connections,
             seconds: options.seconds,
-            pin: options.pin.then_some(cores),
+            pin: options.pins().then_some(cores),
+            work: self.work(),
+            open: options.open,
+            busy,
             programs: self.programs.clone(),
+            programs_before: self.programs_before.clone(),
         };
+        let seed = options.seed.unwrap_or_else(seed_of_now);
         let contenders = options.contenders(workload);
         let mut series = Series {
             workload: workload.name().to_owned(),
             connections,
             workers: options.workers,
             load: tool.name().to_owned(),
-            pinned: options.pin,
+            pinned: options.pins(),
             seconds: options.seconds,
+            work: options.work.clone(),
+            work_sleeps: options.work_sleeps,
+            open: options.open,
+            seed: options.open.map(|_| seed),
+            busy: options.busy,
             servers: contenders.iter().map(server).collect(),
         };
         eprintln!("\n{}", series.title());
+        let start = Instant::now();
+        let count = contenders.len() * options.rounds;
+        let mut done = 0;
         for round in 0..options.rounds {
             // Each round the other way round: none is always first.
             let mut order: Vec<usize> = (0..contenders.len()).collect();
@@ -182,9 +251,12 @@ impl Versus {
             }
             for index in order {
                 eprint!("round {} of {}: {:24}", round + 1, options.rounds, contenders[index].name);
-                let result = setting.measure(&contenders[index]);
+                // The same requests for all of a round.
+                let result = setting.measure(&contenders[index], seed + round as u64);
                 let result = result.inspect_err(|_| eprintln!())?;
-                eprintln!("{}", progress(&result));
+                done += 1;
+                let left = start.elapsed().mul_f64((count - done) as f64 / done as f64);
+                eprintln!("{}; {:.0} s left", progress(&result), left.as_secs_f64());
                 series.servers[index].rounds.push(result);
             }
         }
@@ -201,12 +273,23 @@ impl Versus {
     }
 }
 
+/// A seed that differs from run to run, and is short enough to be typed.
+fn seed_of_now() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(1, |time| time.as_secs() % 1_000_000)
+}
+
 fn server(contender: &Contender) -> Server {
     Server { name: contender.name.clone(), workers: contender.workers, rounds: Vec::new() }
 }
 
 fn progress(round: &Round) -> String {
-    let mut text = format!("{:>9.0} requests/s, p99 {:.0} µs", round.per_second(), round.p99);
+    let mut text = format!(
+        "{:>9.0} requests/s, mean {:.0}, p99 {:.0} µs",
+        round.per_second(),
+        round.mean,
+        round.p99
+    );
     if round.errors > 0 {
         text += &format!(", {} errors", round.errors);
     }

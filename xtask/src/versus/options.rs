@@ -19,9 +19,12 @@ usage: cargo xtask versus [OPTION...]
                                  latencies are those of the others
                         blocked  hyper, 2,000 requests/s; now and then one blocks its
                                  thread for 1 s, latencies are those of the others
-  --peers LIST        tokio, tokio-current-thread, smol, may, epoll (default: tokio,smol);
-                        may and epoll have no hyper and are in tiny and echo only; with
-                        tokio-current-thread comes arc-1, arc with one worker
+  --peers LIST        tokio, tokio-current-thread, smol, go, may, epoll (default:
+                        tokio,smol); may and epoll have no hyper and are in tiny and
+                        echo only; go is net/http, where hyper is, if go is installed;
+                        with tokio-current-thread comes arc-1, arc with one worker
+  --commit REV        measure arc of another commit beside it, as `before`
+  --before FOLDER     the same with what another folder has: a checkout of arc
   --connections LIST  how many connections (default: 64)
   --seconds S         how long each measurement takes (default: 5)
   --rounds N          how often each server is measured, in turns (default: 5)
@@ -29,6 +32,16 @@ usage: cargo xtask versus [OPTION...]
   --load TOOL         oha, wrk or builtin, for hyper and tiny (default: the first of
                         them that there is); the others are always loaded by builtin
   --pin               servers on the first cores, one per worker, load on the others
+  --work TIME         a handler holds its worker up for that long by computing (of its
+                        thread's CPU time): 300us; with 2ms/100 in one request of 100
+  --work-sleeps       it sleeps in the kernel instead, which holds the worker up and not
+                        the core: one core plays as many as there are workers
+  --open RATE         so many requests a second at random times (Poisson), by builtin,
+                        latencies from when each was due; the last core is the load's,
+                        which never sleeps, and the others are the servers'
+  --share-cores       with --open: all run on all cores, and the load sleeps in between
+  --seed N            of the random times; the round is added (default: by the clock)
+  --busy              another process keeps each core busy all the while
   --json FILE         write every round to a file, for cargo xtask chart
   --instructions      also count user instructions per request, by valgrind
   --sizes             also measure builds, binaries and memory per connection
@@ -39,7 +52,7 @@ usage: cargo xtask versus [OPTION...]
 /// The most workers that all peers take.
 const WORKERS_MAX: usize = 64;
 
-const PEERS: [&str; 5] = ["tokio", "tokio-current-thread", "smol", "may", "epoll"];
+const PEERS: [&str; 6] = ["tokio", "tokio-current-thread", "smol", "go", "may", "epoll"];
 
 /// What the servers do, and what they are asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +94,11 @@ impl Workload {
 
     /// Whether there is such a server.
     fn has(self, peer: &str) -> bool {
-        self.program() != "http" || !matches!(peer, "may" | "epoll")
+        match peer {
+            "go" => self.program() == "http",
+            "may" | "epoll" => self.program() != "http",
+            _ => true,
+        }
     }
 }
 
@@ -91,6 +108,15 @@ pub struct Contender {
     pub name: String,
     pub program: String,
     pub workers: usize,
+    /// Whether it is arc of another commit or folder.
+    pub before: bool,
+}
+
+/// What the present arc is measured beside, besides its peers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Before {
+    Commit(String),
+    Folder(PathBuf),
 }
 
 /// What the command line asks for.
@@ -103,7 +129,14 @@ pub struct Options {
     pub rounds: usize,
     pub workers: usize,
     pub load: Option<Tool>,
+    pub before: Option<Before>,
     pub pin: bool,
+    pub work: Option<String>,
+    pub work_sleeps: bool,
+    pub open: Option<f64>,
+    pub share_cores: bool,
+    pub seed: Option<u64>,
+    pub busy: bool,
     pub json: Option<PathBuf>,
     pub instructions: bool,
     pub sizes: bool,
@@ -120,7 +153,14 @@ impl Default for Options {
             rounds: 5,
             workers: 2,
             load: None,
+            before: None,
             pin: false,
+            work: None,
+            work_sleeps: false,
+            open: None,
+            share_cores: false,
+            seed: None,
+            busy: false,
             json: None,
             instructions: false,
             sizes: false,
@@ -146,6 +186,9 @@ impl Options {
             match (name, given) {
                 ("--help" | "-h", None) => return Ok(None),
                 ("--pin", None) => options.pin = true,
+                ("--work-sleeps", None) => options.work_sleeps = true,
+                ("--share-cores", None) => options.share_cores = true,
+                ("--busy", None) => options.busy = true,
                 ("--instructions", None) => options.instructions = true,
                 ("--sizes", None) => options.sizes = true,
                 ("--no-load", None) => options.no_load = true,
@@ -183,6 +226,11 @@ impl Options {
             "--rounds" => self.rounds = positive(value)?,
             "--workers" => self.workers = positive(value).filter(|it| *it <= WORKERS_MAX)?,
             "--load" => self.load = Some(Tool::named(value)?),
+            "--work" => self.work = Some(value.to_owned()),
+            "--open" => self.open = Some(value.parse().ok().filter(|rate| *rate > 0.0)?),
+            "--seed" => self.seed = Some(value.parse().ok()?),
+            "--commit" => self.before = Some(Before::Commit(value.to_owned())),
+            "--before" => self.before = Some(Before::Folder(value.into())),
             _ => self.json = Some(value.into()),
         }
         Some(())
@@ -190,11 +238,30 @@ impl Options {
 
     fn check(&self) -> Result<(), Failure> {
         let cores = available_parallelism().map_or(1, usize::from);
-        if self.pin && self.workers >= cores {
+        // Workers that sleep need no cores of their own.
+        if self.pin && self.workers >= cores && !self.work_sleeps {
             return Err(mistake(format!(
                 "--pin with {} workers leaves no core of {cores} to the load: take fewer",
                 self.workers
             )));
+        }
+        for (given, name, condition, needed) in [
+            (self.work_sleeps, "--work-sleeps", self.work.is_some(), "--work"),
+            (self.share_cores, "--share-cores", self.open.is_some(), "--open"),
+            (self.seed.is_some(), "--seed", self.open.is_some(), "--open"),
+        ] {
+            if given && !condition {
+                return Err(mistake(format!("{name} goes with {needed}")));
+            }
+        }
+        let is_plain = |workload: &Workload| *workload == Workload::Hyper;
+        if (self.work.is_some() || self.open.is_some()) && !self.workloads.iter().all(is_plain) {
+            let message = "--work and --open are for the workload hyper alone";
+            return Err(mistake(message.to_owned()));
+        }
+        if self.open.is_some() && self.pins() && cores < 2 {
+            let message = "--open on one core goes with --share-cores";
+            return Err(mistake(message.to_owned()));
         }
         if self.no_load && !self.instructions && !self.sizes {
             let message = "--no-load goes with --instructions or --sizes";
@@ -203,14 +270,24 @@ impl Options {
         Ok(())
     }
 
+    /// Whether servers and load are on cores of their own.
+    pub fn pins(&self) -> bool {
+        self.pin || self.open.is_some() && !self.share_cores
+    }
+
     /// The servers of a workload, arc first.
     pub fn contenders(&self, workload: Workload) -> Vec<Contender> {
         let contender = |name: &str, runtime: &str, workers| Contender {
             name: name.to_owned(),
             program: format!("{}-{runtime}", workload.program()),
             workers,
+            before: false,
         };
         let mut contenders = vec![contender("arc", "arc", self.workers)];
+        if self.before.is_some() {
+            let before = contender("before", "arc", self.workers);
+            contenders.push(Contender { before: true, ..before });
+        }
         for peer in self.peers.iter().filter(|peer| workload.has(peer)) {
             let single = peer == "tokio-current-thread";
             if single && self.workers > 1 {
@@ -225,7 +302,7 @@ impl Options {
 }
 
 /// The options that take a value.
-const VALUED: [&str; 8] = [
+const VALUED: [&str; 13] = [
     "--workload",
     "--peers",
     "--connections",
@@ -233,6 +310,11 @@ const VALUED: [&str; 8] = [
     "--rounds",
     "--workers",
     "--load",
+    "--work",
+    "--open",
+    "--seed",
+    "--commit",
+    "--before",
     "--json",
 ];
 
@@ -288,13 +370,40 @@ mod tests {
     }
 
     #[test]
+    fn an_open_loop_has_its_cores() {
+        let line = "--work 2ms/100 --work-sleeps --workers 16 --open 20000 --seed 7 --busy \
+            --commit main";
+        let options = parse(line).unwrap().unwrap();
+        let expected = Options {
+            workers: 16,
+            work: Some("2ms/100".to_owned()),
+            work_sleeps: true,
+            open: Some(20_000.0),
+            seed: Some(7),
+            busy: true,
+            before: Some(Before::Commit("main".to_owned())),
+            ..Options::default()
+        };
+        assert_eq!(options, expected);
+        assert!(options.pins());
+        assert!(!parse("--open 9 --share-cores").unwrap().unwrap().pins());
+        let contenders = options.contenders(Workload::Hyper);
+        assert_eq!(contenders[1].name, "before");
+        assert!(contenders[1].before && !contenders[0].before);
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (line, start) in [
             ("--fast", "unknown option `--fast`"),
             ("--rounds", "--rounds needs a value"),
             ("--rounds 0", "--rounds does not take `0`"),
             ("--seconds nan", "--seconds does not take `nan`"),
-            ("--peers tokio,go", "--peers does not take `tokio,go`"),
+            ("--peers tokio,c", "--peers does not take `tokio,c`"),
+            ("--work-sleeps", "--work-sleeps goes with --work"),
+            ("--seed 1", "--seed goes with --open"),
+            ("--open 0", "--open does not take `0`"),
+            ("--open 9 --workload tiny", "--work and --open are for the workload hyper"),
             ("--workers 65", "--workers does not take `65`"),
             ("--load ab", "--load does not take `ab`"),
             ("--pin=1", "unknown option `--pin=1`"),

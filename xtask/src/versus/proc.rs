@@ -17,6 +17,8 @@ pub struct Usage {
     pub system: f64,
     /// Context switches, voluntary or not, of all threads that there are.
     pub switches: u64,
+    /// Those of them that were not.
+    pub involuntary: u64,
 }
 
 /// What the machine has done so far, in seconds summed over its cores.
@@ -35,15 +37,17 @@ pub struct Time {
 pub fn usage(pid: u32) -> Result<Usage, Failure> {
     let folder = format!("/proc/{pid}");
     let (user, system) = cpu(&read(&format!("{folder}/stat"))?, FIELD_UTIME)?;
-    let mut switches = 0;
+    let mut usage = Usage { user, system, ..Usage::default() };
     for thread in fs::read_dir(format!("{folder}/task")).into_iter().flatten().flatten() {
         // A thread that ends meanwhile has no status any more.
         if let Ok(status) = fs::read_to_string(thread.path().join("status")) {
-            switches += field(&status, "voluntary_ctxt_switches").unwrap_or(0)
-                + field(&status, "nonvoluntary_ctxt_switches").unwrap_or(0);
+            let involuntary = field(&status, "nonvoluntary_ctxt_switches").unwrap_or(0);
+            let voluntary = field(&status, "voluntary_ctxt_switches").unwrap_or(0);
+            usage.switches += voluntary + involuntary;
+            usage.involuntary += involuntary;
         }
     }
-    Ok(Usage { user, system, switches })
+    Ok(usage)
 }
 
 /// Seconds of CPU of this process and of its children that have ended.

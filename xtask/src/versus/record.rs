@@ -46,6 +46,20 @@ pub struct Series {
     /// Whether servers and load had cores of their own.
     pub pinned: bool,
     pub seconds: f64,
+    /// What every handler does: `300us`, `2ms/100`.
+    #[serde(default)]
+    pub work: Option<String>,
+    /// Whether it sleeps in the kernel instead of computing.
+    #[serde(default)]
+    pub work_sleeps: bool,
+    /// Requests a second of an open loop, and the seed of the first round.
+    #[serde(default)]
+    pub open: Option<f64>,
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Whether other processes kept all cores busy.
+    #[serde(default)]
+    pub busy: bool,
     pub servers: Vec<Server>,
 }
 
@@ -63,6 +77,8 @@ pub struct Round {
     pub errors: u64,
     pub seconds: f64,
     /// Latencies, in microseconds.
+    #[serde(default)]
+    pub mean: f64,
     pub p50: f64,
     pub p90: f64,
     pub p99: f64,
@@ -72,6 +88,9 @@ pub struct Round {
     pub system: f64,
     /// Context switches of the server's threads per answer.
     pub switches: f64,
+    /// Of those, the involuntary ones: preempted by something else.
+    #[serde(default)]
+    pub involuntary: f64,
     pub peak_kib: u64,
     /// The share of the machine that neither server nor load tool used.
     pub other_work: f64,
@@ -115,10 +134,24 @@ impl Series {
             workers => format!("{workers} workers"),
         };
         let pinned = if self.pinned { ", on cores of its own" } else { "" };
-        format!(
+        let mut title = format!(
             "{}, {} connections, {workers}{pinned}, load by {}",
             self.workload, self.connections, self.load
-        )
+        );
+        if let Some(work) = &self.work {
+            let how = if self.work_sleeps { "sleeps" } else { "computes" };
+            title += &format!(", a handler {how} for {work}");
+        }
+        if let Some(rate) = self.open {
+            title += &format!(", open loop of {rate} requests/s");
+        }
+        if let Some(seed) = self.seed {
+            title += &format!(", seed {seed}");
+        }
+        if self.busy {
+            title += ", beside a busy loop on each core";
+        }
+        title
     }
 }
 

@@ -26,8 +26,9 @@ pub const P999: Metric = metric("latency p99.9", "µs", true, |it| it.p999);
 pub const CPU: Metric = metric("server CPU/request", "µs", true, Round::cpu);
 
 /// All of them, in the order of the table.
-pub const METRICS: [Metric; 10] = [
+pub const METRICS: [Metric; 12] = [
     PER_SECOND,
+    metric("latency mean", "µs", true, |it| it.mean),
     metric("latency p50", "µs", true, |it| it.p50),
     metric("latency p90", "µs", false, |it| it.p90),
     P99,
@@ -35,7 +36,8 @@ pub const METRICS: [Metric; 10] = [
     CPU,
     metric("  of it user", "µs", false, |it| it.user),
     metric("  of it system", "µs", false, |it| it.system),
-    metric("switches/request", "", true, |it| it.switches),
+    metric("voluntary switches/r.", "", true, |it| it.switches - it.involuntary),
+    metric("involuntary switches/r.", "", true, |it| it.involuntary),
     metric("peak memory", "MiB", false, |it| it.peak_kib as f64 / 1024.0),
 ];
 

@@ -1,0 +1,194 @@
+//! Report polls that last for too long.
+
+use super::Registry;
+use super::info::{Id, TaskInfo, TaskState};
+use super::sync::{AtomicUsize, Mutex, Ordering, lock};
+use std::collections::BTreeMap;
+use std::mem::{forget, replace};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fs, thread};
+
+/// Calls a hook of the user's for each report.
+pub struct Reporter {
+    hook: Arc<dyn Fn(&TaskInfo) + Send + Sync>,
+    /// A call of the hook has not returned yet.
+    is_busy: Arc<AtomicBool>,
+}
+
+impl Reporter {
+    /// `hook` is called for each report.
+    pub fn new(hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> Self {
+        Self { hook: Arc::new(hook), is_busy: Arc::default() }
+    }
+
+    /// Calls the hook on a thread of its own. Where it blocks, even for ever (standard error may be
+    /// a pipe that nobody reads), it holds up nothing else.
+    ///
+    /// False: the hook was not called, because an earlier call has not returned or because the
+    /// system starts no thread. Ask again later.
+    pub fn report(&self, task: TaskInfo) -> bool {
+        // Acquire and Release: what one call has done is seen by the next.
+        if self.is_busy.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        let (hook, is_busy) = (self.hook.clone(), self.is_busy.clone());
+        let call = move || {
+            // The panic hook has printed it. The drop of what it carries could panic again.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook(&task))) {
+                forget(payload);
+            }
+            is_busy.store(false, Ordering::Release);
+        };
+
+        let started = thread::Builder::new().name("arc-report".to_owned()).spawn(call);
+        if started.is_err() {
+            self.is_busy.store(false, Ordering::Release);
+        }
+        started.is_ok()
+    }
+}
+
+/// Tells whether a thread that wants to run has had a core. Where the system does not say, which is
+/// everywhere but on Linux, it counts as one that has.
+#[derive(Default)]
+struct CoreUse {
+    /// Where the system tells of the thread.
+    path: Option<Arc<str>>,
+    used: Duration,
+}
+
+impl CoreUse {
+    /// Of the calling thread.
+    fn of_this_thread() -> Self {
+        thread_local! {
+            static PATH: Option<Arc<str>> = fs::read_link("/proc/thread-self")
+                .ok()
+                .map(|thread| format!("/proc/{}", thread.display()).into());
+        }
+        Self { path: PATH.with(Clone::clone), used: Duration::ZERO }
+    }
+
+    /// Whether the thread wants to run now, but has had a core for less than half of `time`, which
+    /// is how long ago this was asked last.
+    fn has_been_starved(&mut self, time: Duration) -> bool {
+        let read = |file| fs::read_to_string(format!("{}/{file}", self.path.as_ref()?)).ok();
+        let stat = read("stat").unwrap_or_default();
+        let schedstat = read("schedstat").unwrap_or_default();
+
+        // The state stands behind the name in parentheses, and R is "running, or ready to run".
+        let wants_to_run = stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" R"));
+        let used = schedstat.split(' ').next().and_then(|nanos| nanos.parse().ok());
+        let used = Duration::from_nanos(used.unwrap_or_default());
+        let before = replace(&mut self.used, used);
+        wants_to_run && used.saturating_sub(before) < time / 2
+    }
+}
+
+/// Counts for how many ticks a thread has been in the same turn of its loop.
+#[derive(Default)]
+pub struct Stuck {
+    /// 0: the turn began after the last tick.
+    ticks: AtomicUsize,
+    core_use: Mutex<CoreUse>,
+}
+
+impl Stuck {
+    /// The calling thread is the one to be judged from now on.
+    pub fn watch_this_thread(&self) {
+        *lock(&self.core_use) = CoreUse::of_this_thread();
+    }
+
+    /// A turn begins.
+    #[inline]
+    pub fn reset(&self) {
+        self.ticks.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts a tick. Returns whether a turn has begun since the one before.
+    pub fn tick(&self) -> bool {
+        self.ticks.fetch_add(1, Ordering::Relaxed) == 0
+    }
+
+    /// For how many ticks the turn has lasted.
+    pub fn ticks(&self) -> usize {
+        self.ticks.load(Ordering::Relaxed).saturating_sub(1)
+    }
+
+    /// Whether a new turn began since the last tick.
+    pub fn has_moved(&self) -> bool {
+        self.ticks.load(Ordering::Relaxed) == 0
+    }
+
+    /// Called after each tick. True: the turn has lasted for `limit`, and is to blame.
+    pub fn has_reached(&self, limit: Duration, tick: Duration) -> bool {
+        let limit = in_ticks(limit, tick);
+        let ticks = self.ticks();
+        let half = limit.div_ceil(2);
+        if ticks != half && ticks != limit {
+            return false;
+        }
+
+        // If the thread has not had a core, the poll is not to blame. It is judged again later.
+        let is_starved = lock(&self.core_use).has_been_starved(tick * half as u32);
+        if is_starved {
+            self.take_back(half);
+        }
+        ticks == limit && !is_starved
+    }
+
+    /// The limit was reached, but that could not be told. It is reached again at the next tick.
+    pub fn try_again(&self) {
+        self.take_back(1);
+    }
+
+    /// Nothing, if a turn has begun meanwhile.
+    fn take_back(&self, ticks: usize) {
+        let less = |before: usize| before.checked_sub(ticks);
+        let _ = self.ticks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+/// Watches the futures in `block_on`: the polls that are going on, and how many looks each has
+/// lasted for.
+#[derive(Default)]
+pub struct Watch(BTreeMap<(Id, u64), usize>);
+
+impl Watch {
+    /// Looks at the futures, once every `tick`, and reports each poll that has lasted for
+    /// `limit`. Returns whether any future is being polled.
+    pub fn look(
+        &mut self,
+        futures: &Registry,
+        limit: Duration,
+        tick: Duration,
+        reporter: &Reporter,
+    ) -> bool {
+        let limit = in_ticks(limit, tick);
+        let mut now = BTreeMap::new();
+        // A future whose number of steps is odd is being polled. Of a task it would say "queued".
+        let is_polled = |future: &TaskInfo| future.state == TaskState::Queued;
+        for mut future in futures.tasks().into_iter().filter(is_polled) {
+            let poll = (future.id, future.polls);
+            let mut ticks = self.0.get(&poll).map_or(0, |ticks| ticks + 1);
+            if ticks == limit {
+                future.name = Some("block_on".into());
+                future.state = TaskState::InBlockOn { time: tick * ticks as u32 };
+                future.polls += 1; // the one that goes on
+
+                // What was not told is told later.
+                ticks -= usize::from(!reporter.report(future));
+            }
+            now.insert(poll, ticks);
+        }
+        self.0 = now;
+        !self.0.is_empty()
+    }
+}
+
+fn in_ticks(limit: Duration, tick: Duration) -> usize {
+    let ticks = limit.as_nanos().div_ceil(tick.as_nanos());
+    usize::try_from(ticks).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,3 @@
+module arc-versus
+
+go 1.19
