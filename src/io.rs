@@ -9,7 +9,7 @@ use crate::driver::reactor::{Source, gone};
 use crate::scheduler::{context, coop, shared::Shared};
 use crate::sync::Arc;
 use socket2::SockRef;
-use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
+use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::task::{Context, Poll, ready};
 use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin};
 
@@ -326,14 +326,14 @@ macro_rules! read_and_write {
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait for it.
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-                // Outside of the readiness and the runtime's end: those would fail where nothing waits.
-                match self.get_ref().flush() {
-                    Err(error)
-                        if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-                    {
+                // Outside of the readiness and the runtime's end: those would fail where nothing
+                // waits.
+                let flushed = self.get_ref().flush();
+                match flushed.as_ref().map_err(Error::kind) {
+                    Err(ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                         self.poll_with(Direction::Write, cx, |mut io| io.flush())
                     }
-                    flushed => Poll::Ready(flushed),
+                    _ => Poll::Ready(flushed),
                 }
             }
 

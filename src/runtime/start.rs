@@ -2,8 +2,9 @@
 
 use crate::config::{Builder, Flavor};
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
-use crate::scheduler::{context, context::Role, end, shared::Shared, threads, worker::Worker};
-use crate::sync::{Arc, Duration, thread::JoinHandle};
+use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
+use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
 use std::{io, panic::AssertUnwindSafe, rc::Rc};
 
 impl Runtime {
@@ -29,7 +30,10 @@ impl Builder {
             self.workers = 1;
         }
         let shared = Arc::new(Shared::new(self)?);
-        shared.publish(); // other threads find it by its id from now on
+
+        // Other threads find it by its id from now on.
+        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
+
         let mut threads = Vec::new();
         if let Err(error) = start_threads(&shared, &mut threads) {
             end::begin(&shared);

@@ -80,11 +80,12 @@ impl MeanPoll {
 /// What a worker remembers.
 #[derive(Default)]
 pub(crate) struct Sharing {
-    /// When the current stretch began, and how many polls it has had.
-    began: Option<Instant>,
+    /// When the current stretch began. The worker sets it after each sleep.
+    pub(crate) began: Option<Instant>,
+    /// How many polls the stretch has had.
     polls: u32,
-    /// Since when every look has found a task waiting.
-    standing_since: Option<Instant>,
+    /// Since when every look has found a task waiting. None, too, when the queue was empty.
+    pub(crate) standing_since: Option<Instant>,
     /// How long the worker has polled in the current span, and what its thread's CPU time was when
     /// the span began.
     span: Duration,
@@ -97,21 +98,11 @@ impl Sharing {
         Self { began: Some(now), ..Self::default() }
     }
 
-    /// A stretch begins after a sleep.
-    pub(crate) fn begin(&mut self, now: Instant) {
-        self.began = Some(now);
-    }
-
-    /// The worker found its queue empty.
-    pub(crate) fn queue_is_empty(&mut self) {
-        self.standing_since = None;
-    }
-
     /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
     /// stretch has lasted for long. The clock is read after 1, 2, 4, 8 ... polls.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
-        let is_time_to_ask = self.polls.is_power_of_two();
-        self.polls >= polls_max || (is_time_to_ask && elapsed(self.began, now()) > STRETCH_MAX)
+        let is_late = |now: Instant| now - self.began.unwrap_or(now) > STRETCH_MAX;
+        self.polls >= polls_max || (self.polls.is_power_of_two() && is_late(now()))
     }
 
     /// Called before each poll. Returns whether to wake another worker now.
@@ -135,7 +126,7 @@ impl Sharing {
         waiting: usize,
         cpu_time: impl Fn() -> Option<Duration>,
     ) -> bool {
-        let took = elapsed(self.began, now);
+        let took = now - self.began.unwrap_or(now);
         mean.learn(self.polls, took);
         self.began = Some(now);
         self.polls = 0;
@@ -153,7 +144,7 @@ impl Sharing {
         }
 
         if waiting == 0 {
-            self.queue_is_empty();
+            self.standing_since = None;
             return false;
         }
         let since = *self.standing_since.get_or_insert(now);
@@ -165,10 +156,6 @@ impl Sharing {
         }
         is_too_much
     }
-}
-
-fn elapsed(since: Option<Instant>, now: Instant) -> Duration {
-    since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
 }
 
 fn nanos(time: Duration) -> u64 {

@@ -8,7 +8,7 @@ use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::share::MeanPoll;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
-use crate::sync::{Ordering, PoisonError, RwLock, lock, thread::Thread};
+use crate::sync::{Ordering, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
 use std::{collections::BTreeMap, panic::RefUnwindSafe};
 
@@ -93,11 +93,6 @@ impl Shared {
             thread_ended: Condvar::default(),
             config,
         })
-    }
-
-    /// Lets other threads find the runtime by its id.
-    pub(crate) fn publish(self: &Arc<Self>) {
-        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(self.id, self.clone());
     }
 
     pub(crate) fn is_current_thread(&self) -> bool {

@@ -128,7 +128,7 @@ impl Worker {
         if let Some(runnable) = self.mine().queue.pop() {
             return Some(runnable);
         }
-        self.sharing.borrow_mut().queue_is_empty();
+        self.sharing.borrow_mut().standing_since = None;
         self.refill().or_else(|| self.steal())
     }
 
@@ -172,7 +172,7 @@ impl Worker {
         // then stuck, and nobody sits in the seat.
         monitor.ring();
         self.shared.helper_is_coming.store(false, Ordering::Relaxed);
-        self.sharing.borrow_mut().begin(Instant::now());
+        self.sharing.borrow_mut().began = Some(Instant::now());
         wakers.drain(..).for_each(wake);
     }
 }

@@ -230,9 +230,8 @@ impl Registry {
     pub fn tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for Shard(shard) in &self.shards {
-            let mut blocks = 0..;
-            let mut next_block = || lock(shard).all.get(blocks.next()?).copied();
-            while let Some(block) = next_block() {
+            for index in 0.. {
+                let Some(&block) = lock(shard).all.get(index) else { break };
                 for mut task in block.iter().filter_map(Place::describe) {
                     task.name = lock(shard).names.get(&task.id).cloned();
                     tasks.push(task);
