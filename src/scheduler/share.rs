@@ -136,7 +136,7 @@ impl Sharing {
             let span = take(&mut self.span);
             let cpu_time = cpu_time();
             let before = replace(&mut self.span_began, cpu_time);
-            let used = cpu_time.zip(before).map_or(span, |(now, before)| now - before);
+            let used = cpu_time.zip(before).map_or(span, |(now, then)| now.saturating_sub(then));
             self.eager_spans = self.eager_spans.saturating_sub(1);
             if used + span / 8 < span {
                 self.eager_spans = EAGER_SPANS;

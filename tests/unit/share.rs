@@ -1,5 +1,5 @@
-//! The policy in virtual time: a clock and queues that the test sets, and a count of how
-//! often the clock was read.
+//! The policy in virtual time: a clock, a thread's CPU time and queues that the test sets, and a
+//! count of how often each clock was read.
 
 use std::cell::Cell;
 
@@ -11,395 +11,679 @@ use crate::sync::{Duration, Instant};
 const NANO: Duration = Duration::from_nanos(1);
 const MICRO: Duration = Duration::from_micros(1);
 
-/// What the policy sees.
-struct Fake {
+/// What the policy measures: of one thread that polls, or of several one after the other.
+struct Clocks {
     epoch: Instant,
     time: Cell<Duration>,
+    /// How often the clock was read since this was asked last.
     readings: Cell<u32>,
-    queued: Cell<usize>,
-    injected: Cell<usize>,
-    asleep: Cell<bool>,
+    /// None: the system does not tell.
+    cpu_time: Cell<Option<Duration>>,
+    cpu_readings: Cell<u32>,
 }
 
-impl View for Fake {
-    fn now(&self) -> Instant {
-        self.readings.set(self.readings.get() + 1);
-        self.epoch + self.time.get()
-    }
-
-    fn queued(&self) -> usize {
-        self.queued.get()
-    }
-
-    fn injected(&self) -> usize {
-        self.injected.get()
-    }
-
-    fn any_asleep(&self) -> bool {
-        self.asleep.get()
-    }
-}
-
-impl Fake {
-    /// So many tasks wait, and some other worker sleeps.
-    fn with_queue(queued: usize) -> Self {
+impl Clocks {
+    fn new() -> Self {
         Self {
             epoch: Instant::now(),
             time: Cell::default(),
-            readings: Cell::new(0),
-            queued: Cell::new(queued),
-            injected: Cell::new(0),
-            asleep: Cell::new(true),
+            readings: Cell::default(),
+            // The thread has done something before it became a worker's.
+            cpu_time: Cell::new(Some(Duration::from_secs(7))),
+            cpu_readings: Cell::default(),
         }
     }
 
-    fn pass(&self, time: Duration) {
+    /// What the test itself reads does not count.
+    fn time(&self) -> Instant {
+        self.epoch + self.time.get()
+    }
+
+    fn now(&self) -> Instant {
+        self.readings.set(self.readings.get() + 1);
+        self.time()
+    }
+
+    fn cpu_time(&self) -> Option<Duration> {
+        self.cpu_readings.set(self.cpu_readings.get() + 1);
+        self.cpu_time.get()
+    }
+
+    /// Time passes, for some of which the thread has a core.
+    fn pass(&self, time: Duration, used: Duration) {
         self.time.set(self.time.get() + time);
-    }
-
-    /// How often the clock was read since this was asked last.
-    fn take_readings(&self) -> u32 {
-        self.readings.take()
+        self.cpu_time.set(self.cpu_time.get().map(|before| before + used));
     }
 }
 
-/// A poll of this duration, and what the policy says before the next one.
-fn poll(sharing: &mut Sharing, view: &Fake, lasts: Duration) -> u32 {
-    view.pass(lasts);
-    sharing.before_poll(view)
+/// A worker, and what it measures.
+struct Worker {
+    sharing: Sharing,
+    clocks: Clocks,
 }
 
-/// A worker that has just begun a sample.
-fn sampled(view: &Fake) -> Sharing {
-    let mut sharing = Sharing::default();
-    assert_eq!(sharing.before_poll(view), 0);
-    assert!(sharing.sample_began.is_some());
-    view.take_readings();
-    sharing
+impl Worker {
+    fn new() -> Self {
+        let mut worker = Worker { sharing: Sharing::default(), clocks: Clocks::new() };
+        worker.sharing.begin(worker.clocks.time());
+        worker
+    }
+
+    /// A poll of this duration, with a core to itself.
+    fn poll(&mut self, mean: &MeanPoll, lasts: Duration) {
+        self.poll_with(mean, lasts, lasts);
+    }
+
+    /// A poll during which the thread has a core for a part of the time.
+    fn poll_with(&mut self, mean: &MeanPoll, lasts: Duration, used: Duration) {
+        self.sharing.before_poll(mean, || 0, || true);
+        self.clocks.pass(lasts, used);
+    }
+
+    fn end_stretch(&mut self, mean: &MeanPoll) {
+        self.sharing.end_stretch(mean, self.clocks.time(), || self.clocks.cpu_time());
+    }
+
+    /// A stretch of one poll.
+    fn stretch(&mut self, mean: &MeanPoll, lasts: Duration, used: Duration) {
+        self.poll_with(mean, lasts, used);
+        self.end_stretch(mean);
+    }
+
+    /// A span that begins and ends with a stretch, so that the CPU time is looked at.
+    fn span(&mut self, mean: &MeanPoll, lost: Duration) {
+        let before = self.clocks.cpu_readings.take();
+        self.stretch(mean, WHOLE_SPAN, WHOLE_SPAN - lost);
+        assert_eq!(self.clocks.cpu_readings.take(), 1, "after {before} readings");
+    }
+
+    fn sleep(&mut self, mean: &MeanPoll, lasts: Duration) {
+        self.end_stretch(mean);
+        self.clocks.pass(lasts, Duration::ZERO);
+        self.sharing.begin(self.clocks.time());
+    }
+
+    fn is_time_to_look(&self, polls_max: u32) -> bool {
+        self.sharing.is_time_to_look(polls_max, || self.clocks.now())
+    }
+
+    fn is_overloaded(&mut self, mean: &MeanPoll, waiting: usize) -> bool {
+        self.sharing.is_overloaded(mean, waiting, self.clocks.time())
+    }
+
+    /// Whether it would wake another worker if a task waited.
+    fn is_eager(&mut self, mean: &MeanPoll) -> bool {
+        self.sharing.before_poll(mean, || 1, || true)
+    }
 }
 
-// Rule 1: a task waits for too long.
+/// The shortest time that is longer than a span and has an eighth.
+const WHOLE_SPAN: Duration = Duration::from_nanos((SPAN.as_nanos() as u64 / 8 + 1) * 8);
+
+/// What is known when each of the last polls took this long.
+fn mean_of(lasts: Duration) -> MeanPoll {
+    let mean = MeanPoll::default();
+    let mut teacher = Worker::new();
+
+    // Nothing is left of what counts at first. Then one poll weighs as much as all before it do.
+    for _ in 0..12 {
+        (0..2 * MEAN_POLLS).for_each(|_| teacher.poll(&mean, Duration::ZERO));
+        teacher.end_stretch(&mean);
+    }
+    teacher.poll(&mean, lasts * (MEAN_POLLS as u32 + 1));
+    teacher.end_stretch(&mean);
+    assert_mean(&mean, lasts);
+    mean
+}
+
+/// The mean is to be seen in how many tasks may wait. It must divide the limit.
+fn assert_mean(mean: &MeanPoll, expected: Duration) {
+    let is_too_much = |waiting| Worker::new().is_overloaded(mean, waiting);
+    if expected.is_zero() {
+        return assert!(!is_too_much(WAIT_MAX.as_nanos() as usize));
+    }
+    let enough = (WAIT_MAX.as_nanos() / expected.as_nanos()) as usize;
+    assert!(!is_too_much(enough), "{enough} would wait for longer than {expected:?} each");
+    assert!(is_too_much(enough + 1), "{} would wait for less than {expected:?} each", enough + 1);
+}
+
+// How long a poll takes.
 
 #[test]
-fn task_that_waits_for_longer_than_the_limit_calls_for_help() {
-    let view = Fake::with_queue(5);
-    let mut sharing = sampled(&view);
-    assert_eq!(poll(&mut sharing, &view, WAIT_MAX), 0, "a moment early");
-    assert_eq!(poll(&mut sharing, &view, NANO), 1);
+fn unknown_polls_count_as_long() {
+    let mean = MeanPoll::default();
+    assert!(mean.is_long());
+    assert!(Worker::new().is_eager(&mean));
 }
 
 #[test]
-fn task_that_goes_on_waiting_calls_again_at_each_look() {
-    let view = Fake::with_queue(1_000);
-    let mut sharing = sampled(&view);
-    let calls: Vec<u32> = (1..=40).map(|_| poll(&mut sharing, &view, 2 * WAIT_MAX)).collect();
-    let is_look = |number: u32| number.is_power_of_two();
-    assert!(calls.iter().zip(1..).all(|(&wakes, number)| wakes == u32::from(is_look(number))));
+fn polls_are_long_if_the_mean_is_above_the_limit() {
+    assert!(!mean_of(LONG_POLL).is_long(), "just as long as the limit");
+    assert!(mean_of(LONG_POLL + NANO).is_long());
+    assert!(!mean_of(Duration::ZERO).is_long());
+}
+
+/// Short polls are known as such soon, and long ones as well.
+#[test]
+fn mean_follows_the_polls() {
+    let mean = MeanPoll::default();
+    let mut worker = Worker::new();
+    let mut learn = |lasts: Duration| {
+        for polls in 0..20 * MEAN_POLLS {
+            worker.poll(&mean, lasts);
+            if polls % 50 == 0 {
+                worker.end_stretch(&mean);
+            }
+        }
+        mean.is_long()
+    };
+    assert!(!learn(LONG_POLL / 2));
+    assert!(learn(LONG_POLL * 2));
+    assert!(!learn(NANO));
+}
+
+/// What was known is worth [`MEAN_POLLS`] polls.
+#[test]
+fn as_many_polls_as_the_mean_is_taken_over_are_half_of_it() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    (0..MEAN_POLLS).for_each(|_| worker.poll(&mean, 2 * MICRO));
+    worker.end_stretch(&mean);
+    assert_mean(&mean, MICRO);
 }
 
 #[test]
-fn long_first_poll_of_a_sample_is_noticed_at_the_very_next_poll() {
-    for queued in [1, 2, 100] {
-        let view = Fake::with_queue(queued);
-        let mut sharing = sampled(&view);
-        assert!(poll(&mut sharing, &view, 5 * WAIT_MAX) > 0, "{queued} wait");
+fn stretches_are_weighted_by_their_polls() {
+    for polls in [1, 2, 61, 1_000] {
+        let mean = mean_of(Duration::ZERO);
+        let mut worker = Worker::new();
+        let total = MICRO * (MEAN_POLLS as u32 + polls);
+
+        // One long poll among many short ones counts as if all of them had taken a part of it.
+        worker.poll(&mean, total);
+        (1..polls).for_each(|_| worker.poll(&mean, Duration::ZERO));
+        worker.end_stretch(&mean);
+        assert_mean(&mean, MICRO);
+    }
+}
+
+/// As many short ones are known, one long poll does not make polls long.
+#[test]
+fn single_long_poll_does_not_make_polls_long() {
+    let mean = mean_of(MICRO);
+    let mut worker = Worker::new();
+    worker.stretch(&mean, LONG_POLL * (MEAN_POLLS as u32 / 2), Duration::ZERO);
+    assert!(!mean.is_long());
+}
+
+#[test]
+fn polls_of_a_stretch_are_counted_in_it_alone() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    (0..1_000).for_each(|_| worker.poll(&mean, Duration::ZERO));
+    worker.end_stretch(&mean);
+    let lasts = MICRO * (MEAN_POLLS as u32 + 1);
+    worker.stretch(&mean, lasts, lasts);
+    assert_mean(&mean, MICRO);
+}
+
+#[test]
+fn what_one_worker_learns_all_of_them_know() {
+    let mean = mean_of(MICRO);
+    let mut other = Worker::new();
+    assert!(!other.is_eager(&mean));
+    Worker::new().stretch(&mean, Duration::from_secs(1), Duration::from_secs(1));
+    assert!(other.is_eager(&mean));
+}
+
+#[test]
+fn time_asleep_is_no_poll_time() {
+    let mean = mean_of(MICRO);
+    let mut worker = Worker::new();
+    for _ in 0..10 {
+        worker.sleep(&mean, Duration::from_secs(3600));
+    }
+    assert_mean(&mean, MICRO);
+    // Nor does a sleep, during which the thread uses no CPU time, look like a core that was lost.
+    worker.span(&mean, Duration::ZERO);
+    for _ in 0..10 {
+        worker.sleep(&mean, Duration::from_secs(3600));
+    }
+    assert_eq!(worker.clocks.cpu_readings.take(), 0);
+    worker.sharing.queue_is_empty();
+    worker.poll(&mean, MICRO);
+    assert!(!worker.is_time_to_look(u32::MAX), "the stretch began after the sleep");
+}
+
+#[test]
+fn numbers_that_are_too_large_do_no_harm() {
+    let years = Duration::from_secs(1 << 40);
+    let mean = MeanPoll::default();
+    for _ in 0..3 {
+        let mut worker = Worker::new();
+        worker.stretch(&mean, years, years);
+        assert!(worker.is_eager(&mean));
+        assert!(worker.is_overloaded(&mean, usize::MAX));
+    }
+}
+
+/// The clocks of some virtual machines do so.
+#[test]
+fn clock_that_goes_back_does_no_harm() {
+    let mean = mean_of(MICRO);
+    let mut worker = Worker::new();
+    let before = worker.clocks.time();
+    worker.clocks.pass(Duration::from_secs(1), Duration::ZERO);
+    worker.sharing.begin(worker.clocks.time());
+    worker.sharing.before_poll(&mean, || 0, || true);
+    assert!(!worker.sharing.is_time_to_look(61, || before));
+    worker.sharing.end_stretch(&mean, before, || None);
+    assert!(!mean.is_long());
+
+    worker.sharing.begin(worker.clocks.time());
+    worker.span(&mean, Duration::ZERO);
+    worker.clocks.cpu_time.set(Some(Duration::ZERO));
+    worker.clocks.pass(WHOLE_SPAN, Duration::ZERO);
+    worker.end_stretch(&mean);
+}
+
+// Whom a worker wakes before a poll.
+
+#[test]
+fn eager_worker_calls_if_tasks_wait_or_nobody_is_at_the_kernel() {
+    let lost_core = {
+        let mean = mean_of(Duration::ZERO);
+        let mut worker = Worker::new();
+        worker.span(&mean, Duration::ZERO);
+        worker.span(&mean, WHOLE_SPAN / 2);
+        (worker, mean_of(Duration::ZERO))
+    };
+    let long_polls = (Worker::new(), MeanPoll::default());
+    for (mut worker, mean) in [lost_core, long_polls] {
+        let mut calls =
+            |waiting, is_watched| worker.sharing.before_poll(&mean, || waiting, || is_watched);
+        assert!(calls(1, true));
+        assert!(calls(1_000, false));
+        assert!(calls(0, false));
+        assert!(!calls(0, true), "nothing waits, and somebody is at the kernel");
+    }
+}
+
+/// It does not even ask for what others have written to.
+#[test]
+fn worker_that_is_not_eager_never_calls_before_a_poll() {
+    let mean = mean_of(LONG_POLL);
+    let mut worker = Worker::new();
+    for _ in 0..100 {
+        let called = worker.sharing.before_poll(
+            &mean,
+            || unreachable!("how many wait does not matter"),
+            || unreachable!("who is at the kernel does not matter"),
+        );
+        assert!(!called);
+        worker.clocks.pass(LONG_POLL, LONG_POLL);
+    }
+}
+
+// Whether the worker has its core to itself.
+
+#[test]
+fn worker_that_loses_more_than_an_eighth_is_eager() {
+    for (lost, is_eager) in [
+        (Duration::ZERO, false),
+        (WHOLE_SPAN / 8, false),
+        (WHOLE_SPAN / 8 + NANO, true),
+        (WHOLE_SPAN, true),
+    ] {
+        let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+        worker.span(&mean, Duration::ZERO);
+        worker.span(&mean, lost);
+        assert_eq!(worker.is_eager(&mean_of(Duration::ZERO)), is_eager, "{lost:?}");
+    }
+}
+
+/// What the thread did before is not known, and neither how long it took.
+#[test]
+fn first_span_is_not_judged() {
+    let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+    worker.span(&mean, WHOLE_SPAN);
+    assert!(!worker.is_eager(&mean_of(Duration::ZERO)));
+}
+
+#[test]
+fn worker_is_eager_for_some_spans_after_its_core_was_lost() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
+    worker.span(&mean, Duration::ZERO);
+    for good in [EAGER_SPANS, 1, EAGER_SPANS - 1, EAGER_SPANS] {
+        // However long it was eager before: it is for as long after the last loss.
+        worker.span(&mean, WHOLE_SPAN);
+        for span in 1..=good {
+            assert!(worker.is_eager(&short), "before good span {span}");
+            worker.span(&mean, Duration::ZERO);
+        }
+        assert_eq!(worker.is_eager(&short), good < EAGER_SPANS);
+    }
+}
+
+/// Each span is judged by its own CPU time: what was used too much or lost before is over.
+#[test]
+fn spans_are_judged_one_by_one() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
+    worker.span(&mean, Duration::ZERO);
+    // A thread uses CPU time outside of its polls, too.
+    worker.clocks.pass(Duration::ZERO, Duration::from_secs(1));
+    worker.span(&mean, Duration::ZERO);
+    assert!(!worker.is_eager(&short));
+    worker.span(&mean, WHOLE_SPAN);
+    (0..EAGER_SPANS).for_each(|_| worker.span(&mean, Duration::ZERO));
+    assert!(!worker.is_eager(&short));
+}
+
+#[test]
+fn system_that_does_not_tell_cpu_time_makes_no_worker_eager() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
+    for told in [Some(3), None, Some(3), None, None, Some(3)] {
+        // Between two answers that say 3 s no time at all seems to have been used.
+        worker.clocks.cpu_time.set(told.map(Duration::from_secs));
+        worker.span(&mean, WHOLE_SPAN);
+        assert!(!worker.is_eager(&short), "{told:?}");
     }
 }
 
 #[test]
-fn long_poll_before_a_look_is_noticed_at_it() {
-    for look in [1, 2, 4, 8, 16, 64, 1 << 20] {
-        let view = Fake::with_queue(1 << 21);
-        let mut sharing = sampled(&view);
-        (1..look).for_each(|_| assert_eq!(poll(&mut sharing, &view, Duration::ZERO), 0));
-        assert_eq!(poll(&mut sharing, &view, WAIT_MAX + NANO), 1, "poll {look}");
-    }
+fn cpu_time_is_asked_for_once_a_span() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    worker.stretch(&mean, SPAN, SPAN);
+    assert_eq!(worker.clocks.cpu_readings.take(), 0, "the span lasts for a moment more");
+    worker.stretch(&mean, NANO, NANO);
+    assert_eq!(worker.clocks.cpu_readings.take(), 1);
+    (0..4).for_each(|_| worker.stretch(&mean, SPAN / 4, SPAN / 4));
+    assert_eq!(worker.clocks.cpu_readings.take(), 0);
+    worker.stretch(&mean, NANO, NANO);
+    assert_eq!(worker.clocks.cpu_readings.take(), 1);
 }
+
+/// A loss that is spread over several stretches is as much as one at once.
+#[test]
+fn stretches_add_up_to_a_span() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
+    worker.span(&mean, Duration::ZERO);
+    (0..8).for_each(|_| worker.stretch(&mean, WHOLE_SPAN / 8, WHOLE_SPAN / 16));
+    assert_eq!(worker.clocks.cpu_readings.take(), 1);
+    assert!(worker.is_eager(&short));
+}
+
+// When it looks outside.
 
 #[test]
-fn followed_task_whose_turn_has_come_is_looked_at() {
-    for ahead in [3, 5, 6, 7, 9, 10, 11, 100] {
-        let view = Fake::with_queue(ahead);
-        let mut sharing = sampled(&view);
-        (1..ahead).for_each(|_| assert_eq!(poll(&mut sharing, &view, Duration::ZERO), 0));
-        assert!(poll(&mut sharing, &view, WAIT_MAX + NANO) > 0, "{ahead} ahead");
-    }
-}
-
-/// It was polled too late, but there is nothing that another worker could take.
-#[test]
-fn late_task_calls_for_nobody_if_none_waits_behind_it() {
-    let view = Fake::with_queue(1);
-    let mut sharing = sampled(&view);
-    view.queued.set(0);
-    assert_eq!(poll(&mut sharing, &view, 5 * WAIT_MAX), 0);
-}
-
-/// What comes later does not make it later.
-#[test]
-fn tasks_that_come_after_the_followed_one_do_not_count() {
-    let view = Fake::with_queue(3);
-    let mut sharing = sampled(&view);
-    view.queued.set(1_000);
-    (0..3).for_each(|_| assert_eq!(poll(&mut sharing, &view, MICRO), 0));
-    // It has had its turn. Until the next sample nobody is followed.
-    assert_eq!(poll(&mut sharing, &view, 5 * WAIT_MAX), 0);
-}
-
-// Rule 2: a task is going to wait for too long.
-
-/// Polls of this duration until their mean is known.
-fn with_mean(lasts: Duration) -> (Sharing, Fake) {
-    let view = Fake::with_queue(1);
-    let mut sharing = Sharing::default();
-    for _ in 0..400 * SAMPLE_POLLS_MIN {
-        // Nobody waits for long, and the queue is empty now and then.
-        assert_eq!(poll(&mut sharing, &view, lasts), 0);
-        if sharing.polls == 0 {
-            sharing.standing_since = Some(view.epoch + view.time.get());
+fn worker_looks_after_so_many_polls() {
+    for polls_max in [1, 2, 3, 61, 64, 1_000] {
+        let mean = mean_of(Duration::ZERO);
+        let mut worker = Worker::new();
+        for _ in 0..2 {
+            for polls in 0..polls_max {
+                assert!(!worker.is_time_to_look(polls_max), "after {polls} polls");
+                worker.poll(&mean, Duration::ZERO);
+            }
+            worker.clocks.readings.take();
+            assert!(worker.is_time_to_look(polls_max), "after {polls_max} polls");
+            assert_eq!(worker.clocks.readings.take(), 0, "the clock does not matter");
+            worker.end_stretch(&mean);
         }
     }
-    view.take_readings();
-    (sharing, view)
 }
 
 #[test]
-fn mean_of_the_polls_is_what_they_take() {
-    for micros in [1, 7, 50] {
-        let (sharing, _) = with_mean(micros * MICRO);
-        assert!(sharing.mean_poll <= micros * MICRO);
-        assert!(sharing.mean_poll + 16 * NANO > micros * MICRO, "{:?}", sharing.mean_poll);
-    }
-}
-
-#[test]
-fn queue_that_will_take_longer_than_the_limit_calls_for_help_at_once() {
-    let (sharing, view) = with_mean(10 * MICRO);
-    let enough = (WAIT_MAX.as_nanos() / sharing.mean_poll.as_nanos()) as usize;
-    for (queued, injected, wakes) in
-        [(enough, 0, 0), (enough + 1, 0, 1), (1, enough - 1, 0), (1, enough, 1)]
-    {
-        let mut sharing = sharing;
-        // The worker comes out of an empty queue, and remembers only the mean.
-        sharing = sharing.after_empty_queue();
-        view.queued.set(queued);
-        view.injected.set(injected);
-        assert_eq!(sharing.before_poll(&view), wakes, "{queued} and {injected}");
-    }
-}
-
-#[test]
-fn queue_that_will_take_just_as_long_as_the_limit_calls_for_nobody() {
-    for (queued, wakes) in [(100, 0), (101, 1)] {
-        let mut sharing = Sharing { mean_poll: WAIT_MAX / 100, ..Sharing::default() };
-        assert_eq!(sharing.before_poll(&Fake::with_queue(queued)), wakes);
-    }
-}
-
-#[test]
-fn queue_of_unknown_polls_calls_for_nobody() {
-    let view = Fake::with_queue(1_000_000);
-    assert_eq!(Sharing::default().before_poll(&view), 0);
-}
-
-// Rule 3: the queue is never empty.
-
-/// Two tasks that are always there, each polled briefly.
-fn stand(sharing: &mut Sharing, view: &Fake, total: Duration) -> Option<Duration> {
-    let begin = view.time.get();
-    while view.time.get() - begin < total {
-        if poll(sharing, view, MICRO) > 0 {
-            return Some(view.time.get() - begin);
+fn worker_looks_when_the_stretch_has_lasted_for_long() {
+    for polls in [1, 2, 4, 8, 16, 1 << 10] {
+        let mean = mean_of(Duration::ZERO);
+        let mut worker = Worker::new();
+        for _ in 0..2 {
+            (1..polls).for_each(|_| worker.poll(&mean, Duration::ZERO));
+            worker.poll(&mean, STRETCH_MAX);
+            assert!(!worker.is_time_to_look(u32::MAX), "a moment early");
+            worker.clocks.pass(NANO, NANO);
+            assert!(worker.is_time_to_look(u32::MAX), "after {polls} polls");
+            worker.end_stretch(&mean);
         }
     }
-    None
+}
+
+/// The number of polls at which the clock was read doubles. So between two readings the stretch
+/// becomes at most twice as long, if polls are equal.
+#[test]
+fn clock_is_read_after_1_2_4_8_polls() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    for polls in 0..2_000_u32 {
+        assert!(!worker.is_time_to_look(u32::MAX));
+        let expected = u32::from([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024].contains(&polls));
+        assert_eq!(worker.clocks.readings.take(), expected, "after {polls} polls");
+        worker.poll(&mean, Duration::ZERO);
+    }
+}
+
+/// At the default interval: six times for 61 polls, besides once when the stretch ends.
+#[test]
+fn short_polls_read_the_clock_seldom() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    for _ in 0..61_000 {
+        if worker.is_time_to_look(61) {
+            worker.end_stretch(&mean);
+        }
+        worker.poll(&mean, NANO);
+    }
+    assert!(worker.clocks.readings.take() <= 6_000);
+    assert_eq!(worker.clocks.cpu_readings.take(), 0);
+}
+
+// Short polls: how long tasks wait, and whether the queue ever drains.
+
+#[test]
+fn queue_that_takes_longer_than_the_limit_is_too_much() {
+    for (mean, enough) in [(MICRO, 1_000), (10 * MICRO, 100), (LONG_POLL, 50), (WAIT_MAX, 1)] {
+        let enough = enough * (WAIT_MAX.as_micros() / 1_000) as usize;
+        let mean = mean_of(mean);
+        let mut worker = Worker::new();
+        assert!(!worker.is_overloaded(&mean, 0));
+        assert!(!worker.is_overloaded(&mean, enough), "just as long as the limit");
+        // As long as that is so, every look says it.
+        (0..3).for_each(|_| assert!(worker.is_overloaded(&mean, enough + 1)));
+        assert!(!worker.is_overloaded(&mean, enough));
+    }
+}
+
+/// When a look first said that a standing queue is too much.
+fn stand(worker: &mut Worker, mean: &MeanPoll, total: Duration) -> Option<Duration> {
+    let begin = worker.clocks.time();
+    let step = STANDING_MAX / 100;
+    loop {
+        let stood = worker.clocks.time() - begin;
+        if stood > total {
+            return None;
+        }
+        if worker.is_overloaded(mean, 1) {
+            return Some(stood);
+        }
+        worker.clocks.pass(step, step);
+    }
 }
 
 #[test]
-fn queue_that_stands_for_too_long_calls_for_help() {
-    let view = Fake::with_queue(2);
-    let mut sharing = sampled(&view);
-    let sample = SAMPLE_POLLS_MIN * MICRO;
-    let called = stand(&mut sharing, &view, 2 * STANDING_MAX).unwrap();
-    assert!(called > STANDING_MAX && called <= STANDING_MAX + sample, "{called:?}");
-    // The next call comes only if the helper does not help, and then as late.
-    let called = stand(&mut sharing, &view, 2 * STANDING_MAX).unwrap();
-    assert!(called > STANDING_MAX && called <= STANDING_MAX + sample, "{called:?}");
+fn queue_that_stands_for_too_long_is_too_much() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    let step = STANDING_MAX / 100;
+    for _ in 0..3 {
+        // The next call comes only if the helper does not help, and then as late.
+        let called = stand(&mut worker, &mean, 2 * STANDING_MAX);
+        assert_eq!(called, Some(STANDING_MAX + step));
+    }
+}
+
+#[test]
+fn queue_stands_from_the_first_look_that_finds_a_task() {
+    let mean = mean_of(Duration::ZERO);
+    let mut worker = Worker::new();
+    worker.clocks.pass(2 * STANDING_MAX, Duration::ZERO);
+    assert!(!worker.is_overloaded(&mean, 1));
+    worker.clocks.pass(STANDING_MAX, Duration::ZERO);
+    assert!(!worker.is_overloaded(&mean, 1), "a moment early");
+    worker.clocks.pass(NANO, Duration::ZERO);
+    assert!(worker.is_overloaded(&mean, 1));
 }
 
 #[test]
 fn queue_that_was_empty_once_begins_to_stand_anew() {
-    let empty_for_the_worker =
-        |sharing: &mut Sharing, _: &Fake| *sharing = sharing.after_empty_queue();
-    let empty_for_a_sample = |sharing: &mut Sharing, view: &Fake| {
-        let queued = view.queued.replace(0);
-        (0..SAMPLE_POLLS_MIN).for_each(|_| assert_eq!(sharing.before_poll(view), 0));
-        view.queued.set(queued);
+    let empty_for_the_worker = |worker: &mut Worker, _: &MeanPoll| worker.sharing.queue_is_empty();
+    let empty_at_a_look = |worker: &mut Worker, mean: &MeanPoll| {
+        assert!(!worker.is_overloaded(mean, 0));
     };
-    let empties: [fn(&mut Sharing, &Fake); 2] = [empty_for_the_worker, empty_for_a_sample];
+    let empties: [fn(&mut Worker, &MeanPoll); 2] = [empty_for_the_worker, empty_at_a_look];
     for empty in empties {
-        let view = Fake::with_queue(2);
-        let mut sharing = sampled(&view);
+        let mean = mean_of(Duration::ZERO);
+        let mut worker = Worker::new();
         for _ in 0..5 {
-            assert_eq!(stand(&mut sharing, &view, STANDING_MAX - MICRO), None);
-            empty(&mut sharing, &view);
+            assert_eq!(stand(&mut worker, &mean, STANDING_MAX - NANO), None);
+            empty(&mut worker, &mean);
         }
-        assert!(stand(&mut sharing, &view, 2 * STANDING_MAX).is_some());
+        assert!(stand(&mut worker, &mean, 2 * STANDING_MAX).is_some());
     }
 }
 
+/// A helper was called for it. Whether it helps is to be seen first.
 #[test]
-fn empty_queue_takes_nothing_from_what_is_known_of_polls() {
-    let (mut sharing, _) = with_mean(10 * MICRO);
-    let mean = sharing.mean_poll;
-    sharing = sharing.after_empty_queue();
-    assert_eq!(sharing.mean_poll, mean);
-    assert!(sharing.sample_began.is_none() && sharing.standing_since.is_none());
-    assert_eq!((sharing.ahead, sharing.polls), (0, 0));
+fn queue_that_was_too_long_begins_to_stand_anew() {
+    let mean = mean_of(MICRO);
+    let mut worker = Worker::new();
+    assert_eq!(stand(&mut worker, &mean, STANDING_MAX - NANO), None);
+    assert!(worker.is_overloaded(&mean, usize::MAX));
+    assert_eq!(stand(&mut worker, &mean, STANDING_MAX), None);
 }
 
-// What it costs.
-
+/// A stretch has to be short beside what it measures, and a long poll short beside that.
 #[test]
-fn nothing_begins_and_no_clock_is_read_while_nobody_sleeps() {
-    let view = Fake::with_queue(1_000);
-    view.asleep.set(false);
-    let mut sharing = Sharing::default();
-    for _ in 0..1_000 {
-        assert_eq!(poll(&mut sharing, &view, STANDING_MAX), 0);
-    }
-    assert_eq!(view.take_readings(), 0);
-}
-
-/// A sample that had begun before the last sleeper was woken ends by itself.
-#[test]
-fn no_new_sample_begins_after_the_last_sleeper_was_woken() {
-    let view = Fake::with_queue(40);
-    let mut sharing = sampled(&view);
-    view.asleep.set(false);
-    (0..40).for_each(|_| _ = poll(&mut sharing, &view, MICRO));
-    view.take_readings();
-    for _ in 0..1_000 {
-        assert_eq!(poll(&mut sharing, &view, STANDING_MAX), 0);
-    }
-    assert_eq!(view.take_readings(), 0);
-}
-
-#[test]
-fn worker_whose_queue_is_empty_reads_no_clock() {
-    let view = Fake::with_queue(0);
-    let mut sharing = Sharing::default();
-    for _ in 0..1_000 {
-        assert_eq!(poll(&mut sharing, &view, MICRO), 0);
-    }
-    assert_eq!(view.take_readings(), 0);
-}
-
-/// At each power of two, and twice for a sample: at its end, and when the task that it
-/// follows has its turn.
-#[test]
-fn short_polls_read_the_clock_seldom() {
-    const POLLS: u32 = 100_000;
-    for queued in [1, 2, 15, 16, 17, 100, 10_000] {
-        let view = Fake::with_queue(queued);
-        let mut sharing = Sharing::default();
-        (0..POLLS).for_each(|_| _ = poll(&mut sharing, &view, NANO));
-        let sample = (queued as u32).max(SAMPLE_POLLS_MIN);
-        let samples = POLLS.div_ceil(sample);
-        let looks = (queued as u32).ilog2() + 1;
-        let readings = view.take_readings();
-        assert!(readings <= samples * (looks + 2), "{queued} wait: {readings} readings");
-    }
+fn limits_are_in_order() {
+    let limits = [LONG_POLL, STRETCH_MAX, WAIT_MAX, SPAN, STANDING_MAX];
+    assert!(limits.is_sorted(), "{limits:?}");
 }
 
 // Against a model.
 
-/// The same rules, told by the numbers of the polls since the beginning, in nanoseconds.
+/// The same rules, told by all that has happened, in nanoseconds.
 #[derive(Default)]
 struct Model {
-    polls: u64,
-    sample: Option<Sample>,
-    standing_since: Option<u64>,
-    mean: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Sample {
-    began: u64,
-    /// The poll before which it began.
-    first: u64,
-    /// The poll that is the followed task's turn.
-    turn: u64,
+    /// How long each stretch took, and how many polls it had. The last one goes on.
+    stretches: Vec<(u64, u64)>,
+    /// Since the CPU time was asked for.
+    span: u64,
+    /// The CPU times that were told, if they were.
+    told: Vec<Option<u64>>,
+    /// Of each span: whether the core was lost.
+    spans: Vec<bool>,
+    /// When the looks were that found a task, since the queue was found empty or help was called.
+    standing: Vec<u64>,
 }
 
 impl Model {
-    /// How many to wake, and how often the clock is read for it.
-    fn before_poll(&mut self, view: &Fake) -> (u32, u32) {
-        let now = view.time.get().as_nanos() as u64;
-        let (mut wakes, mut readings) = (0, 0);
-        self.polls += 1;
-
-        if let Some(sample) = self.sample {
-            let is_look = (self.polls - sample.first).is_power_of_two();
-            let is_turn = self.polls == sample.turn;
-            let waits = self.polls <= sample.turn && view.queued.get() > 0;
-            if waits && (is_look || is_turn) {
-                readings += 1;
-                wakes += u32::from(now - sample.began > 1_000_000);
-            }
+    fn stretch(&mut self) -> &mut (u64, u64) {
+        if self.stretches.is_empty() {
+            self.stretches.push((0, 0));
         }
-
-        let is_over = |sample: Sample| {
-            self.polls >= sample.turn && self.polls - sample.first >= u64::from(SAMPLE_POLLS_MIN)
-        };
-        if !self.sample.is_none_or(is_over) || !view.asleep.get() {
-            return (wakes, readings);
-        }
-        let ahead = (view.queued.get() + view.injected.get()) as u64;
-        if ahead == 0 {
-            self.queue_is_empty();
-            return (wakes, readings);
-        }
-        readings += 1;
-        if let Some(sample) = self.sample {
-            let mean = (now - sample.began) / (self.polls - sample.first);
-            self.mean = (7 * self.mean + mean) / 8;
-        }
-        let stands = self.standing_since.is_some_and(|since| now - since > 10_000_000);
-        if stands || self.mean * ahead > 1_000_000 {
-            wakes += 1;
-            self.standing_since = None;
-        }
-        self.standing_since.get_or_insert(now);
-        self.sample = Some(Sample { began: now, first: self.polls, turn: self.polls + ahead });
-        (wakes, readings)
+        self.stretches.last_mut().unwrap()
     }
 
-    fn queue_is_empty(&mut self) {
-        (self.sample, self.standing_since) = (None, None);
+    fn is_eager(&self, mean: u64) -> bool {
+        let last = self.spans.iter().rev().take(EAGER_SPANS as usize);
+        mean > LONG_POLL.as_nanos() as u64 || last.copied().any(|lost| lost)
+    }
+
+    fn before_poll(&mut self, mean: u64, waiting: usize, is_watched: bool) -> bool {
+        self.stretch().1 += 1;
+        self.is_eager(mean) && (waiting > 0 || !is_watched)
+    }
+
+    /// Whether to look, and how often the clock is read for it.
+    fn is_time_to_look(&mut self, polls_max: u64) -> (bool, u32) {
+        let (took, polls) = *self.stretch();
+        if polls >= polls_max {
+            return (true, 0);
+        }
+        let is_asked = (0..32).any(|power| polls == 1 << power);
+        let is_long = took > STRETCH_MAX.as_nanos() as u64;
+        (is_asked && is_long, u32::from(is_asked))
+    }
+
+    /// Returns how often the CPU time was asked for.
+    fn end_stretch(&mut self, mean: &mut u64, cpu_time: Option<u64>) -> u32 {
+        let (took, polls) = *self.stretch();
+        self.stretches.push((0, 0));
+        *mean = (*mean * MEAN_POLLS + took) / (MEAN_POLLS + polls);
+        self.span += took;
+        if self.span <= SPAN.as_nanos() as u64 {
+            return 0;
+        }
+        let before = self.told.last().copied().flatten();
+        self.told.push(cpu_time);
+        let lost = match (before, cpu_time) {
+            (Some(before), Some(now)) => self.span.saturating_sub(now - before),
+            _ => 0,
+        };
+        self.spans.push(lost > self.span / 8);
+        self.span = 0;
+        1
+    }
+
+    fn is_overloaded(&mut self, mean: u64, waiting: usize, now: u64) -> bool {
+        if waiting == 0 {
+            self.standing.clear();
+            return false;
+        }
+        self.standing.push(now);
+        let stood = now - self.standing[0];
+        let is_too_much = mean * waiting as u64 > WAIT_MAX.as_nanos() as u64
+            || stood > STANDING_MAX.as_nanos() as u64;
+        if is_too_much {
+            self.standing.clear();
+        }
+        is_too_much
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// So many polls of so many nanoseconds each.
-    Polls(u32, u64),
-    Queue(usize, usize),
+    /// So many polls of so many nanoseconds each, of which a part is lost, in 1/256.
+    Polls(u32, u64, u8),
+    /// How many tasks wait, and whether somebody is at the kernel.
+    Sees(usize, bool),
+    Sleep(u64),
     FindEmpty,
-    Asleep(bool),
+    PollsMax(u32),
+    TellsCpuTime(bool),
+    /// Another worker goes on.
+    Worker(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let nanos =
-        || prop_oneof![0..2_000_u64, 0..200_000_u64, 900_000..1_100_000_u64, 0..20_000_000_u64];
+    let nanos = || prop_oneof![0..2_000_u64, 0..60_000_u64, 250_000..350_000_u64, 0..9_000_000_u64];
+    let lost = || prop_oneof![2 => Just(0), 2 => 28..36_u8, 1 => any::<u8>()];
     prop_oneof![
-        6 => (1..40_u32, nanos()).prop_map(|(count, nanos)| Step::Polls(count, nanos)),
-        1 => (1..1_000_u32, 0..5_000_u64).prop_map(|(count, nanos)| Step::Polls(count, nanos)),
-        3 => (0..50_usize, prop_oneof![3 => Just(0), 1 => 0..50_usize])
-            .prop_map(|(queued, injected)| Step::Queue(queued, injected)),
-        1 => (0..5_000_usize).prop_map(|queued| Step::Queue(queued, 0)),
+        6 => (1..40_u32, nanos(), lost()).prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
+        2 => (1..1_000_u32, 0..5_000_u64, lost())
+            .prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
+        3 => (prop_oneof![0..3_usize, 0..2_000_usize], any::<bool>())
+            .prop_map(|(waiting, is_watched)| Step::Sees(waiting, is_watched)),
+        1 => nanos().prop_map(Step::Sleep),
         1 => Just(Step::FindEmpty),
-        2 => prop::bool::weighted(0.8).prop_map(Step::Asleep),
+        1 => prop_oneof![1..5_u32, 1..200_u32, Just(u32::MAX)].prop_map(Step::PollsMax),
+        1 => prop::bool::weighted(0.9).prop_map(Step::TellsCpuTime),
+        1 => (0..2_usize).prop_map(Step::Worker),
     ]
 }
 
@@ -409,29 +693,59 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
+    /// Two workers take turns, as one that is called does, and share what they know of polls.
     #[test]
-    fn policy_does_what_its_model_does(steps in prop::collection::vec(step(), 1..100)) {
-        let view = Fake::with_queue(0);
-        let (mut sharing, mut model) = (Sharing::default(), Model::default());
+    fn policy_does_what_its_model_does(steps in prop::collection::vec(step(), 1..120)) {
+        let mean = mean_of(Duration::ZERO);
+        let mut workers = [Worker::new(), Worker::new()];
+        let mut models = [Model::default(), Model::default()];
+        let mut model_mean = 0;
+        let (mut waiting, mut is_watched, mut polls_max, mut index) = (0, true, 61, 0);
+
         for step in steps {
+            let (worker, model) = (&mut workers[index], &mut models[index]);
+            let cpu_time = |worker: &Worker| worker.clocks.cpu_time.get().map(nanos);
             match step {
-                Step::Polls(count, nanos) => {
-                    for _ in 0..count {
-                        let wakes = poll(&mut sharing, &view, Duration::from_nanos(nanos));
-                        let expected = model.before_poll(&view);
-                        prop_assert_eq!((wakes, view.take_readings()), expected);
+                Step::Polls(count, each, lost) => for _ in 0..count {
+                    let look = worker.is_time_to_look(polls_max);
+                    let expected = model.is_time_to_look(polls_max.into());
+                    prop_assert_eq!((look, worker.clocks.readings.take()), expected);
+                    if look {
+                        worker.end_stretch(&mean);
+                        let asked = model.end_stretch(&mut model_mean, cpu_time(worker));
+                        prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
+                        let now = nanos(worker.clocks.time.get());
+                        let expected = model.is_overloaded(model_mean, waiting, now);
+                        prop_assert_eq!(worker.is_overloaded(&mean, waiting), expected);
                     }
-                }
-                Step::Queue(queued, injected) => {
-                    view.queued.set(queued);
-                    view.injected.set(injected);
+                    let called = worker.sharing.before_poll(&mean, || waiting, || is_watched);
+                    prop_assert_eq!(called, model.before_poll(model_mean, waiting, is_watched));
+                    let used = each - each * u64::from(lost) / 256;
+                    worker.clocks.pass(Duration::from_nanos(each), Duration::from_nanos(used));
+                    model.stretch().0 += each;
+                },
+                Step::Sees(tasks, somebody) => (waiting, is_watched) = (tasks, somebody),
+                Step::Sleep(lasts) => {
+                    worker.sleep(&mean, Duration::from_nanos(lasts));
+                    let asked = model.end_stretch(&mut model_mean, cpu_time(worker));
+                    prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
                 }
                 Step::FindEmpty => {
-                    sharing = sharing.after_empty_queue();
-                    model.queue_is_empty();
+                    worker.sharing.queue_is_empty();
+                    model.standing.clear();
                 }
-                Step::Asleep(asleep) => view.asleep.set(asleep),
+                Step::PollsMax(polls) => polls_max = polls,
+                Step::TellsCpuTime(tells) => {
+                    // It never goes back.
+                    let now = Duration::from_secs(7) + worker.clocks.time.get();
+                    worker.clocks.cpu_time.set(tells.then_some(now));
+                }
+                Step::Worker(other) => index = other,
             }
         }
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    time.as_nanos() as u64
 }
