@@ -11,7 +11,7 @@ use crate::sync::Arc;
 use socket2::SockRef;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::task::{Context, Poll, ready};
-use std::{fmt, future::poll_fn, net::Shutdown, ops::Deref, pin::Pin};
+use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin};
 
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
@@ -98,11 +98,12 @@ impl<T: AsSource> Async<T> {
     ///
     /// # Errors
     ///
-    /// When the kernel does not know the descriptor any more: some other code has closed it.
+    /// When the kernel does not know the descriptor any more, because some other code has closed
+    /// it, or when `T` gives another descriptor now than it gave when it was registered. The value
+    /// is leaked then.
     pub fn into_inner(mut self) -> Result<T> {
         let io = self.io.take().unwrap_or_else(|| unreachable!("taken out only by value"));
-        self.runtime.driver.reactor.deregister(&self.source, &io)?;
-        Ok(io)
+        self.runtime.driver.reactor.deregister(&self.source, io)
     }
 
     /// Waits until a read is worth trying. The read may still find nothing.
@@ -256,9 +257,8 @@ impl<T: AsSource> Async<T> {
 
 impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
-        if let Some(io) = &self.io {
-            // This fails only if other code has closed the descriptor. Then there is nothing left
-            // to remove.
+        if let Some(io) = self.io.take() {
+            // An error concerns nobody: the descriptor is leaked (see `into_inner`).
             let _ = self.runtime.driver.reactor.deregister(&self.source, io);
         }
     }
@@ -284,15 +284,6 @@ impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
     }
 }
 
-/// How many buffers std hands to the system in one call, at least: 16 where it knows no better,
-/// 1,024 on Linux. The buffers after these are not counted as wanted. If they are moved all the
-/// same, that costs one more attempt at most.
-const BUFFERS_MIN: usize = 16;
-
-fn total_len(buffers: &[impl Deref<Target = [u8]>]) -> usize {
-    buffers.iter().take(BUFFERS_MIN).map(|buffer| buffer.len()).sum()
-}
-
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
 
@@ -313,8 +304,7 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &mut [IoSliceMut<'_>],
             ) -> Moved {
-                let wanted = total_len(buffers);
-                self.poll_transfer(Direction::Read, cx, wanted, |mut io| io.read_vectored(buffers))
+                self.poll_with(Direction::Read, cx, |mut io| io.read_vectored(buffers))
             }
         }
 
@@ -331,8 +321,7 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Moved {
-                let wanted = total_len(buffers);
-                self.poll_transfer(Direction::Write, cx, wanted, |mut io| io.write_vectored(buffers))
+                self.poll_with(Direction::Write, cx, |mut io| io.write_vectored(buffers))
             }
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait for it.

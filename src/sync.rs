@@ -18,9 +18,7 @@ pub(crate) fn thread_cpu_time() -> Option<Duration> {
 }
 
 /// Locks a mutex, also after another thread has panicked while it held the lock: arc wakes, polls
-/// and drops nothing foreign under a lock, so what the lock guards is whole. (One foreign call is
-/// made under a lock: `as_fd` or `as_socket` of a user's descriptor. It must only return the
-/// descriptor.)
+/// and drops nothing foreign under a lock, so what the lock guards is whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

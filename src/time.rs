@@ -7,8 +7,8 @@
 use crate::driver::timers::{Key, Timers};
 use crate::registry::RuntimeId;
 use crate::scheduler::{context, coop};
-use std::task::{Context, Poll, ready};
-use std::{fmt, mem::take, pin::Pin};
+use std::task::{Context, Poll, Waker, ready};
+use std::{fmt, mem, pin::Pin};
 
 pub use crate::sync::{Duration, Instant};
 
@@ -85,7 +85,7 @@ impl Armed {
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        drop(self.with_timers(|timers, key| timers.disarm(key)));
+        drop(self.with_timers(Timers::disarm));
     }
 }
 
@@ -102,7 +102,10 @@ impl Sleep {
 
     /// Sets another deadline, earlier or later, also after the old one has passed.
     ///
-    /// The new deadline has no effect before the future is polled again.
+    /// A task that waits for the future is woken at the new deadline. It need not poll the future
+    /// again, and any thread may set the deadline. If the deadline has passed, the task is woken at
+    /// once. (If the old deadline has woken it already, or the runtime has ended, nobody waits any
+    /// more: then the new deadline counts from the next poll.)
     ///
     /// # Examples
     ///
@@ -116,7 +119,27 @@ impl Sleep {
     /// # }
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
-        self.set(sleep_until(deadline));
+        let before = mem::replace(&mut *self, sleep_until(deadline));
+        let Some(armed) = &before.armed else { return };
+        let Some(waker) = armed.with_timers(Timers::disarm).flatten() else { return };
+
+        let rearmed = if self.is_elapsed() { Err(waker) } else { self.arm(armed.0, waker) };
+        if let Err(waker) = rearmed {
+            waker.wake();
+        }
+    }
+
+    /// Err: the runtime has ended, and the waker comes back.
+    ///
+    /// Once the runtime is out of the table `RUNTIMES`, nobody would find the timer, and its waker,
+    /// which may hold the runtime, would stay. So the table's lock is held, except on a worker: the
+    /// end waits for its poll. The end wakes all timers after it has changed the table.
+    fn arm(&mut self, runtime: RuntimeId, waker: Waker) -> Result<(), Waker> {
+        let key = context::hand_to(runtime, waker, |waker, runtime, worker| {
+            runtime.driver.arm(worker.map(|worker| worker.index), self.deadline, waker)
+        })?;
+        self.armed = Some(Armed(runtime, key));
+        Ok(())
     }
 
     /// As `poll`, but without regard to the task's budget.
@@ -126,23 +149,12 @@ impl Sleep {
         if self.armed.as_ref().and_then(|armed| armed.with_timers(replace)) == Some(true) {
             return Poll::Pending; // the former waker is dropped here, outside of the timers' lock
         }
-        if !take(&mut self.was_just_made) && self.is_elapsed() {
+        if !mem::take(&mut self.was_just_made) && self.is_elapsed() {
             return Poll::Ready(());
         }
 
-        let (armed, forgotten) = context::with_current("a timer", |runtime| {
-            let worker = context::worker_of(runtime);
-            let key = runtime.driver.arm(worker, self.deadline, waker);
-
-            // If the runtime ends from now on, it wakes the timer. If it has ended before, nobody
-            // would find the timer, so its waker, which may hold the runtime, must not stay. The
-            // end waits for the poll of a worker, so that a worker need not ask.
-            let has_ended = worker.is_none() && runtime.is_ending();
-            let forgotten = has_ended.then(|| runtime.driver.timers.disarm(&key));
-            (Armed(runtime.id, key), forgotten)
-        });
-        self.armed = Some(armed);
-        assert!(forgotten.is_none(), "a timer's arc runtime has ended");
+        let runtime = context::with_current("a timer", |runtime| runtime.id);
+        assert!(self.arm(runtime, waker).is_ok(), "a timer's arc runtime has ended");
         Poll::Pending
     }
 }

@@ -14,6 +14,7 @@ use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 fn unix_pair() -> (Async<UnixStream>, Async<UnixStream>) {
@@ -334,5 +335,58 @@ fn flushing_waits_where_it_would_block_and_tells_what_went_wrong() {
         let lost = Error::other("the disk is full");
         *writer.get_ref().1.lock().unwrap() = Some(lost);
         assert_eq!(writer.close().await.unwrap_err().to_string(), "the disk is full");
+    });
+}
+
+/// Gives its own descriptor, until it is told to give another one that is registered as well.
+struct Liar {
+    own: UnixStream,
+    another: Arc<UnixStream>,
+    lies: AtomicBool,
+}
+
+impl AsFd for Liar {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        let lies = self.lies.load(Ordering::SeqCst);
+        if lies { self.another.as_fd() } else { self.own.as_fd() }
+    }
+}
+
+#[test]
+fn type_that_gives_another_descriptor_later_does_not_stop_the_readers_of_that_one() {
+    run_each(|| async {
+        for round in 0..3 {
+            let (near, far) = UnixStream::pair().unwrap();
+            let (another, lies) = (Arc::new(near), AtomicBool::new(false));
+            let victim = Async::new(another.clone()).unwrap();
+            let (own, mut peer) = UnixStream::pair().unwrap();
+            let liar = Async::new(Liar { own, another, lies }).unwrap();
+
+            let polls = Counter::default();
+            let reader = arc::spawn(polls.clone().polls_of(async move {
+                let mut buffer = [0; 8];
+                let read = victim.read_with(|socket| (&**socket).read(&mut buffer)).await;
+                read.map(|length| buffer[..length].to_vec())
+            }));
+            polls.reaches(1).await;
+
+            // Each asks for the descriptor: to wait for it, to take it out, to drop it.
+            liar.get_ref().lies.store(true, Ordering::SeqCst);
+            match round {
+                0 => {
+                    let never = |_: &Liar| -> Result<()> { Err(ErrorKind::WouldBlock.into()) };
+                    assert!(liar.read_with(never).await.is_err());
+                }
+                1 => assert!(liar.into_inner().is_err()),
+                _ => drop(liar),
+            }
+            (&far).write_all(b"hello").unwrap();
+            assert_eq!(reader.await.unwrap().unwrap(), b"hello");
+
+            // What was registered stays open: the kernel may watch it as long as the runtime lives.
+            if round > 0 {
+                peer.write_all(b"still there").unwrap();
+            }
+        }
     });
 }

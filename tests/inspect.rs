@@ -211,16 +211,24 @@ fn places_go_from_runtime_to_runtime() {
 }
 
 #[test]
-fn a_task_knows_its_id_and_others_have_none() {
+fn a_task_and_a_job_know_their_id_and_others_have_none() {
     with_each_flavor(|runtime| {
         assert_eq!(try_id(), None);
         let (own, in_job) = runtime.block_on(async {
             assert_eq!(try_id(), None, "the future of block_on is no task");
             let own = arc::spawn(async { try_id() });
-            (own.id() == own.await.unwrap().unwrap(), spawn_blocking(try_id).await.unwrap())
+            let job = spawn_blocking(|| {
+                // It stays that of the job in another runtime, but for its block_on.
+                let other = common::runtime(1);
+                let entered = (try_id(), other.enter());
+                assert_eq!(other.block_on(async { try_id() }), None);
+                assert_eq!(try_id(), entered.0);
+                entered.0
+            });
+            (own.id() == own.await.unwrap().unwrap(), Some(job.id()) == job.await.unwrap())
         });
         assert!(own);
-        assert_eq!(in_job, None);
+        assert!(in_job);
         assert_eq!(try_id(), None);
     });
 }

@@ -7,10 +7,10 @@ use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use common::*;
 use std::future::{Future, pending, poll_fn, ready};
-use std::panic::panic_any;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -412,5 +412,44 @@ fn many_at_once_are_each_told_to_their_joiner() {
         }
         assert_eq!(polls.load(Ordering::SeqCst), 2000);
         assert_healthy(&runtime);
+    });
+}
+
+/// The hook is the process's, so this needs a process of its own.
+#[test]
+fn of_a_caller_that_is_wrong_names_the_line_of_the_caller() {
+    in_own_process("of_a_caller_that_is_wrong_names_the_line_of_the_caller", || {
+        let blamed = Arc::new(Mutex::new(String::new()));
+        let file = blamed.clone();
+        std::panic::set_hook(Box::new(move |info| {
+            eprintln!("{info}");
+            *file.lock().unwrap() = info.location().unwrap().file().to_owned();
+        }));
+        let expect = |what: &str, wrong: &dyn Fn()| {
+            blamed.lock().unwrap().clear();
+            catch_unwind(AssertUnwindSafe(wrong)).expect_err(what);
+            let blamed = blamed.lock().unwrap().clone();
+            assert_eq!(blamed, file!(), "{what}");
+        };
+        expect("spawn", &|| drop(arc::spawn(async {})));
+        expect("spawn_named", &|| drop(arc::task::spawn_named("name", async {})));
+        expect("spawn_blocking", &|| drop(arc::task::spawn_blocking(|| ())));
+        expect("Handle::current", &|| drop(arc::runtime::Handle::current()));
+        let builder = arc::runtime::Builder::new_multi_thread;
+        expect("Builder::workers", &|| drop(builder().workers(0)));
+        let socket = || std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        expect("Async::new", &|| drop(arc::io::Async::new(socket())));
+        let listener = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        expect("from_std", &|| drop(arc::net::TcpListener::from_std(listener())));
+
+        let runtime = runtime(1);
+        let nested = || runtime.block_on(async { runtime.block_on(async {}) });
+        expect("block_on", &nested);
+        let cancelled = || {
+            let task = runtime.spawn(std::future::pending::<()>());
+            task.abort();
+            runtime.block_on(task).unwrap_err()
+        };
+        expect("JoinError::into_panic", &|| drop(cancelled().into_panic()));
     });
 }

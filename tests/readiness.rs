@@ -164,6 +164,84 @@ fn bytes_behind_urgent_ones_are_read() {
     });
 }
 
+/// Reads an urgent byte. That there is none yet is an error of another kind than `WouldBlock`.
+async fn read_urgent(stream: &TcpStream) -> std::io::Result<usize> {
+    let mut urgent = [MaybeUninit::uninit()];
+    let attempt = |io: &std::net::TcpStream| {
+        let read = SockRef::from(io).recv_out_of_band(&mut urgent);
+        read.map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => ErrorKind::WouldBlock.into(),
+            _ => error,
+        })
+    };
+    stream.read_with(attempt).await
+}
+
+#[test]
+fn urgent_data_alone_wakes_a_reader() {
+    run_each(|| async {
+        for _ in 0..10 {
+            let (left, right) = pair().await;
+            let right = Arc::new(right);
+            let polls = Counter::default();
+            let urgent = right.clone();
+            let task = arc::spawn(
+                polls.clone().polls_of(async move { read_urgent(&urgent).await.unwrap() }),
+            );
+
+            // One that only asks, too.
+            assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
+            let asks = Counter::default();
+            let readable = right.clone();
+            let asking =
+                arc::spawn(asks.clone().polls_of(async move { readable.readable().await }));
+            polls.reaches(1).await;
+            asks.reaches(1).await;
+
+            SockRef::from(&left).send_out_of_band(b"!").unwrap();
+            assert_eq!(task.await.unwrap(), 1);
+            asking.await.unwrap().unwrap();
+
+            // Ordinary bytes go on behind it.
+            (&left).write_all(b"behind").await.unwrap();
+            let mut text = [0; 6];
+            (&*right).read_exact(&mut text).await.unwrap();
+            assert_eq!(&text, b"behind");
+        }
+    });
+}
+
+/// Where arc registers its sockets as oneshot, polling asks for urgent data again and again.
+#[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable))))]
+#[test]
+fn reader_that_ignores_urgent_data_does_not_spin() {
+    run_each(|| async {
+        let (left, right) = pair().await;
+        let attempts = Counter::default();
+        let count = attempts.clone();
+        let reader = arc::spawn(async move {
+            let mut buffer = [0; 8];
+            let read = right.read_with(|mut io| {
+                count.add();
+                io.read(&mut buffer)
+            });
+            (read.await.unwrap(), buffer[0])
+        });
+        attempts.reaches(1).await;
+        SockRef::from(&left).send_out_of_band(b"!").unwrap();
+        attempts.reaches(2).await;
+
+        // It has tried because of the urgent data, and tries no more without an event.
+        for _ in 0..100 {
+            arc::task::yield_now().await;
+            sleep(micros(50)).await;
+        }
+        assert!(attempts.get() <= 4, "{} attempts", attempts.get());
+        (&left).write_all(b"x").await.unwrap();
+        assert_eq!(reader.await.unwrap(), (1, b'x'));
+    });
+}
+
 const SMALL: usize = 1 << 16;
 
 #[test]

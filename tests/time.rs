@@ -8,8 +8,8 @@ use net_common::*;
 use proptest::prelude::*;
 use std::future::{pending, ready};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
@@ -330,6 +330,170 @@ fn poll_pinned<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+#[test]
+fn timer_that_is_reset_wakes_the_task_that_polled_it_last() {
+    run_each(|| async {
+        for first in [HOUR, millis(1)] {
+            let (wakes, waker) = Wakes::new();
+            let mut timer = pin!(sleep(first));
+            assert!(poll_with(timer.as_mut(), &waker).is_pending());
+
+            // To earlier than an hour, to later than a millisecond, and nobody polls it again.
+            let deadline = Instant::now() + millis(5);
+            timer.as_mut().reset(deadline);
+            let count = wakes.clone();
+            arc::task::spawn_blocking(move || {
+                while Instant::now() < deadline {
+                    count.wait_for(1);
+                    thread::yield_now();
+                }
+                count.wait_for(1);
+            })
+            .await
+            .unwrap();
+            timer.as_mut().await;
+            assert!(Instant::now() >= deadline);
+        }
+    });
+}
+
+#[test]
+fn future_that_resets_its_timer_and_returns_pending_is_woken() {
+    run_each(|| async {
+        let mut timer = Box::pin(sleep(HOUR));
+        let mut was_reset = false;
+        let task = arc::spawn(std::future::poll_fn(move |context| {
+            // It is polled before it is reset: the waker is the timer's already.
+            let poll = timer.as_mut().poll(context);
+            if !std::mem::replace(&mut was_reset, true) {
+                assert!(poll.is_pending());
+                timer.as_mut().reset(Instant::now() + HOUR / 2);
+                timer.as_mut().reset(Instant::now() + millis(1));
+            }
+            poll
+        }));
+        task.await.unwrap();
+    });
+}
+
+#[test]
+fn timer_that_another_thread_resets_wakes_the_task_that_waits_for_it() {
+    run_each(|| async {
+        for from_outside in [false, true] {
+            let timer = Arc::new(Mutex::new(Box::pin(sleep(HOUR))));
+            let polls = Counter::default();
+            let waiter = arc::spawn(polls.clone().polls_of({
+                let timer = timer.clone();
+                std::future::poll_fn(move |context| timer.lock().unwrap().as_mut().poll(context))
+            }));
+            polls.reaches(1).await;
+
+            // Nobody polls it until it wakes its task.
+            let deadline = Instant::now() + millis(2);
+            let reset = move || timer.lock().unwrap().as_mut().reset(deadline);
+            if from_outside {
+                thread::spawn(reset).join().unwrap();
+            } else {
+                arc::spawn(async move { reset() }).await.unwrap();
+            }
+            waiter.await.unwrap();
+            assert!(Instant::now() >= deadline);
+        }
+    });
+}
+
+#[test]
+fn timer_that_is_reset_to_the_past_wakes_its_task_at_once_and_is_ready() {
+    run_each(|| async {
+        let start = Instant::now();
+        let (wakes, waker) = Wakes::new();
+        let mut timer = pin!(sleep(HOUR));
+        assert!(poll_with(timer.as_mut(), &waker).is_pending());
+        timer.as_mut().reset(start);
+        assert_eq!(wakes.count(), 1);
+        assert!(poll_with(timer.as_mut(), &waker).is_ready());
+
+        // It has woken its task, and holds its waker no more.
+        timer.as_mut().reset(start);
+        assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 2));
+        timer.as_mut().reset(start + HOUR);
+        assert!(poll_with(timer.as_mut(), &waker).is_pending());
+    });
+}
+
+#[test]
+fn timer_that_was_never_polled_is_reset_without_a_runtime() {
+    let mut timer = pin!(sleep(millis(1)));
+    let deadline = Instant::now() + HOUR;
+    timer.as_mut().reset(deadline);
+    assert_eq!(timer.deadline(), deadline);
+    within_limit(move || {
+        let mut timer = pin!(sleep(HOUR));
+        timer.as_mut().reset(Instant::now() + millis(1));
+        runtime(1).block_on(timer);
+    });
+}
+
+#[test]
+fn timer_of_a_runtime_that_has_ended_is_reset_without_harm() {
+    within_limit(|| {
+        let first = runtime(1);
+        let (wakes, waker) = Wakes::new();
+        let mut timer = pin!(sleep(HOUR));
+        {
+            let _guard = first.enter();
+            assert!(poll_with(timer.as_mut(), &waker).is_pending());
+        }
+        drop(first);
+        wakes.wait_for(1);
+
+        // Its task was woken when the runtime ended, and is not woken again.
+        let deadline = Instant::now() + millis(1);
+        timer.as_mut().reset(deadline);
+        assert_eq!((timer.deadline(), wakes.count()), (deadline, 1));
+
+        // Another runtime goes on with it.
+        runtime(1).block_on(timer);
+        assert!(Instant::now() >= deadline);
+    });
+}
+
+#[test]
+fn timers_are_reset_by_other_threads_while_they_fire_and_while_the_runtime_ends() {
+    within_limit(|| {
+        for round in 0..100 {
+            let runtime = runtime(1 + round % 2);
+            let timer = Arc::new(Mutex::new(Box::pin(sleep(HOUR))));
+            let (wakes, waker) = Wakes::new();
+            {
+                let _guard = runtime.enter();
+                assert!(poll_with(timer.lock().unwrap().as_mut(), &waker).is_pending());
+            }
+            drop(waker);
+            let resetter = thread::spawn(move || {
+                for number in 0..200 {
+                    let deadline =
+                        Instant::now() + micros(number % 7 * 20) + HOUR * (number as u32 % 2);
+                    timer.lock().unwrap().as_mut().reset(deadline);
+                }
+                timer.lock().unwrap().as_mut().reset(Instant::now() + HOUR);
+            });
+            if round % 3 != 0 {
+                wakes.wait_for(1);
+            }
+            drop(runtime);
+            resetter.join().unwrap();
+
+            // Whoever took it first, the timer or the end: once, and nothing holds its waker.
+            assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 1));
+        }
+    });
+}
+
+fn poll_with<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
 /// What is done with a timer.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -342,7 +506,7 @@ enum Step {
 
 /// Knows how early it may be woken.
 struct Note {
-    deadline: Instant,
+    deadline: Mutex<Instant>,
     woken: AtomicBool,
     too_early: AtomicBool,
     thread: std::thread::Thread,
@@ -350,14 +514,15 @@ struct Note {
 
 impl Wake for Note {
     fn wake(self: Arc<Self>) {
-        self.too_early.fetch_or(Instant::now() < self.deadline, Ordering::SeqCst);
+        let is_early = Instant::now() < *self.deadline.lock().unwrap();
+        self.too_early.fetch_or(is_early, Ordering::SeqCst);
         self.woken.store(true, Ordering::SeqCst);
         self.thread.unpark();
     }
 }
 
 /// A timer beside a reference: an instant, and nothing else. A timer that is ready has
-/// reached it; one that is not wakes the last waker, and then is ready.
+/// reached it; one that is not wakes the last waker, also after a reset, and then is ready.
 fn check_timer(first: i64, steps: &[Step]) {
     let from_now = |micros: i64| {
         let offset = Duration::from_micros(micros.unsigned_abs());
@@ -370,8 +535,14 @@ fn check_timer(first: i64, steps: &[Step]) {
         match step {
             Step::Reset(offset) => {
                 deadline = from_now(offset);
+                if let Some(note) = &left {
+                    // It may be about to be woken for an earlier deadline.
+                    let mut earliest = note.deadline.lock().unwrap();
+                    *earliest = earliest.min(deadline);
+                }
                 timer.as_mut().reset(deadline);
-                left = None;
+                assert_eq!(timer.deadline(), deadline);
+                continue;
             }
             Step::Wait if deadline - Instant::now() < LIMIT => {
                 while left.as_ref().is_some_and(|note| !note.woken.load(Ordering::SeqCst)) {
@@ -380,10 +551,9 @@ fn check_timer(first: i64, steps: &[Step]) {
             }
             Step::Wait | Step::Poll => {}
         }
-        assert_eq!(timer.deadline(), deadline);
         let thread = std::thread::current();
         let (woken, too_early) = Default::default();
-        let note = Arc::new(Note { deadline, woken, too_early, thread });
+        let note = Arc::new(Note { deadline: deadline.into(), woken, too_early, thread });
         let was_over = timer.is_elapsed();
         let poll = timer.as_mut().poll(&mut Context::from_waker(&Waker::from(note.clone())));
         if poll.is_ready() {

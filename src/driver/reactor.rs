@@ -24,9 +24,10 @@ use crate::driver::kernel::{Events, Kernel, Until};
 use crate::driver::readiness::Readiness;
 use crate::panic::wake;
 use crate::sync::{Arc, Mutex, lock};
-use polling::AsSource;
+use polling::{AsRawSource, AsSource};
 use slab::Slab;
 use std::io::{self, Result};
+use std::mem::ManuallyDrop;
 use std::task::{Context, Poll, Waker};
 
 /// One of the two directions of a socket.
@@ -57,6 +58,8 @@ pub(crate) struct Sources {
 /// One registered descriptor. The arrays have an element for each [`Direction`].
 pub(crate) struct Source {
     pub(crate) key: usize,
+    /// The number of the descriptor, or of the socket on Windows.
+    number: i64,
     readiness: [Readiness; 2],
     pub(crate) waiting: Mutex<[Vec<Waker>; 2]>,
 }
@@ -76,6 +79,7 @@ impl Reactor {
     /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it
     /// or the runtime has ended.
     pub(crate) fn register(&self, io: &impl AsSource) -> Result<Arc<Source>> {
+        let io = io.source(); // foreign code, so outside of the lock
         let mut sources = lock(&self.sources);
         if sources.closed {
             return Err(gone());
@@ -85,22 +89,27 @@ impl Reactor {
         let entry = sources.slab.vacant_entry();
         let source = Arc::new(Source {
             key: generation << INDEX_BITS | entry.key(),
+            number: (&io).raw() as i64,
             readiness: [Readiness::new_ready(), Readiness::new_ready()],
             waiting: Mutex::default(),
         });
 
         // An event that comes at once finds the source: `wait` needs the lock to look for it.
-        self.kernel.add(io, source.key)?;
+        self.kernel.add(&io, source.key)?;
         Ok(entry.insert(source).clone())
     }
 
-    /// The counterpart of `register`. Call it before the descriptor is closed.
-    pub(crate) fn deregister(&self, source: &Source, io: &impl AsSource) -> Result<()> {
+    /// The counterpart of `register`. Gives the descriptor back, which may be closed then. If that
+    /// fails it is leaked: what the kernel watches must stay open, and what some other code has
+    /// closed must not be closed again.
+    pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
         // `close` may have emptied the slab. The wakers of the source are foreign, so it must
         // be dropped after the lock.
         let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
         drop(removed);
-        self.kernel.delete(io)
+        let io = ManuallyDrop::new(io);
+        self.kernel.delete(&source.descriptor_of(&*io)?)?;
+        Ok(ManuallyDrop::into_inner(io))
     }
 
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
@@ -138,8 +147,9 @@ impl Reactor {
         direction: Direction,
         context: &Context<'_>,
     ) -> Poll<Result<()>> {
-        // To clone, drop or wake a waker may run foreign code. None of it happens under the
-        // lock.
+        // To ask for the descriptor, or to clone, drop or wake a waker, may run foreign code. None
+        // of it happens under the lock.
+        let io = source.descriptor_of(io)?;
         let waker = context.waker().clone();
         let mut to_wake = Vec::new();
         let mut waiting = lock(&source.waiting);
@@ -162,7 +172,7 @@ impl Reactor {
         mine.push(waker);
 
         let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
-        let asked = self.kernel.ask_again(io, polling::Event::new(source.key, read, write));
+        let asked = self.kernel.ask_again(&io, polling::Event::new(source.key, read, write));
         if asked.is_err() {
             // A later poll would find the waker here and not ask again. (Linux never fails here.)
             to_wake.extend(waiting[direction as usize].pop());
@@ -177,6 +187,16 @@ impl Reactor {
 impl Source {
     pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
         &self.readiness[direction as usize]
+    }
+
+    /// Asks for the descriptor again. A type may answer with another one than was registered, which
+    /// may be another source's: that one's registration must not be touched.
+    fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
+        let descriptor = io.source();
+        if (&descriptor).raw() as i64 != self.number {
+            return Err(io::Error::other("as_fd or as_socket gave another descriptor than before"));
+        }
+        Ok(descriptor)
     }
 
     /// Sets the words of the directions that are `ready`, and then takes their wakers.

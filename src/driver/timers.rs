@@ -99,8 +99,7 @@ impl Timers {
     /// any lock. False: the timer has expired.
     pub(crate) fn replace_waker(&self, key: &Key, waker: &mut Waker) -> bool {
         let mut wheel = lock(&self.shards[key.shard].wheel);
-        let armed = wheel.get_mut(key.key);
-        armed.map(|armed| std::mem::swap(armed, waker)).is_some()
+        wheel.get_mut(key.key).map(|armed| std::mem::swap(armed, waker)).is_some()
     }
 
     /// T1 to T4: until when the thread in the seat may sleep; None is for ever. From now on `arm`

@@ -1,7 +1,6 @@
 //! Turn names into addresses, without blocking a worker.
 
 use crate::task::spawn_blocking;
-use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
@@ -45,7 +44,8 @@ implement_to_socket_addrs! {
 ///
 /// # Errors
 ///
-/// * The system's error: the name is unknown or empty, or no name server answers.
+/// * The system's error: the name is unknown or empty, or no name server answers. Most systems give
+///   no number for this (`raw_os_error` is None), and the text says the name then.
 /// * The text is not of the form `host:port`, or has a null byte in it.
 ///
 /// # Panics
@@ -71,29 +71,26 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
         return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
     spawn_blocking(move || {
-        let found = std::net::ToSocketAddrs::to_socket_addrs(&name);
-        found.map_err(|error| explain("looking up", &name, &error))
+        std::net::ToSocketAddrs::to_socket_addrs(&name).map_err(|error| {
+            // An error has either a number or a text. A number is left as it is.
+            let text = || io::Error::new(error.kind(), format!("looking up {name}: {error}"));
+            if error.raw_os_error().is_none() { text() } else { error }
+        })
     })
     .await?
 }
 
-/// Tries one address after the other. The error is that of the last address.
+/// Tries one address after the other. The error is that of the last address, as it is.
 pub(crate) async fn first<T>(
     host: impl ToSocketAddrs,
-    what: &str,
     attempt: impl AsyncFn(SocketAddr) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
     for address in lookup_host(host).await? {
         match attempt(address).await {
             Ok(done) => return Ok(done),
-            Err(error) => last = explain(what, &address, &error),
+            Err(error) => last = error,
         }
     }
     Err(last)
-}
-
-/// An error that says what was tried.
-pub(crate) fn explain(what: &str, target: &impl Display, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{what} {target}: {error}"))
 }

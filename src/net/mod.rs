@@ -5,7 +5,6 @@
 //! tokio's names is in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
 
 mod address;
-pub(crate) use crate::net::address::explain;
 pub use crate::net::address::{ToSocketAddrs, lookup_host};
 pub use std::net::SocketAddr;
 
@@ -13,11 +12,11 @@ use crate::io::Async;
 use crate::time::sleep;
 #[cfg(unix)]
 use rustix::io::Errno;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-/// How many connections wait in the kernel to be accepted.
+/// How many connections wait in the kernel to be accepted. (std says 128.)
 const BACKLOG: i32 = 1024;
 
 /// For how long `accept` pauses when the process or the system has no descriptors or memory left:
@@ -70,8 +69,9 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// When the address is in use or does not belong to this machine, or when its name is not
-    /// known. The error says which address. `InvalidInput` when there is no address.
+    /// The system's: the address is in use, or does not belong to this machine. Of several
+    /// addresses it is the error of the last one. It does not say which address that is: say so
+    /// where you print it. Those of [`lookup_host`]. `InvalidInput` when there is no address.
     ///
     /// # Panics
     ///
@@ -81,13 +81,10 @@ impl TcpListener {
     ///
     /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        address::first(address, "listening on", async |address| {
-            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-            #[cfg(not(windows))]
-            socket.set_reuse_address(true)?;
-            socket.bind(&address.into())?;
-            socket.listen(BACKLOG)?;
-            Self::new(socket.into())
+        address::first(address, async |address| {
+            let listener = std::net::TcpListener::bind(address)?; // on Unix with SO_REUSEADDR
+            SockRef::from(&listener).listen(BACKLOG)?;
+            Self::new(listener)
         })
         .await
     }
@@ -193,8 +190,9 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// When the name is not known, or the last of its addresses refuses or cannot be reached. The
-    /// error says which address. `InvalidInput` when there is no address.
+    /// The system's: the address refuses, or cannot be reached. Of several addresses it is the
+    /// error of the last one. It does not say which address that is. Those of [`lookup_host`].
+    /// `InvalidInput` when there is no address.
     ///
     /// # Panics
     ///
@@ -204,7 +202,7 @@ impl TcpStream {
     ///
     /// Cancel safe: the attempt is given up, and its socket closed.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
-        address::first(address, "connecting to", async |address| {
+        address::first(address, async |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             socket.set_nonblocking(true)?;
             match socket.connect(&address.into()) {

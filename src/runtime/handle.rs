@@ -3,9 +3,9 @@
 use crate::registry::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared};
-use crate::sync::{Arc, Duration, thread};
+use crate::sync::{Arc, Duration, lock, thread};
 use crate::task::{JoinHandle, spawn_blocking_on, spawn_on};
-use std::{fmt, marker::PhantomData, mem::take, ops::Deref};
+use std::{fmt, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
 ///
@@ -27,7 +27,7 @@ use std::{fmt, marker::PhantomData, mem::take, ops::Deref};
 #[derive(Debug)]
 pub struct Runtime {
     pub(crate) handle: Handle,
-    pub(crate) threads: Vec<thread::JoinHandle<()>>,
+    pub(crate) threads: AssertUnwindSafe<Vec<thread::JoinHandle<()>>>,
 }
 
 impl Runtime {
@@ -48,7 +48,7 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// Inside a task or `block_on`.
+    /// Inside a task or `block_on`, unless the limit is zero.
     ///
     /// # Examples
     ///
@@ -63,21 +63,21 @@ impl Runtime {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn shutdown(mut self, limit: Duration) -> Vec<TaskInfo> {
-        self.shut_down(limit)
+        self.shut_down(limit);
+        end::report(&self.shared)
     }
 
     /// Ends the runtime without waiting. This may be called inside a task, also one of its own.
     pub fn shutdown_background(mut self) {
-        end::begin(&self.shared);
-        self.threads.clear();
+        self.threads.clear(); // the drop waits for none
     }
 
-    fn shut_down(&mut self, limit: Duration) -> Vec<TaskInfo> {
+    fn shut_down(&mut self, limit: Duration) {
         end::begin(&self.shared);
 
         // There are none if `shutdown` or `shutdown_background` was called before the drop.
-        let threads = take(&mut self.threads);
-        if threads.is_empty() || context::role() == Role::Polling {
+        let threads = take(&mut *self.threads);
+        if threads.is_empty() || context::role() == Role::Polling && !limit.is_zero() {
             // A second panic while another one unwinds would abort the process.
             assert!(
                 threads.is_empty() || thread::panicking(),
@@ -85,14 +85,15 @@ impl Runtime {
                  would block a worker: it ends in the background. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"
             );
-            return Vec::new();
+            return;
         }
-        end::join(&self.shared, threads, limit)
+        end::join(&self.shared, threads, limit);
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        *lock(&self.shared.unfinished) = Some(Vec::new()); // nobody reads the report
         self.shut_down(Duration::MAX);
     }
 }

@@ -1,12 +1,11 @@
 //! Build a runtime and start its threads.
 
 use crate::config::{Builder, Flavor};
-use crate::net::explain;
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
 use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
-use std::{io, rc::Rc};
+use std::{io, panic::AssertUnwindSafe, rc::Rc};
 
 impl Runtime {
     /// Builds a runtime with one worker per core. See [`Builder`] for more.
@@ -24,14 +23,13 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When the system has no descriptors left for the reactor, or does not start the threads. The
-    /// error says which. The threads that were started already have ended when this returns.
+    /// The system's: it has no descriptors left for the reactor, or does not start a thread. The
+    /// threads that were started already have ended when this returns.
     pub fn build(mut self) -> io::Result<Runtime> {
         if self.flavor == Flavor::CurrentThread {
             self.workers = 1;
         }
-        let failed = |error| explain("starting an arc runtime:", &"the reactor", &error);
-        let shared = Arc::new(Shared::new(self).map_err(failed)?);
+        let shared = Arc::new(Shared::new(self)?);
 
         // Other threads find it by its id from now on.
         RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
@@ -42,7 +40,7 @@ impl Builder {
             end::join(&shared, threads, Duration::MAX);
             return Err(error);
         }
-        Ok(Runtime { handle: Handle { shared }, threads })
+        Ok(Runtime { handle: Handle { shared }, threads: AssertUnwindSafe(threads) })
     }
 }
 

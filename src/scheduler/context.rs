@@ -12,8 +12,8 @@ use std::{cell::RefCell, rc::Rc};
 pub(crate) enum Role {
     /// It is a thread of the program's own.
     Outside,
-    /// It is a thread of this runtime and calls a hook or runs a blocking job.
-    OwnThread(RuntimeId),
+    /// It is a thread of this runtime and calls a hook, or runs the blocking job of this id.
+    OwnThread(RuntimeId, Option<Id>),
     /// It polls tasks or the future of `block_on`. To block would keep others from being polled.
     Polling,
     /// It drops what the tasks of a runtime left. To wait for a job that waits for one of these
@@ -38,7 +38,8 @@ thread_local! {
     };
 }
 
-/// The id of the task that is being polled. None outside of tasks.
+/// The id of the task that is being polled, or of the blocking job that this thread runs. None
+/// outside of tasks.
 ///
 /// # Examples
 ///
@@ -52,6 +53,9 @@ thread_local! {
 /// ```
 pub fn try_id() -> Option<Id> {
     CURRENT.with_borrow(|current| {
+        if let Role::OwnThread(_, job) = current.role {
+            return job;
+        }
         let polled = current.worker.as_ref()?.mine().polled.load(Ordering::Relaxed);
         (polled != 0).then_some(Id(polled)) // 0 is the id of no task
     })
@@ -129,17 +133,16 @@ pub(crate) fn try_current() -> Option<Arc<Shared>> {
 /// When there is no current runtime.
 #[track_caller]
 pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
-    let result = CURRENT.with_borrow(|current| match &current.runtime {
-        Some(runtime) => Ok(act(runtime)),
-        None => Err(act),
-    });
-    result.unwrap_or_else(|act| {
-        drop(act); // outside of the borrow: it may hold a future, whose drop comes here again
-        panic!(
-            "{what} was called outside an arc runtime: call it from a task, inside \
-             `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"
-        )
-    })
+    let is_inside = CURRENT.with_borrow(|current| current.runtime.is_some());
+
+    // Outside of the borrow: `act` may hold a future, whose drop comes here again.
+    assert!(
+        is_inside,
+        "{what} was called outside an arc runtime: call it from a task, inside \
+         `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"
+    );
+    let inside = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));
+    inside.unwrap_or_else(|| unreachable!("nothing has left the runtime meanwhile"))
 }
 
 /// The current runtime, as `with_current` has it.

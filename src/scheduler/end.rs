@@ -6,19 +6,20 @@
 //!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
 //!    take everything apart, in this order:
-//!    1. It lists what has not finished, for the report.
-//!    2. It closes the registry, the reactor and the timers. From now on no task can be spawned,
-//!       and every socket and timer fails. It wakes all tasks. A task that waits enters a queue by
-//!       that. It also wakes the futures in `block_on`. They go on, on their own threads.
-//!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the
-//!       injector: no thread can push into it after this.
+//!    1. It lists what has not finished, if somebody reads the report.
+//!    2. It closes the registry and the reactor. From now on no task can be spawned, and every
+//!       socket fails. It wakes all tasks. A task that waits enters a queue by that. It also wakes
+//!       the futures in `block_on`. They go on, on their own threads.
+//!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the injector
+//!       and of the timers: no thread can push into the injector after this, or arm a timer. So
+//!       now it closes the timers. (The tasks that wait for them were woken before.)
 //!    4. It drops what is in the queues. That is every task that was left, with two exceptions. A
 //!       task that another thread woke just then may come too late for the queue: `schedule` in
 //!       `task/spawn.rs` drops it, on a thread of its own. A job of `spawn_blocking` that has not
 //!       begun waits in the blocking pool: a thread of the pool drops it.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
 //!    the jobs that they are in.
-//! 5. [`join`] joins the threads, and reports what had not finished.
+//! 5. [`join`] joins the threads, and [`report`] says what had not finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
 //! On a current-thread runtime without a thread in `block_on`, it does step 3 as well. A task can
@@ -88,32 +89,29 @@ fn close(shared: &Arc<Shared>) {
     let _context = context::enter_as(Role::Ending, shared.clone(), None);
 
     // 3.1
-    *lock(&shared.unfinished) = Some(shared.tasks());
+    lock(&shared.unfinished).get_or_insert_with(|| shared.tasks());
 
     // 3.2
     let mut wakers = shared.registry.close();
     wakers.extend(shared.mains.close());
     shared.driver.reactor.close(&mut wakers);
-    shared.driver.timers.close(&mut wakers);
-    wakers.into_iter().for_each(wake);
+    wakers.drain(..).for_each(wake);
 
     // 3.3. Under the lock, which is harmless: `shared` is another reference to what is dropped.
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+    shared.driver.timers.close(&mut wakers);
+    wakers.into_iter().for_each(wake);
 
     // 3.4. A task contains the panic of its future's drop.
     shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
     shared.injector.try_iter().for_each(drop);
 }
 
-/// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Returns
-/// what had not finished. Threads that go on after the limit are left to themselves.
-pub(crate) fn join(
-    shared: &Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
-    limit: Duration,
-) -> Vec<TaskInfo> {
+/// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads
+/// that go on after the limit are left to themselves.
+pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Duration) {
     // A thread of the runtime that drops the runtime does not wait for itself.
-    let myself = usize::from(context::role() == Role::OwnThread(shared.id));
+    let myself = usize::from(matches!(context::role(), Role::OwnThread(id, _) if id == shared.id));
     // A job of this runtime may wait for something that is dropped only after this.
     let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
 
@@ -122,7 +120,10 @@ pub(crate) fn join(
     if *waited.unwrap_or_else(PoisonError::into_inner).0 == 0 {
         threads.into_iter().for_each(|thread| ignore_panic(|| drop(thread.join())));
     }
+}
 
+/// What had not finished when `join` returned.
+pub(crate) fn report(shared: &Shared) -> Vec<TaskInfo> {
     // If some worker has not left, nothing was dropped yet: the tasks are as they are now. Jobs
     // that were never polled have not begun, and were given up with the queue.
     let is_job = |task: &TaskInfo| task.state == TaskState::Blocking;

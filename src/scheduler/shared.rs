@@ -10,7 +10,7 @@ use crate::scheduler::share::MeanPoll;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, panic::RefUnwindSafe};
 
 /// The runtimes that have not ended. A thread that runs no worker of a runtime finds the runtime
 /// here.
@@ -46,12 +46,17 @@ pub(crate) struct Shared {
     pub(crate) ending: AtomicBool,
     /// How many workers have not left their loops.
     pub(crate) running: AtomicUsize,
-    /// The tasks that had not finished when the last worker left. None: it has not left yet.
+    /// The tasks that had not finished when the last worker left. None: it has not left yet. The
+    /// list is empty from the beginning if nobody reads it.
     pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
     /// How many threads of this runtime have not signed off.
     pub(crate) threads: Mutex<usize>,
     pub(crate) thread_ended: Condvar,
 }
+
+/// A panic breaks nothing in here: foreign code runs outside of all locks. So what holds a runtime
+/// (handles, sockets, guards) may pass `catch_unwind`. Without this, the hooks would forbid it.
+impl RefUnwindSafe for Shared {}
 
 /// What others see of a worker.
 #[derive(Default)]

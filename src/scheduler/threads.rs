@@ -5,6 +5,7 @@
 //! the runtime waits until all have signed off. A thread that has the lease signs on as well.
 
 use crate::panic::ignore_panic;
+use crate::registry::Id;
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::shared::Shared;
 use crate::sync::{Arc, lock, thread};
@@ -19,15 +20,13 @@ pub(crate) fn start(
     let name = format!("{}-{role}", shared.config.thread_name);
     let builder = thread::Builder::new().stack_size(shared.config.thread_stack_size);
     let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
-    let started = builder.name(name.clone()).spawn(move || {
+    builder.name(name).spawn(move || {
         let Some(signed_on) = signed_on else { return };
-        let _context = signed_on.enter();
+        let _context = signed_on.enter(None);
         ignore_panic(&signed_on.0.config.on_thread_start);
         main(&signed_on.0);
         ignore_panic(&signed_on.0.config.on_thread_stop);
-    });
-    let text = |error| format!("starting the thread {name} of an arc runtime: {error}");
-    started.map_err(|error| io::Error::new(error.kind(), text(error)))
+    })
 }
 
 /// Stands for a thread that has not signed off.
@@ -45,9 +44,9 @@ impl SignedOn {
         Some(Self(shared))
     }
 
-    /// The thread belongs to the runtime as long as the guard lives.
-    pub(crate) fn enter(&self) -> Guard {
-        context::enter_as(Role::OwnThread(self.0.id), self.0.clone(), None)
+    /// The thread belongs to the runtime, and may run a job of it, as long as the guard lives.
+    pub(crate) fn enter(&self, job: Option<Id>) -> Guard {
+        context::enter_as(Role::OwnThread(self.0.id, job), self.0.clone(), None)
     }
 }
 

@@ -60,7 +60,7 @@ fn run(job: Runnable) {
     key.count_step();
     let signed_on = threads::SignedOn::new(runtime.clone());
     if let Some(signed_on) = &signed_on {
-        let _context = signed_on.enter();
+        let _context = signed_on.enter(Some(key.id));
         job.run();
     }
 

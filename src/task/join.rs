@@ -4,8 +4,8 @@ use crate::panic::Unread;
 use crate::registry::{Id, JoinError, Key};
 use crate::scheduler::coop;
 use async_task::FallibleTask;
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::{panic::AssertUnwindSafe, pin::Pin};
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
@@ -32,8 +32,9 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[derive(Debug)]
 pub struct JoinHandle<T> {
-    /// None only while the handle is being dropped.
-    pub(crate) task: Option<FallibleTask<Unread<Result<T, JoinError>>, Key>>,
+    /// None only while the handle is being dropped. Unwind safe whatever the output: that is moved
+    /// out, and never seen half-way.
+    pub(crate) task: Option<AssertUnwindSafe<FallibleTask<Unread<Result<T, JoinError>>, Key>>>,
     pub(crate) key: Key,
 }
 
@@ -66,7 +67,7 @@ impl<T> JoinHandle<T> {
 
     /// Whether the task has ended: it finished, panicked, or was aborted and dropped.
     pub fn is_finished(&self) -> bool {
-        self.task.as_ref().is_none_or(FallibleTask::is_finished)
+        self.task.as_ref().is_none_or(|task| task.is_finished())
     }
 
     /// The task's id, which stays valid after the task has ended.
@@ -93,7 +94,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
-            task.detach();
+            task.0.detach();
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::registry::{Kind, Origin};
 use crate::scheduler::{context, queue::Runnable, shared::Shared};
 use crate::sync::thread;
 use crate::task::{contained::Contained, join::JoinHandle};
-use std::{future::poll_fn, pin::Pin, task::Poll};
+use std::{future::poll_fn, mem::replace, panic::AssertUnwindSafe, pin::Pin, task::Poll};
 
 /// Spawns a future as a task of the current runtime.
 ///
@@ -72,8 +72,7 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     name: &str,
     future: F,
 ) -> JoinHandle<F::Output> {
-    let mut origin = Origin::new(Kind::Async);
-    origin.name = Some(name.into());
+    let origin = Origin { name: Some(name.into()), ..Origin::new(Kind::Async) };
     context::with_current("arc::task::spawn_named", |runtime| spawn_on(runtime, origin, future)).0
 }
 
@@ -109,7 +108,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
         let builder = async_task::Builder::new().metadata(key);
         let (runnable, task) = builder.spawn(|_| contained, schedule);
         let waker = runnable.waker();
-        ((runnable, JoinHandle { task: Some(task.fallible()), key }), waker)
+        ((runnable, JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), key }), waker)
     })
 }
 
@@ -151,10 +150,9 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 pub async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|context| {
-        if has_yielded {
+        if replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        has_yielded = true;
         context.waker().wake_by_ref();
         Poll::Pending
     })

@@ -46,7 +46,10 @@ impl JoinError {
     /// When the task did not panic. See [`try_into_panic`](Self::try_into_panic).
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        self.try_into_panic().unwrap_or_else(|error| panic!("{error} and did not panic"))
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("{error} and did not panic"),
+        }
     }
 
     /// Returns what the panic carried.

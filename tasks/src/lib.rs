@@ -225,15 +225,17 @@ impl Registry {
 
     /// Describes each task, except that it does not know which of them are being polled.
     ///
-    /// To go through a million places takes milliseconds. Only one place is locked at a time, so
-    /// this is no snapshot, and holds up nobody.
+    /// To go through a million places takes milliseconds. So a shard is locked anew for each block
+    /// and each name, and each place by itself: this is no snapshot, and holds up nobody.
     pub fn tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for Shard(shard) in &self.shards {
-            let blocks = lock(shard).all.clone();
-            for mut task in blocks.into_iter().flatten().filter_map(Place::describe) {
-                task.name = lock(shard).names.get(&task.id).cloned();
-                tasks.push(task);
+            for index in 0.. {
+                let Some(&block) = lock(shard).all.get(index) else { break };
+                for mut task in block.iter().filter_map(Place::describe) {
+                    task.name = lock(shard).names.get(&task.id).cloned();
+                    tasks.push(task);
+                }
             }
         }
         tasks

@@ -158,21 +158,15 @@ pub fn panic_of<R>(function: impl FnOnce() -> R) -> String {
 }
 
 /// Waits until the end of the runtime has begun, though workers may still be in
-/// the midst of a poll: from then on no timer can be armed.
+/// the midst of a poll: from then on no job begins.
 #[track_caller]
 pub fn wait_for_shutdown(handle: &Handle) {
     let has_ended = || {
-        let _guard = handle.enter();
-        let mut timer = Box::pin(arc::time::sleep(DEADLINE));
-        EXPECTED.set(true);
-        let poll = panic::AssertUnwindSafe(|| poll_with(timer.as_mut(), Waker::noop()));
-        let outcome = panic::catch_unwind(poll);
-        EXPECTED.set(false);
-        let said = outcome.map_err(message);
-        assert!(said.as_ref().err().is_none_or(|it| it.contains("runtime has ended")), "{said:?}");
-        said.is_err()
+        let mut job = handle.spawn_blocking(|| ());
+        wait_until("the job", || job.is_finished());
+        poll_with(Pin::new(&mut job), Waker::noop()).map(|outcome| outcome.is_err())
     };
-    wait_until("the end of the runtime", has_ended);
+    wait_until("the end of the runtime", || has_ended() == Poll::Ready(true));
 }
 
 /// Blocks threads until it is opened, also inside of polls.

@@ -81,7 +81,7 @@ async fn refused_connections_are_errors() {
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     let error = soon(connect(address)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-    assert!(error.to_string().contains(&address.to_string()), "{error}");
+    assert!(error.raw_os_error().is_some(), "{error}");
     let none: &[SocketAddr] = &[];
     let error = soon(connect(none)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -133,16 +133,20 @@ fn worker_that_leaves_early_does_not_close() {
 /// the two. The table is the gate of the injector.
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.driver.timers.close(&mut wakers);
+// - wakers.into_iter().for_each(wake);
 // - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // - shared.injector.try_iter().for_each(drop);
 // + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // + shared.injector.try_iter().for_each(drop);
+// + shared.driver.timers.close(&mut wakers);
+// + wakers.into_iter().for_each(wake);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // ~ src/scheduler/end.rs
 // - shared.injector.try_iter().for_each(drop);
 // ~ src/scheduler/end.rs
-// - wakers.into_iter().for_each(wake);
-// + drop(wakers);
+// - wakers.drain(..).for_each(wake);
+// + wakers.clear();
 // ~ models/tests/loom/scheduler.rs
 // - let runtimes = lock(&RUNTIMES.0);
 // - match runtimes.get(&runnable.0.runtime) {
@@ -210,7 +214,7 @@ fn end_waits_for_every_thread_that_signed_on() {
         },
         |(shared, _, has_ended)| {
             end::begin(shared);
-            let _ = end::join(shared, Vec::new(), Duration::MAX);
+            end::join(shared, Vec::new(), Duration::MAX);
             in_order(|| has_ended.store(true, Ordering::SeqCst));
         },
         |_, (), ()| (),

@@ -12,7 +12,7 @@ pub(crate) mod threads;
 
 /// Stands for src/scheduler/context.rs: every thread is one of the program's own.
 pub(crate) mod context {
-    use crate::registry::RuntimeId;
+    use crate::registry::{Id, RuntimeId};
     use crate::scheduler::shared::Shared;
     use crate::sync::Arc;
     use std::convert::Infallible;
@@ -20,7 +20,7 @@ pub(crate) mod context {
     #[derive(Clone, Copy, PartialEq)]
     pub(crate) enum Role {
         Outside,
-        OwnThread(RuntimeId),
+        OwnThread(RuntimeId, Option<Id>),
         Ending,
     }
 

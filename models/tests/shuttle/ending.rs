@@ -4,19 +4,25 @@
 use crate::common::{ENDED, OnDrop, Signal, current_thread, model, runtime, wait};
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime, UnhandledPanic};
-use crate::sync::Duration;
-use crate::task;
+use crate::sync::{Duration, Instant};
+use crate::{task, time};
 use shuttle::thread::spawn;
+use std::sync::Arc;
+use std::task::{Context, Waker};
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
 // ~ src/scheduler/end.rs
 // - shared.injector.try_iter().for_each(drop);
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.driver.timers.close(&mut wakers);
+// - wakers.into_iter().for_each(wake);
 // - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // - shared.injector.try_iter().for_each(drop);
 // + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // + shared.injector.try_iter().for_each(drop);
+// + shared.driver.timers.close(&mut wakers);
+// + wakers.into_iter().for_each(wake);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
@@ -58,8 +64,8 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // ~ src/scheduler/end.rs
 // - shared.unpark(shared.idle.claim(worker).then_some(worker));
 // ~ src/scheduler/end.rs
-// - wakers.into_iter().for_each(wake);
-// + drop(wakers);
+// - wakers.drain(..).for_each(wake);
+// + wakers.clear();
 // ~ src/scheduler/end.rs
 // - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // ~ src/scheduler/end.rs
@@ -194,8 +200,8 @@ fn panic_ends_the_runtime_under_threads_in_block_on() {
 
 /// A shutdown with a limit that may be over at any time.
 // ~ src/scheduler/end.rs
-// - *lock(&shared.unfinished) = Some(shared.tasks());
-// + *lock(&shared.unfinished) = Some(Vec::new());
+// - lock(&shared.unfinished).get_or_insert_with(|| shared.tasks());
+// + lock(&shared.unfinished).get_or_insert_with(Vec::new);
 #[test]
 fn shutdown_with_a_limit_reports_what_it_left() {
     model(|| {
@@ -215,6 +221,51 @@ fn shutdown_with_a_limit_reports_what_it_left() {
         // If the limit was over first, a worker may have been about to poll the task.
         let _ = wait(task);
     });
+}
+
+/// A thread that does not belong to the runtime resets a timer while the runtime ends: the end
+/// wakes the timer's task, or the reset does, and no waker stays behind.
+// ~ src/scheduler/end.rs
+// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.driver.timers.close(&mut wakers);
+// + shared.driver.timers.close(&mut wakers);
+// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// ~ src/time.rs
+// - if let Err(waker) = rearmed {
+// -     waker.wake();
+// - }
+// + drop(rearmed);
+#[test]
+fn timer_that_is_reset_while_the_runtime_ends_is_woken() {
+    model(|| {
+        let runtime = current_thread();
+        let woken = Signal::default();
+        let waker = Arc::new(Sends(woken.clone()));
+        let mut timer = Box::pin(time::sleep(Duration::from_secs(3600)));
+        {
+            let _guard = runtime.enter();
+            let waker = Waker::from(waker.clone());
+            assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let resetter = spawn(move || {
+            timer.as_mut().reset(Instant::now() + Duration::from_secs(7200));
+            timer
+        });
+        drop(runtime);
+        let timer = resetter.join().unwrap();
+        wait(woken.sent(1));
+        assert_eq!(Arc::strong_count(&waker), 1);
+        drop(timer);
+    });
+}
+
+/// Is woken as a task of another executor.
+struct Sends(Signal);
+
+impl std::task::Wake for Sends {
+    fn wake(self: Arc<Self>) {
+        self.0.send();
+    }
 }
 
 /// A thread is in `block_on`, or on its way there, while another one drops the runtime. The future
@@ -321,10 +372,14 @@ fn end_waits_for_the_thread_with_the_lease() {
 /// and a thread is in `block_on`.
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.driver.timers.close(&mut wakers);
+// - wakers.into_iter().for_each(wake);
 // - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // - shared.injector.try_iter().for_each(drop);
 // + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
 // + shared.injector.try_iter().for_each(drop);
+// + shared.driver.timers.close(&mut wakers);
+// + wakers.into_iter().for_each(wake);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_of_a_current_thread_is_dropped_once() {

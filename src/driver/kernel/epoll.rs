@@ -47,8 +47,7 @@ impl Kernel {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         epoll::add(&poller, &timer, no_source, edge)?;
-        let notifier = File::from(notifier);
-        Ok(Self { poller, notifier, timer, timer_is_set_for: Mutex::default() })
+        Ok(Self { poller, notifier: notifier.into(), timer, timer_is_set_for: Mutex::default() })
     }
 
     /// Registers a source for both directions.
@@ -115,8 +114,8 @@ impl Kernel {
 fn event_of(event: &epoll::Event) -> Event {
     let (key, flags) = (event.data, event.flags); // by value: the struct is packed
     let broken = EventFlags::ERR | EventFlags::HUP;
-    let is_readable = flags.intersects(broken | EventFlags::IN | EventFlags::RDHUP);
     let is_writable = flags.intersects(broken | EventFlags::OUT);
     let hang_up = flags.intersects(broken | EventFlags::RDHUP | EventFlags::PRI);
+    let is_readable = hang_up || flags.contains(EventFlags::IN);
     Event { key: key.u64() as usize, ready: [is_readable, is_writable], hang_up }
 }

@@ -21,10 +21,11 @@ impl Kernel {
     pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
         // SAFETY: the descriptor must be deleted from the poller before it is closed. The only
         // user is `Async`, which owns the source, lends it out by shared reference alone, and
-        // calls `delete` before it gives the source away or drops it. The descriptor of a source
-        // that is only lent out stays open: that is the contract of `AsFd` and `AsSocket`. (When
-        // an `Async` is forgotten, its descriptor may be closed all the same. Then the poller may
-        // refuse the next descriptor of that number.)
+        // calls `Reactor::deregister` before it gives the source away or drops it. By the contract
+        // of `AsFd` and `AsSocket` the descriptor stays open until then, so the same number means
+        // the same descriptor. If the source answers with another number, the reactor leaks it.
+        // (When an `Async` is forgotten, its descriptor may be closed all the same. Then the
+        // poller may refuse the next descriptor of that number.)
         unsafe { self.poller.add(&source.source(), polling::Event::none(key)) }
     }
 
