@@ -117,8 +117,8 @@ impl Sharing {
         is_eager && (waiting() > 0 || !kernel_is_watched())
     }
 
-    /// Called when a stretch ends, with a look at the kernel or with a sleep, and with the number of
-    /// tasks that wait. Returns whether they are more than this worker should do alone.
+    /// Called when a stretch ends, with a look at the kernel or with a sleep. `waiting` is the
+    /// number of tasks that wait. Returns whether they are more than this worker should do alone.
     pub(crate) fn end_stretch(
         &mut self,
         mean: &MeanPoll,

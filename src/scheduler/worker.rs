@@ -149,7 +149,7 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
-            // The stretch goes on. The future in `block_on`, which is polled next, counts as a task.
+            // The stretch goes on: the future in `block_on`, which is polled next, counts as well.
             self.share_load();
             return monitor.ring();
         }
@@ -159,8 +159,7 @@ impl Worker {
         let is_asleep = || idle.is_asleep(self.index);
         if let Some(seat) = driver.take_seat() {
             seat.sleep(self.index, is_asleep, &mut wakers);
-            // An event ended the sleep, or a thread that claimed this worker. Then its unpark is
-            // stale, and does no harm.
+            // If a thread that claimed this worker ended the sleep, its unpark is stale: no harm.
             let _ = idle.claim(self.index);
         }
         // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
