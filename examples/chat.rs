@@ -73,8 +73,7 @@ async fn main() -> Result<(), Failure> {
     while let Some(stream) = server.accept().await {
         server.spawn(|stop| client(stream, stop, room.clone()));
     }
-    server.finish().await;
-    Ok(())
+    server.finish().await
 }
 
 /// Why a client leaves.

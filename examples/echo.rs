@@ -17,6 +17,9 @@
 //! ^Cstopping
 //! stopped
 //! ```
+//!
+//! A client that does not read it within 10 s (`--grace SECONDS`) is cut off. The server says so,
+//! and ends with exit status 1. A second ctrl-c ends it at once.
 
 mod common;
 
@@ -35,8 +38,7 @@ async fn main() -> Result<(), Failure> {
     while let Some(stream) = server.accept().await {
         server.spawn(|stop| echo(stream, stop));
     }
-    server.finish().await;
-    Ok(())
+    server.finish().await
 }
 
 async fn echo(mut stream: TcpStream, mut stop: Stop) -> io::Result<()> {

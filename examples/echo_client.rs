@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let _ = timeout_at(load.end, report(&load)).await;
     for client in clients {
         if let Err(error) = client.await? {
-            eprintln!("connection: {error}");
+            eprintln!("connection to {address}: {error}");
         }
     }
     print(&options, &load);

@@ -25,18 +25,23 @@
 //! ^Cstopping
 //! stopped
 //! ```
+//!
+//! Requests that take longer than 10 s (`--grace SECONDS`) are cut off. The server says so, and
+//! ends with exit status 1. A second ctrl-c ends it at once.
 
 mod common;
+#[path = "common/host.rs"]
+mod host;
 
 use arc::net::TcpStream;
 use arc_compat::HyperIo;
 use common::{Failure, Options, Server, Stop, say};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
 use std::pin::pin;
 
@@ -47,8 +52,7 @@ async fn main() -> Result<(), Failure> {
     while let Some(stream) = server.accept().await {
         server.spawn(|stop| connection(stream, stop));
     }
-    server.finish().await;
-    Ok(())
+    server.finish().await
 }
 
 async fn connection(stream: TcpStream, mut stop: Stop) -> hyper::Result<()> {
@@ -66,7 +70,16 @@ async fn connection(stream: TcpStream, mut stop: Stop) -> hyper::Result<()> {
     }
 }
 
-async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn hello(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    // hyper leaves it to its user to look at this header.
+    let hosts = request.headers().get_all(HOST).into_iter().map(HeaderValue::as_bytes);
+    if !host::is_right(request.version() < Version::HTTP_11, hosts) {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return Ok(response);
+    }
+
     let mut response = Response::new(Full::new(Bytes::from_static(b"Hello, World!")));
     let text = HeaderValue::from_static("text/plain");
     response.headers_mut().insert(CONTENT_TYPE, text);

@@ -20,6 +20,8 @@
 //! Any other path is not found: 404. Ctrl-c ends the server, as in `http`.
 
 mod common;
+#[path = "common/host.rs"]
+mod host;
 
 use arc::net::TcpStream;
 use arc_compat::HyperIo;
@@ -27,9 +29,10 @@ use common::{Failure, Options, Server, Stop, say};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use std::convert::Infallible;
 use std::pin::pin;
 
@@ -40,8 +43,7 @@ async fn main() -> Result<(), Failure> {
     while let Some(stream) = server.accept().await {
         server.spawn(|stop| connection(stream, stop));
     }
-    server.finish().await;
-    Ok(())
+    server.finish().await
 }
 
 async fn connection(stream: TcpStream, mut stop: Stop) -> hyper::Result<()> {
@@ -60,6 +62,15 @@ type Body = BoxBody<Bytes, hyper::Error>;
 
 async fn echo(request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let never = |error: Infallible| match error {};
+    // hyper leaves it to its user to look at this header.
+    let hosts = request.headers().get_all(HOST).into_iter().map(HeaderValue::as_bytes);
+    if !host::is_right(request.version() < Version::HTTP_11, hosts) {
+        let mut response = Response::new(Empty::new().map_err(never).boxed());
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return Ok(response);
+    }
+
     let response = match (request.method(), request.uri().path()) {
         (&Method::GET, "/" | "/echo") => {
             Response::new(Full::from("Try POST /echo").map_err(never).boxed())

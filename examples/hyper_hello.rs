@@ -31,7 +31,10 @@ async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible
 #[arc::main]
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:3000".to_owned());
-    let listener = TcpListener::bind(&*address).await?;
+    let listener = TcpListener::bind(&*address).await.unwrap_or_else(|error| {
+        eprintln!("cannot listen on {address}: {error}");
+        std::process::exit(1);
+    });
     println!("Listening on http://{}", listener.local_addr()?);
     loop {
         let (stream, _) = listener.accept().await?;

@@ -33,8 +33,13 @@
 //! ^Cstopping
 //! stopped
 //! ```
+//!
+//! Requests that take longer than 10 s (`--grace SECONDS`) are cut off. The server says so, and
+//! ends with exit status 1. A second ctrl-c ends it at once.
 
 mod common;
+#[path = "common/host.rs"]
+mod host;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
@@ -61,8 +66,7 @@ async fn main() -> Result<(), Failure> {
     while let Some(stream) = server.accept().await {
         server.spawn(|stop| serve(stream, stop));
     }
-    server.finish().await;
-    Ok(())
+    server.finish().await
 }
 
 async fn serve(mut stream: TcpStream, mut stop: Stop) -> io::Result<()> {
@@ -249,6 +253,10 @@ fn parse(input: &[u8]) -> Result<Option<Request>, &'static Page> {
     };
     for header in &*parsed.headers {
         request.header(header.name, header.value)?;
+    }
+    let hosts = parsed.headers.iter().filter(|it| it.name.eq_ignore_ascii_case("host"));
+    if !host::is_right(is_http_1_0, hosts.map(|header| header.value)) {
+        return Err(&BAD_REQUEST);
     }
     Ok(Some(request))
 }

@@ -2,7 +2,8 @@
 //! leaves the task's waker with the reactor.
 //!
 //! Every socket of [`arc::net`](crate::net) is an `Async`. The traits for reading and writing are
-//! futures-io's, and futures-util's extension traits are exported beside them.
+//! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
+//! the crate `arc-util`.
 
 use crate::driver::reactor::{Source, gone};
 use crate::scheduler::{context, coop, shared::Shared};
@@ -15,7 +16,7 @@ use std::{fmt, future::poll_fn, net::Shutdown, ops::Deref, pin::Pin};
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
-    AsyncWriteExt, BufReader, BufWriter, copy,
+    AsyncWriteExt, BufReader, BufWriter,
 };
 pub use polling::AsSource;
 

@@ -5,7 +5,6 @@ mod common;
 
 use arc::io::AsyncReadExt;
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::Runtime;
 use arc::task::{JoinHandle, yield_now};
 use arc::time::sleep;
 use common::*;
@@ -36,23 +35,6 @@ fn joins_as_cancelled<T>(task: JoinHandle<T>) -> bool {
         polls += 1;
         wakes.wait_for(polls);
     }
-}
-
-/// Blocks one worker until it is told to go on.
-struct Blocked {
-    gate: Gate,
-    task: JoinHandle<()>,
-}
-
-fn block_worker(runtime: &Runtime) -> Blocked {
-    let (gate, inside) = (Gate::new(), Gate::new());
-    let (wait, tell) = (gate.clone(), inside.clone());
-    let task = runtime.spawn(async move {
-        tell.open();
-        wait.wait();
-    });
-    inside.wait();
-    Blocked { gate, task }
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn unix_pair_talks_in_both_directions() {
         let (left, right) = unix_pair();
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = (&right, &right);
-            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
         });
         let left = Arc::new(left);
         let sender = arc::spawn({

@@ -123,11 +123,11 @@ fn a_listener_with_a_full_backlog_does_not_starve_a_timer() {
     });
 }
 
-/// The same inside `block_on`, whose thread is the only worker.
+/// The same inside `block_on` of a current-thread runtime, whose only thread it is on.
 #[test]
 fn the_future_in_block_on_does_not_starve_a_timer() {
     within_deadline(|| {
-        let runtime = runtime(1);
+        let runtime = current_thread();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         runtime.block_on(async {

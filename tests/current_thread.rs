@@ -457,13 +457,7 @@ fn a_thread_beside_the_one_that_runs_a_long_poll_is_not_held_up() {
     within_deadline(|| {
         let runtime = current_thread();
         let first = Caller::enter(&runtime);
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (wait, tell) = (gate.clone(), inside.clone());
-        let stuck = runtime.spawn(async move {
-            tell.open();
-            wait.wait();
-        });
-        inside.wait();
+        let Blocked { gate, task: stuck } = block_worker(&runtime);
         let (sender, receiver) = async_channel::bounded(1);
         let sending = thread::spawn(move || sender.send_blocking(3).unwrap());
         assert_eq!(runtime.block_on(receiver.recv()), Ok(3));
@@ -768,34 +762,6 @@ fn the_attribute_runs_everything_on_the_calling_thread() {
 #[cfg(target_os = "linux")]
 #[test]
 fn idle_it_uses_no_time() {
-    use std::fs;
-
-    /// How often the threads of this name have gone to sleep.
-    fn switches() -> usize {
-        let count = |task: fs::DirEntry| {
-            let status = fs::read_to_string(task.path().join("status")).ok()?;
-            let name = fs::read_to_string(task.path().join("comm")).ok()?;
-            let line = status.lines().find(|line| line.starts_with("voluntary"))?;
-            let count: usize = line.split_whitespace().nth(1)?.parse().ok()?;
-            name.starts_with("arc-").then_some(count)
-        };
-        let tasks = fs::read_dir("/proc/self/task").unwrap();
-        tasks.filter_map(|task| count(task.ok()?)).sum()
-    }
-
-    /// For a tenth of a second nobody runs, some day.
-    fn expect_rest() {
-        let start = std::time::Instant::now();
-        loop {
-            let before = switches();
-            thread::sleep(Duration::from_millis(100));
-            if switches() == before {
-                return;
-            }
-            assert!(start.elapsed() < DEADLINE / 4, "it never comes to rest");
-        }
-    }
-
     in_own_process("idle_it_uses_no_time", || {
         let runtime: Runtime = current_thread();
         drop(runtime.spawn(pending::<()>()));

@@ -13,14 +13,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Nothing takes this long, even on a slow machine: what does has gone wrong.
 const DEADLINE: Duration = Duration::from_secs(20);
-
-/// Ctrl-c promises a second, of which half is for the connections. The rest is for a
-/// machine that has other things to do.
-const END_MAX: Duration = Duration::from_secs(4);
 
 /// Where cargo puts the examples: beside the folder of the tests.
 fn binary(name: &str) -> PathBuf {
@@ -97,29 +93,44 @@ impl Example {
         Client::new(socket.into())
     }
 
-    /// Ctrl-c; returns when the example has taken notice.
-    fn interrupt(&self) -> Instant {
-        let start = Instant::now();
+    /// Ctrl-c.
+    fn press_ctrl_c(&self) {
         let kill = format!("kill -INT {}", self.child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
-        assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok("stopping"));
-        start
     }
 
-    /// It must end by itself, in time, and without an error.
-    fn has_ended(mut self, interrupted: Instant) {
+    /// Ctrl-c; returns when the example has taken notice.
+    fn interrupt(&self) {
+        self.press_ctrl_c();
+        assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok("stopping"));
+    }
+
+    /// It must end by itself, and without an error: nothing was cut off.
+    fn has_ended(mut self) {
         assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok("stopped"));
+        assert_eq!(self.status(), Some(0));
+    }
+
+    /// Waits for the end of the process.
+    fn status(&mut self) -> Option<i32> {
         // The pipe is closed by the end of the process.
         assert!(self.output.recv_timeout(DEADLINE).is_err(), "more output");
-        let status = self.child.wait().expect("a child");
-        let took = interrupted.elapsed();
-        assert!(status.success(), "{status}");
-        assert!(took < END_MAX, "ctrl-c took {took:?}");
+        self.child.wait().expect("a child").code()
+    }
+
+    /// The next line of errors that is not about a connection, or about a slow machine.
+    fn error(&self) -> String {
+        loop {
+            let line = self.errors.recv_timeout(DEADLINE).expect("a line of errors");
+            if !line.starts_with("connection: ") && !line.starts_with("arc: ") {
+                return line;
+            }
+        }
     }
 
     fn end(self) {
-        let interrupted = self.interrupt();
-        self.has_ended(interrupted);
+        self.interrupt();
+        self.has_ended();
     }
 }
 
@@ -257,6 +268,7 @@ fn mistakes_on_the_command_line_are_one_line_and_code_2() {
         (&["--threads"], "--threads needs a value"),
         (&["-b", ":80"], "-b takes HOST:PORT, not \":80\""),
         (&["-p", "65536"], "-p takes a port, not \"65536\""),
+        (&["--grace=-1"], "--grace takes a number of seconds from 0 to 4294967295, not \"-1\""),
     ] {
         for name in SERVERS {
             let (code, output, errors) = output(name, arguments);
@@ -271,7 +283,7 @@ fn help_is_given() {
     for name in SERVERS {
         let (code, output, errors) = output(name, &["--help"]);
         assert_eq!((code, errors.as_str()), (Some(0), ""));
-        for option in ["--workers N", "--addr HOST:PORT", "-p PORT", "--verbose", "--help"] {
+        for option in ["--workers N", "--addr HOST:PORT", "-p PORT", "--grace", "--verbose"] {
             assert!(output.contains(option), "{output}");
         }
     }
@@ -284,8 +296,9 @@ fn a_port_in_use_is_one_line_and_code_1() {
     for name in SERVERS {
         let (code, output, errors) = output(name, &["--addr", &address]);
         assert_eq!((code, output.as_str()), (Some(1), ""));
-        let start = format!("Error: listening on {address}: ");
+        let start = format!("Error: cannot listen on {address}: ");
         assert!(errors.starts_with(&start) && errors.contains("in use"), "{errors}");
+        assert!(errors.ends_with("; --addr chooses another address\n"), "{errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }
@@ -364,7 +377,8 @@ fn echo_client_says_what_is_wrong() {
     let (code, text, errors) = output("echo_client", &["-c", "2", "-d", "1", "-a", &address]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.contains("\nResponses: 0\n"), "{text}");
-    assert_eq!(errors.matches("connection: ").count(), 2, "{errors}");
+    let start = format!("connection to {address}: ");
+    assert_eq!(errors.matches(&start).count(), 2, "{errors}");
     assert_eq!(errors.matches("refused").count(), 2, "{errors}");
     for (arguments, mistake) in [
         (&[][..], "-a is missing: the address of an echo server"),
@@ -409,10 +423,10 @@ fn http_echo_sends_back_what_is_posted() {
     );
     while client.line() != "\r\n" {}
     assert_eq!((client.line(), client.line()), ("3\r\n".to_owned(), "one\r\n".to_owned()));
-    let interrupted = http_echo.interrupt();
+    http_echo.interrupt();
     client.send(b"3\r\ntwo\r\n0\r\n\r\n");
     assert_eq!(client.rest(), "3\r\ntwo\r\n0\r\n\r\n");
-    http_echo.has_ended(interrupted);
+    http_echo.has_ended();
 }
 
 #[test]
@@ -491,25 +505,95 @@ fn http_answers_what_has_begun_before_it_ends() {
     let mut later = http.connect();
     later.send(GET);
     later.expect(200, HELLO);
-    let interrupted = http.interrupt();
+    http.interrupt();
     assert!(idle.is_closed());
     begun.send(&GET[20..]);
     let head = begun.expect(200, HELLO);
     assert!(head.contains("connection: close\r\n"), "{head}");
     assert!(begun.is_closed());
-    http.has_ended(interrupted);
+    http.has_ended();
+}
+
+/// An HTTP server in the midst of a request, and whoever has sent it.
+fn with_half_a_request(name: &str, grace: &str) -> (Example, Client) {
+    let arguments = ["--addr", "127.0.0.1:0", "--workers=2", "--grace", grace];
+    let server = Example::run_with(Command::new(binary(name)), &arguments);
+    let (mut begun, mut answered) = (server.connect(), server.connect());
+    begun.send(&GET[..20]);
+    answered.send(GET);
+    answered.response();
+    (server, begun)
 }
 
 #[test]
-fn a_request_that_never_ends_does_not_keep_servers_from_ending() {
+fn a_request_that_never_ends_is_cut_off_and_told() {
     for name in ["http", "tinyhttp"] {
-        let server = Example::start(name);
-        let (mut begun, mut answered) = (server.connect(), server.connect());
-        begun.send(&GET[..20]);
-        answered.send(GET);
-        answered.response();
-        server.end();
+        let (mut server, mut begun) = with_half_a_request(name, "1");
+        server.interrupt();
+        let waiting = "waiting for 1 connection to finish, for 1s at most; ctrl-c ends at once";
+        assert_eq!(server.error(), waiting);
+        assert_eq!(server.error(), "Error: cut off 1 connection, not finished within 1s");
         assert!(begun.is_closed());
+        assert_eq!(server.status(), Some(1));
+    }
+}
+
+/// The servers waited for half a second once.
+#[test]
+fn a_request_that_takes_long_is_answered_before_servers_end() {
+    for name in ["http", "tinyhttp"] {
+        let (server, mut begun) = with_half_a_request(name, "1000");
+        server.interrupt();
+        // It is said when it has taken half a second.
+        assert!(server.error().starts_with("waiting for 1 connection to finish"));
+        begun.send(&GET[20..]);
+        begun.response();
+        assert!(begun.is_closed());
+        server.has_ended();
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_ends_a_server_at_once() {
+    let (mut server, mut begun) = with_half_a_request("http", "1000");
+    server.interrupt();
+    server.press_ctrl_c();
+    assert_eq!(server.status(), Some(1));
+    assert!(begun.is_closed());
+}
+
+/// RFC 9112, section 3.2.
+#[test]
+fn http_servers_refuse_requests_without_one_right_host() {
+    let right =
+        ["localhost", "", "a.example:80", "a:", "[::1]:80", "[v7.a:b]", "%41~b,c", "1.2.3.4"];
+    let wrong = ["a b", "a/b", "a@b", "a:b", "a:80:80", "[::1", "[::1]a", "[a]", "%4", "\u{e4}"];
+    let host = |hosts: &[&str]| hosts.iter().map(|host| format!("Host: {host}\r\n")).collect();
+    let mut cases: Vec<(String, &str, bool)> = vec![
+        (String::new(), "1.1", false),
+        (String::new(), "1.0", true),
+        (host(&["a", "a"]), "1.1", false),
+        (host(&["a", "b"]), "1.0", false),
+    ];
+    cases.extend(right.map(|it| (host(&[it]), "1.1", true)));
+    cases.extend(wrong.map(|it| (host(&[it]), "1.1", false)));
+    cases.push((host(&["a b"]), "1.0", false));
+
+    for (name, path) in [("http", "/"), ("http_echo", "/"), ("tinyhttp", "/json")] {
+        let server = Example::start(name);
+        for (hosts, version, is_right) in &cases {
+            let mut client = server.connect();
+            client.send(format!("GET {path} HTTP/{version}\r\n{hosts}\r\n").as_bytes());
+            let (head, _) = client.response();
+            let status = head.split(' ').nth(1);
+            let expected = if *is_right { "200" } else { "400" };
+            assert_eq!(status, Some(expected), "{name}, HTTP/{version}, {hosts:?}");
+            if !is_right {
+                assert!(head.contains("connection: close\r\n"), "{head}");
+                assert!(client.is_closed());
+            }
+        }
+        server.end();
     }
 }
 
@@ -552,7 +636,7 @@ fn tinyhttp_answers_as_its_header_says() {
         client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
         client.expect(status, body);
     }
-    client.send(b"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n\r\n");
+    client.send(b"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         head.push_str(&client.line());
@@ -572,8 +656,9 @@ fn tinyhttp_answers_pipelined_requests_in_order() {
         let path = pages[index % 3].0;
         // Some with a body, which is no request.
         let length = if index % 5 == 0 { 40 } else { 0 };
-        let body = &"GET /json HTTP/1.1\r\n\r\nGET /json HTTP/1.1\r\n\r\n"[..length];
-        write!(text, "POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}")
+        let body =
+            &"GET /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\nHost: a\r\n\r\n"[..length];
+        write!(text, "POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}")
             .expect("a string");
         text
     });
@@ -596,20 +681,20 @@ fn tinyhttp_answers_pipelined_requests_in_order() {
 fn tinyhttp_closes_when_it_is_told_to() {
     let tinyhttp = Example::start("tinyhttp");
     for (request, keeps) in [
-        ("GET /json HTTP/1.1\r\nConnection: close\r\n\r\n", false),
-        ("GET /json HTTP/1.1\r\nconnection: x , CLOSE\r\n\r\n", false),
+        ("GET /json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", false),
+        ("GET /json HTTP/1.1\r\nHost: a\r\nconnection: x , CLOSE\r\n\r\n", false),
         ("GET /json HTTP/1.0\r\n\r\n", false),
         ("GET /json HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
         ("GET /json HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n", false),
         ("GET /json HTTP/1.0\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", false),
-        ("GET /json HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", true),
+        ("GET /json HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", true),
     ] {
         let mut client = tinyhttp.connect();
         client.send(request.as_bytes());
         let head = client.expect(200, JSON);
         assert_eq!(head.contains("connection: close\r\n"), !keeps, "{request} {head}");
         if keeps {
-            client.send(b"GET /plaintext HTTP/1.1\r\n\r\n");
+            client.send(b"GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n");
             client.expect(200, HELLO);
         } else {
             assert!(client.is_closed());
@@ -623,7 +708,7 @@ fn tinyhttp_asks_for_bodies_that_wait_for_it() {
     let tinyhttp = Example::start("tinyhttp");
     let mut client = tinyhttp.connect();
     let rest = "Connection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
-    client.send(format!("POST /json HTTP/1.1\r\n{rest}").as_bytes());
+    client.send(format!("POST /json HTTP/1.1\r\nHost: a\r\n{rest}").as_bytes());
     client.expect(100, "");
     client.expect(200, JSON);
     // HTTP/1.0 would take it for the answer.
@@ -636,24 +721,24 @@ fn tinyhttp_asks_for_bodies_that_wait_for_it() {
 #[test]
 fn tinyhttp_refuses_what_it_does_not_understand() {
     let tinyhttp = Example::start("tinyhttp");
-    let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(100_000));
-    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: x\r\n".repeat(100));
+    let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(100_000));
+    let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: x\r\n".repeat(100));
     for (request, status) in [
         ("this is not HTTP\r\n\r\n", 400),
         ("GET / HTTP/3.0\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 0\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 0\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501),
         (&*long, 431),
         (&*many, 431),
     ] {
         let mut client = tinyhttp.connect();
         // What came before is answered.
-        client.send(b"GET /json HTTP/1.1\r\n\r\n");
+        client.send(b"GET /json HTTP/1.1\r\nHost: a\r\n\r\n");
         client.send(request.as_bytes());
         client.expect(200, JSON);
         let (head, _) = client.response();
@@ -669,16 +754,16 @@ fn tinyhttp_refuses_what_it_does_not_understand() {
 fn tinyhttp_answers_what_has_begun_before_it_ends() {
     let tinyhttp = Example::start("tinyhttp");
     let (mut idle, mut begun) = (tinyhttp.connect(), tinyhttp.connect());
-    begun.send(b"GET /json HTTP/1.1\r\n\r\nGET /plaintext HT");
+    begun.send(b"GET /json HTTP/1.1\r\nHost: a\r\n\r\nGET /plaintext HT");
     begun.expect(200, JSON);
-    idle.send(b"GET /json HTTP/1.1\r\n\r\n");
+    idle.send(b"GET /json HTTP/1.1\r\nHost: a\r\n\r\n");
     idle.expect(200, JSON);
-    let interrupted = tinyhttp.interrupt();
+    tinyhttp.interrupt();
     assert!(idle.is_closed());
-    begun.send(b"TP/1.1\r\n\r\n");
+    begun.send(b"TP/1.1\r\nHost: a\r\n\r\n");
     begun.expect(200, HELLO);
     assert!(begun.is_closed());
-    tinyhttp.has_ended(interrupted);
+    tinyhttp.has_ended();
 }
 
 /// A client that has given its name.
@@ -718,10 +803,10 @@ fn chat_passes_on_what_clients_say() {
     late.send(b"bob\n");
     assert_eq!(late.line(), "* welcome, bob; there are 1 others\n");
     assert_eq!(ann.line(), "* bob joined\n");
-    let interrupted = chat.interrupt();
+    chat.interrupt();
     assert_eq!(ann.rest(), "* the server is shutting down\n");
     assert_eq!(late.rest(), "* the server is shutting down\n");
-    chat.has_ended(interrupted);
+    chat.has_ended();
 }
 
 #[test]

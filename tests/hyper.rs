@@ -119,7 +119,7 @@ async fn is_alive(address: SocketAddr) -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 4)]
+#[arc::test(flavor = "multi_thread", workers = 4)]
 async fn connections_carry_many_requests() -> Result {
     // With a timer that is set and taken back for each of them.
     let mut builder = Builder::new();
@@ -142,7 +142,7 @@ async fn connections_carry_many_requests() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn large_bodies_go_both_ways_at_once() -> Result {
     let address = serve(Builder::new()).await?;
     // No two pieces of it are alike.
@@ -168,7 +168,7 @@ async fn chunked_bodies_go_both_ways() -> Result {
     Ok(())
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn pipelined_requests_are_answered_in_order() -> Result {
     const REQUESTS: usize = 200;
     let address = serve(Builder::new()).await?;
@@ -228,7 +228,7 @@ async fn an_upgraded_connection_is_the_stream_again() -> Result {
     Ok(())
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_slow_client_is_closed() -> Result {
     const LIMIT: Duration = Duration::from_millis(100);
     let mut builder = Builder::new();
@@ -273,7 +273,7 @@ async fn serve_gracefully(
     Ok(connection.await?)
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_graceful_shutdown_finishes_the_request_in_flight() -> Result {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -309,7 +309,7 @@ async fn a_graceful_shutdown_closes_an_idle_connection() -> Result {
     Ok(())
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn clients_that_reset_do_not_end_the_server() -> Result {
     let address = serve(Builder::new()).await?;
     for bytes in [
@@ -329,7 +329,7 @@ async fn clients_that_reset_do_not_end_the_server() -> Result {
     is_alive(address).await
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn clients_that_send_garbage_do_not_end_the_server() -> Result {
     let address = serve(Builder::new()).await?;
     for bytes in [
@@ -349,7 +349,7 @@ async fn clients_that_send_garbage_do_not_end_the_server() -> Result {
     is_alive(address).await
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_server_that_breaks_off_is_an_error_for_the_client() -> Result {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut client = client(listener.local_addr()?).await?;
@@ -365,7 +365,7 @@ async fn a_server_that_breaks_off_is_an_error_for_the_client() -> Result {
 }
 
 /// Not a socket of arc: it goes through the buffer.
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn any_stream_of_futures_io_serves_and_asks() -> Result {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let client = TcpStream::connect(listener.local_addr()?).await?;

@@ -449,13 +449,7 @@ fn polls_that_go_on_are_told_when_the_time_is_over() {
     for workers in SIZES {
         within_deadline(move || {
             let runtime = runtime(workers);
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (wait, tell) = (gate.clone(), inside.clone());
-            let stuck = runtime.spawn(async move {
-                tell.open();
-                wait.wait();
-            });
-            inside.wait();
+            let Blocked { gate, task: stuck } = block_worker(&runtime);
             let (wait, began) = (gate.clone(), Gate::new());
             let tell = began.clone();
             let job = runtime.spawn_blocking(move || {

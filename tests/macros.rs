@@ -4,7 +4,9 @@
 #![deny(warnings, clippy::all, clippy::pedantic)]
 #![allow(clippy::unused_async, reason = "functions without an await are tested, too")]
 
+use std::cell::Cell;
 use std::future::ready;
+use std::thread;
 
 /// A user's crate that has the runtime under another name.
 mod reexport {
@@ -56,35 +58,59 @@ async fn ignored() {
     panic!("this test is not to be run");
 }
 
-#[arc::test(workers = 1)]
-async fn one_worker() {
-    ready(()).await;
+thread_local! {
+    static SET_BY_THE_TEST: Cell<u32> = const { Cell::new(0) };
 }
 
-#[arc::test(workers = 4)]
+#[arc::test]
+async fn tasks_of_a_test_see_the_thread_locals_of_its_body() {
+    SET_BY_THE_TEST.set(42);
+    let seen = arc::spawn(async { SET_BY_THE_TEST.get() });
+    assert_eq!(seen.await.unwrap(), 42);
+}
+
+#[arc::test(flavor = "multi_thread")]
+async fn tasks_of_a_test_with_several_threads_run_on_others() {
+    let body = thread::current().id();
+    for _ in 0..100 {
+        let task = arc::spawn(async { thread::current().id() });
+        assert_ne!(task.await.unwrap(), body);
+    }
+}
+
+#[arc::test(flavor = "multi_thread", workers = 1)]
+async fn one_worker() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 1);
+}
+
+#[arc::test(flavor = "multi_thread", workers = 4)]
 async fn four_workers() {
-    ready(()).await;
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 4);
 }
 
 const CORES: usize = 2;
 
-#[arc::test(workers = std::cmp::min(CORES, 8) + 1, crate = "::arc")]
+#[arc::test(
+    flavor = "multi_thread",
+    workers = std::cmp::min(CORES, 8) + 1,
+    crate = "::arc"
+)]
 async fn as_many_as_an_expression_says() {
     assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 3);
 }
 
-#[arc::test(workers = 2 * CORES)]
+#[arc::test(flavor = "multi_thread", workers = 2 * CORES)]
 async fn an_expression_that_begins_with_a_literal() {
     assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 4);
 }
 
-#[arc::test(workers = CORES - 2)]
+#[arc::test(flavor = "multi_thread", workers = CORES - 2)]
 #[should_panic(expected = "workers must be in 1..=64, not 0")]
 async fn an_expression_out_of_range() {
     ready(()).await;
 }
 
-#[arc::test(workers = 65)]
+#[arc::test(flavor = "multi_thread", workers = 65)]
 #[should_panic(expected = "workers must be in 1..=64, not 65")]
 async fn a_literal_out_of_range() {
     ready(()).await;
@@ -105,17 +131,12 @@ async fn the_last_flavor_counts() {
     assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 5);
 }
 
-#[arc::test(flavor = "current_thread", workers = 5)]
-async fn one_thread_whatever_the_number_of_workers() {
-    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 1);
-}
-
-#[arc::test(worker_threads = 1_0)]
+#[arc::test(flavor = "multi_thread", worker_threads = 1_0)]
 async fn as_tokio_spells_it() {
-    ready(()).await;
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 10);
 }
 
-#[arc::test(crate = "crate::reexport::deep::runtime_crate", workers = 1)]
+#[arc::test(crate = "crate::reexport::deep::runtime_crate", flavor = "multi_thread", workers = 1)]
 async fn through_a_reexport() {
     ready(()).await;
 }

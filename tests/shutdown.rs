@@ -771,7 +771,6 @@ mod leaves_nothing {
     use super::*;
     use arc::runtime::Runtime;
     use std::fs;
-    use std::time::Instant;
 
     fn descriptors() -> usize {
         // One of them is the directory's own.
@@ -889,27 +888,7 @@ mod leaves_nothing {
             for workers in SIZES {
                 let runtime = runtime(workers);
                 use_all_of_it(&runtime);
-                let switches = || {
-                    let tasks = fs::read_dir("/proc/self/task").unwrap();
-                    let count = |task: fs::DirEntry| {
-                        let status = fs::read_to_string(task.path().join("status")).ok()?;
-                        let name = fs::read_to_string(task.path().join("comm")).ok()?;
-                        let line = status.lines().find(|line| line.starts_with("voluntary"))?;
-                        let count: usize = line.split_whitespace().nth(1)?.parse().ok()?;
-                        name.starts_with("arc-").then_some(count)
-                    };
-                    tasks.filter_map(|task| count(task.ok()?)).sum::<usize>()
-                };
-                // Quiet from some time on: for a tenth of a second nobody runs.
-                let start = Instant::now();
-                loop {
-                    let before = switches();
-                    thread::sleep(Duration::from_millis(100));
-                    if switches() == before {
-                        break;
-                    }
-                    assert!(start.elapsed() < DEADLINE / 4, "it never comes to rest");
-                }
+                expect_rest();
                 wait_until("the end of the jobs' threads", || threads_named("blocking-") == 0);
             }
         });

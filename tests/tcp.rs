@@ -86,7 +86,7 @@ fn both_directions_work_at_once_in_one_task() {
         let (left, right) = pair().await;
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = (&right, &right);
-            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
             writer.close().await.unwrap();
         });
         let (mut reader, mut writer) = left.split();
@@ -133,7 +133,7 @@ fn two_tasks_share_a_stream() {
         let (left, right) = (Arc::new(left), Arc::new(right));
         let (mut left_read, left_writer) = (&*left, left.clone());
         let echo = arc::spawn(async move {
-            let copied = arc::io::copy(&*right, &mut &*right).await;
+            let copied = arc_util::io::copy(&mut &*right, &mut &*right).await;
             copied.unwrap()
         });
         let sender = arc::spawn(async move {
@@ -481,7 +481,7 @@ fn connections_by_the_hundred_are_served_at_once() {
                 let (stream, _) = listener.accept().await.unwrap();
                 drop(arc::spawn(async move {
                     let (mut reader, mut writer) = (&stream, &stream);
-                    arc::io::copy(&mut reader, &mut writer).await.unwrap();
+                    arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
                 }));
             }
         });

@@ -153,20 +153,14 @@ fn a_task_that_is_queued_is_polled_once_however_often_it_is_woken() {
         })));
         polls.wait_for(1);
         let waker = slot.lock().unwrap().clone().unwrap();
-        let (gate, blocked) = (Gate::new(), Gate::new());
-        let (wait, tell) = (gate.clone(), blocked.clone());
-        let blocker = runtime.spawn(async move {
-            tell.open();
-            wait.wait();
-        });
-        blocked.wait();
+        let blocked = block_worker(&runtime);
         for _ in 0..1000 {
             waker.wake_by_ref();
             let another = waker.clone();
             another.wake_by_ref();
         }
-        gate.open();
-        runtime.block_on(blocker).unwrap();
+        blocked.gate.open();
+        runtime.block_on(blocked.task).unwrap();
         // What is spawned now is polled after what was queued.
         runtime.block_on(runtime.spawn(async {})).unwrap();
         assert_eq!(polls.get(), 2);

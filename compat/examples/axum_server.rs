@@ -15,8 +15,8 @@
 //! $ websocat ws://127.0.0.1:8080/echo
 //! ```
 //!
-//! Ctrl-c stops the server after it has answered the requests that have begun. (On Windows it
-//! stops at once.)
+//! Ctrl-c stops the server after it has answered the requests that have begun. What takes longer
+//! than 20 s is cut off, and `main` returns an error that says so. (On Windows it stops at once.)
 //!
 //! ```text
 //! ^Cstopping
@@ -34,7 +34,11 @@ use futures_util::StreamExt;
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1);
     let address = address.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
-    let listener = TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(&*address).await;
+    let listener = listener.unwrap_or_else(|error| {
+        eprintln!("cannot listen on {address}: {error}");
+        std::process::exit(1);
+    });
     println!("listening on http://{}", listener.local_addr()?);
     let router = Router::new().route("/hello/{name}", get(hello)).route("/sum", post(sum)).route(
         "/echo",

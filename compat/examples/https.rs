@@ -9,6 +9,7 @@
 //! ```
 
 use arc::net::{TcpListener, TcpStream};
+use arc::time::timeout;
 use arc_compat::{ArcTimer, FuturesIo};
 use futures_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use futures_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -19,8 +20,12 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, client, server};
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 type Failure = Box<dyn Error + Send + Sync>;
+
+/// How long a client may take for its TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 #[arc::main]
 async fn main() -> Result<(), Failure> {
@@ -53,7 +58,9 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor) {
         let acceptor = acceptor.clone();
         // Do the handshake inside the task, so that a slow client does not delay the others.
         drop(arc::spawn(async move {
-            let stream = FuturesIo::new(acceptor.accept(stream).await?);
+            // A client that never finishes its handshake must not stay for ever.
+            let stream = timeout(HANDSHAKE, acceptor.accept(stream)).await??;
+            let stream = FuturesIo::new(stream);
             let mut builder = server::conn::http1::Builder::new();
             builder.timer(ArcTimer).serve_connection(stream, service_fn(hello)).await?;
             Ok::<_, Failure>(())

@@ -114,8 +114,7 @@ impl<T> HyperIo<T> {
     /// # Examples
     ///
     /// hyper may already have read bytes that the peer sent after the upgrade. They are in
-    /// `read_buf`. (With hyper-util's `auto::Builder`, as in `server::serve`, call
-    /// `hyper_util::server::conn::auto::upgrade::downcast` instead of `downcast`.)
+    /// `read_buf`. (For connections of `server::serve`, see `server::Connection`.)
     ///
     /// ```
     /// use arc::net::TcpStream;

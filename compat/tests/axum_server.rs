@@ -61,7 +61,7 @@ fn router() -> Router {
     router.route("/panic", get(panicking)).route("/sum", post(sum)).with_state(100)
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_router_is_served_with_its_extractors() -> Result {
     let address = start(router()).await?;
     let answer = ask(address, "GET /hello/axum", "").await?;
@@ -76,7 +76,7 @@ async fn a_router_is_served_with_its_extractors() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_handler_is_told_who_asks() -> Result {
     let address = start(router()).await?;
     let mut stream = TcpStream::connect(address).await?;
@@ -87,7 +87,7 @@ async fn a_handler_is_told_who_asks() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_panic_of_a_handler_ends_its_connection_alone() -> Result {
     let address = start(router()).await?;
     assert_eq!(ask(address, "GET /panic", "").await?, "");
@@ -95,7 +95,7 @@ async fn a_panic_of_a_handler_ends_its_connection_alone() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_same_port_speaks_http2() -> Result {
     let address = start(router()).await?;
     let mut client = http2_client(address).await?;
@@ -110,7 +110,7 @@ async fn the_same_port_speaks_http2() -> Result {
 }
 
 /// A client that never sends the rest of its head does not stay for ever.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_slow_head_is_ended_by_arcs_timer() -> Result {
     let (listener, address) = listen().await?;
     let mut builder = builder();
@@ -126,7 +126,7 @@ async fn a_slow_head_is_ended_by_arcs_timer() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     let (begun, beginnings) = async_channel::unbounded::<()>();
     let (go, gate) = async_channel::bounded::<()>(1);
@@ -195,7 +195,7 @@ async fn echo(mut socket: WebSocket) {
     }
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_echoes_and_closes() -> Result {
     let address = start(Router::new().route("/ws", get(upgrade))).await?;
     let mut request = format!("ws://{address}/ws").into_client_request()?;
@@ -216,7 +216,7 @@ async fn a_websocket_echoes_and_closes() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn what_is_no_websocket_is_turned_down() -> Result {
     let address = start(Router::new().route("/ws", get(upgrade))).await?;
     let answer = ask(address, "GET /ws", "").await?;
@@ -256,7 +256,7 @@ async fn what_is_no_websocket_is_turned_down() -> Result {
 }
 
 /// What the handler has prepared is not done if something else is answered.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
     let (begun, beginnings) = async_channel::unbounded::<()>();
     let refuses = async move |upgrade: WebSocketUpgrade| {
@@ -282,7 +282,7 @@ async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
 
 /// They came before the end, and nobody has had the time to look at them: by one read, and
 /// more than hyper answers in one turn.
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn requests_that_have_come_are_answered_though_the_end_has_begun() -> Result {
     for count in [1, 20, 100] {
         let (listener, address) = listen().await?;

@@ -29,7 +29,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use tower::{Layer, ServiceExt, service_fn};
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn timeouts_of_any_length() {
     let never = || service_fn(|()| pending::<io::Result<()>>());
     let at_once = || service_fn(|()| ready(io::Result::Ok(())));
@@ -45,7 +45,7 @@ async fn timeouts_of_any_length() {
     goes("TimeoutLayer::new", "MAX", "waits");
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn timers_of_hyper_go_to_any_instant() {
     let poll = |sleep: Pin<&mut dyn hyper::rt::Sleep>| {
         sleep.poll(&mut Context::from_waker(Waker::noop())).is_ready()
@@ -97,7 +97,7 @@ async fn ask(address: SocketAddr, head: &[u8]) -> Result<String> {
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 /// hyper says so by a panic in each connection; the server itself goes on.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
     let (listener, address) = listen().await?;
     let mut builder = server::Builder::new(ArcExecutor);
@@ -113,13 +113,58 @@ async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
     Ok(())
 }
 
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn limits_of_a_server_of_any_size() -> Result {
+    let router = || Router::new().route("/", get(|| ready("hello")));
+    let (listener, address) = listen().await?;
+    let server = serve(listener, router()).with_max_connections(usize::MAX);
+    let server = server.with_first_bytes_timeout(Duration::MAX).with_write_timeout(Duration::MAX);
+    let server = server.with_header_timeout(Duration::MAX).with_shutdown_timeout(Duration::MAX);
+    let server = server.with_http2_keep_alive(Duration::MAX, Duration::MAX);
+    drop(arc::spawn(server.into_future()));
+    assert!(ask(address, GET).await?.starts_with("HTTP/1.1 200"));
+    // Without keep-alive no time is added to an instant, which would panic.
+    drop(soon(common::silent_http2(address)).await?);
+    goes("Serve::with_..", "MAX", "no limits");
+
+    let (listener, address) = listen().await?;
+    let (ended, end) = async_channel::bounded::<()>(1);
+    let server = serve(listener, router()).with_first_bytes_timeout(Duration::ZERO);
+    let server = server.with_header_timeout(Duration::ZERO).with_write_timeout(Duration::ZERO);
+    let server = server.with_shutdown_timeout(Duration::ZERO);
+    let server = arc::spawn(
+        server
+            .with_graceful_shutdown(async move {
+                let _closed = end.recv().await;
+            })
+            .into_future(),
+    );
+    // What is not there at once comes too late.
+    let answer = ask(address, GET).await?;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(ask(address, b"").await?, "");
+    drop(ended);
+    soon(server).await??;
+    goes("Serve::with_..", "ZERO", "what is not there at once comes too late");
+
+    let (listener, _) = listen().await?;
+    let text = "at least one connection";
+    let none = || serve(listener, router()).with_max_connections(0);
+    panics("Serve::with_max_connections", "0", text, none);
+    let (listener, _) = listen().await?;
+    let text = "some time between two pings";
+    let always = || serve(listener, router()).with_http2_keep_alive(Duration::ZERO, Duration::ZERO);
+    panics("Serve::with_http2_keep_alive", "ZERO", text, always);
+    Ok(())
+}
+
 async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
     let upgrade = upgrade.protocols(["", "grüß", "plain"]);
     upgrade.on_upgrade(|_| ready(()))
 }
 
 /// A header is bytes, which need not be ASCII; and a list can have empty elements.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn protocols_of_websockets_are_any_text() -> Result {
     let (listener, address) = listen().await?;
     let router = Router::new().route("/", get(upgrade));
@@ -154,7 +199,7 @@ async fn narrow(upgrade: WebSocketUpgrade) {
 }
 
 /// Before the client is told that there is a WebSocket.
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn buffers_of_websockets_that_cannot_be_are_refused() -> Result {
     let (listener, address) = listen().await?;
     let router = Router::new().route("/", get(narrow));
@@ -180,7 +225,7 @@ impl AsyncRead for Liar {
     }
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn a_stream_that_claims_too_much_panics() {
     let input = "a stream that claims to have read too much";
     let mut bytes = [0; 8];

@@ -70,6 +70,49 @@ macro_rules! keep_their_promises {
 
 keep_their_promises!(grpc http2 https in_tokio tokio_streams tower_stack websocket);
 
+#[test]
+fn axum_server_says_what_it_cannot_listen_on() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let output = example("axum_server").arg(&address).stderr(Stdio::piped()).output();
+    let output = output.expect("it starts");
+    let errors = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(errors.starts_with(&format!("cannot listen on {address}: ")), "{errors}");
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(1), 1), "{errors}");
+}
+
+/// It has a limit of open files, as `ulimit -n` sets it, and more clients than that.
+#[cfg(unix)]
+#[test]
+fn axum_server_without_free_descriptors_goes_on() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream;
+
+    let server = example("axum_server");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 32; exec \"$0\" 127.0.0.1:0"]).arg(server.get_program());
+    let mut child = Running(shell.stdout(Stdio::piped()).spawn().expect("it starts"));
+    let mut output = BufReader::new(child.0.stdout.take().expect("piped"));
+    let line = soon(move || {
+        let mut line = String::new();
+        output.read_line(&mut line).map(|_| line)
+    });
+    let line = line.expect("a line");
+    let address = line.trim_end().strip_prefix("listening on http://").expect("its address");
+    let connect = || TcpStream::connect(address).expect("it listens");
+    let mut clients: Vec<_> = (0..50).map(|_| connect()).collect();
+    // Those that came first are served at once, and the others when these leave.
+    let late = clients.split_off(20);
+    for mut client in clients.into_iter().take(10).chain(late) {
+        client.set_read_timeout(Some(DEADLINE)).expect("a socket");
+        let request = b"GET /hello/arc HTTP/1.0\r\n\r\n";
+        client.write_all(request).expect("it reads");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.ends_with("Hello, arc!\n"), "{answer}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn axum_server_answers_and_ends_by_ctrl_c() {

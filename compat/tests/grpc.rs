@@ -135,7 +135,7 @@ async fn once(
     Ok(answer.map(Response::into_inner))
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_call_is_answered_and_an_error_is_told() -> Result {
     let mut client = client().await?;
     let answer = once(&mut client, "/arc.Echo/Once", Request::new(saying("arc ", 3))).await??;
@@ -156,7 +156,7 @@ async fn a_call_is_answered_and_an_error_is_told() -> Result {
 }
 
 /// Each message is sent when the last has been answered: neither side collects them.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn messages_stream_both_ways_at_once() -> Result {
     let mut client = client().await?;
     let (sender, receiver) = async_channel::bounded(1);
@@ -179,7 +179,7 @@ async fn messages_stream_both_ways_at_once() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn calls_of_one_connection_run_at_once() -> Result {
     let client = client().await?;
     let calls = (1..=50).map(|times| {

@@ -40,7 +40,7 @@ where
     Ok(address)
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn streams_of_one_connection_are_concurrent() -> Result {
     let (arrived, arrivals) = async_channel::unbounded();
     let (go, gate) = async_channel::bounded::<()>(1);
@@ -76,7 +76,7 @@ async fn streams_of_one_connection_are_concurrent() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn bodies_beyond_the_windows_arrive_both_ways() -> Result {
     let address = serve(async |request: Request<Incoming>| {
         let body = request.into_body().collect().await?.to_bytes();

@@ -27,7 +27,7 @@ where
     }
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn without_enter_tokio_panics_and_says_why() {
     const REASON: &str = "there is no reactor running";
     let sleeping = async { tokio::time::sleep(Duration::ZERO).await };
@@ -38,7 +38,7 @@ async fn without_enter_tokio_panics_and_says_why() {
     assert!(panic_of(connecting).await.contains(REASON));
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn within_enter_tokio_sleeps_and_spawns() -> Result {
     let task = arc::spawn(enter(async {
         let here = std::thread::current().id();
@@ -61,7 +61,7 @@ async fn within_enter_tokio_sleeps_and_spawns() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_context_is_left_between_polls() -> Result {
     let mut inside = pin!(enter(poll_fn(|_| {
         assert!(tokio::runtime::Handle::try_current().is_ok());
@@ -84,7 +84,7 @@ impl Drop for Note {
     }
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_future_is_dropped_in_the_context_as_well() {
     let was_inside = Arc::new(AtomicBool::new(false));
     let note = Note(was_inside.clone());
@@ -98,7 +98,7 @@ async fn a_future_is_dropped_in_the_context_as_well() {
     assert!(was_inside.load(Ordering::SeqCst));
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn reqwest_asks_a_server_on_arc() -> Result {
     let (listener, address) = listen().await?;
     let echo = |Json(numbers): Json<Vec<u32>>| async move { numbers.len().to_string() };

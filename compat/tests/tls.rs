@@ -41,14 +41,14 @@ fn name(name: &'static str) -> ServerName<'static> {
     name.try_into().expect("a name of DNS")
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn futures_rustls_takes_arcs_sockets_as_they_are() -> Result {
     let (trusting, trusted) = configs()?;
     let (client, server) = tcp_pair().await?;
     let echo = arc::spawn(async move {
         let stream = TlsAcceptor::from(trusted).accept(server).await?;
-        let (read, mut write) = stream.split();
-        let count = arc::io::copy(read, &mut write).await?;
+        let (mut read, mut write) = stream.split();
+        let count = arc_util::io::copy(&mut read, &mut write).await?;
         write.close().await?;
         std::io::Result::Ok(count)
     });
@@ -66,7 +66,7 @@ async fn futures_rustls_takes_arcs_sockets_as_they_are() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_server_by_another_name_is_not_trusted() -> Result {
     let (trusting, trusted) = configs()?;
     let (client, server) = tcp_pair().await?;
@@ -83,7 +83,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>> {
     Ok(Response::new(Full::new(body)))
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn hyper_serves_https() -> Result {
     let (trusting, trusted) = configs()?;
     let (listener, address) = listen().await?;
@@ -117,7 +117,7 @@ async fn hyper_serves_https() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn tokio_rustls_takes_them_through_compat() -> Result {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

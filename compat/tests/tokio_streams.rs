@@ -17,7 +17,7 @@ fn pattern() -> Vec<u8> {
     (0..LARGE_BYTES).map(|at| (at % 251) as u8).collect()
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn an_arc_socket_is_read_and_written_by_tokios_traits() -> Result {
     let (client, server) = tcp_pair().await?;
     let echo = arc::spawn(async move {
@@ -40,7 +40,7 @@ async fn an_arc_socket_is_read_and_written_by_tokios_traits() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn several_buffers_are_written_by_one_call() -> Result {
     let (client, server) = tcp_pair().await?;
     let mut stream = Compat::vectored(client);
@@ -57,7 +57,7 @@ async fn several_buffers_are_written_by_one_call() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_buffered_reader_of_arcs_is_one_of_tokios() -> Result {
     let (client, server) = tcp_pair().await?;
     soon(Compat::new(client).write_all(b"one\ntwo\n")).await?;
@@ -69,7 +69,7 @@ async fn a_buffered_reader_of_arcs_is_one_of_tokios() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_tokio_socket_is_read_and_written_by_arcs_traits() -> Result {
     use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 

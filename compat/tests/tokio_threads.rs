@@ -13,7 +13,7 @@ fn threads() -> usize {
 }
 
 /// The one test of its file: no other may start the runtime.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn one_thread_is_started_by_the_first_poll() {
     let future = enter(async { tokio::time::sleep(std::time::Duration::from_millis(1)).await });
     drop(enter(std::future::pending::<()>()));

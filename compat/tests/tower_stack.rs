@@ -43,7 +43,7 @@ async fn ask(client: &mut SendRequest<Empty<Bytes>>, path: &str) -> Result<(Stat
     Ok((status, String::from_utf8(body.into())?))
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_stack_sheds_load_beyond_its_limit_and_recovers() -> Result {
     const LIMIT: usize = 3;
     let (begun, beginnings) = async_channel::unbounded::<()>();
@@ -86,7 +86,7 @@ async fn a_stack_sheds_load_beyond_its_limit_and_recovers() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_timeout_ends_what_never_answers() -> Result {
     let stack = ServiceBuilder::new()
         .layer(HandleErrorLayer::new(answer))
@@ -107,7 +107,7 @@ async fn a_timeout_ends_what_never_answers() -> Result {
 }
 
 /// `Buffer::new` wants `tokio::spawn`; `Buffer::pair` leaves its worker to the caller.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_buffer_shares_one_service_among_connections() -> Result {
     let mut count = 0;
     let counting = service_fn(move |_: Request<Incoming>| {

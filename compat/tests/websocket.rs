@@ -20,7 +20,7 @@ async fn pair() -> Result<(Socket, Socket)> {
     Ok((client, soon(server).await??))
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn messages_come_back_and_both_sides_agree_to_close() -> Result {
     let (mut client, mut server) = pair().await?;
     let echo = arc::spawn(async move {
@@ -49,7 +49,7 @@ async fn messages_come_back_and_both_sides_agree_to_close() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_ping_is_answered_while_the_other_reads() -> Result {
     let (mut client, mut server) = pair().await?;
     let reading = arc::spawn(async move { while server.next().await.is_some() {} });
@@ -63,7 +63,7 @@ async fn a_ping_is_answered_while_the_other_reads() -> Result {
     Ok(())
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_peer_that_is_gone_without_a_word_is_an_error() -> Result {
     let (client, mut server) = pair().await?;
     drop(client);
@@ -74,7 +74,7 @@ async fn a_peer_that_is_gone_without_a_word_is_an_error() -> Result {
 }
 
 /// Both directions at once, each by a task of its own.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_socket_is_split_between_tasks() -> Result {
     const MESSAGES: usize = 1000;
     let (client, server) = pair().await?;

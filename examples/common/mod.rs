@@ -23,7 +23,7 @@ pub fn complain(line: impl fmt::Display) {
 }
 
 /// Why an example ends early. `main` returns it, and std prints it as
-/// `Error: listening on 127.0.0.1:8080: Address already in use (os error 98)`
+/// `Error: cannot listen on [::1]:80: Permission denied (os error 13)`
 /// and exits with 1.
 pub struct Failure(Box<dyn Error + Send + Sync>);
 

@@ -2,6 +2,7 @@
 
 use std::process;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 const HELP: &str = "\
 Options:
@@ -10,8 +11,13 @@ Options:
   --addr HOST:PORT   where to listen (default: 127.0.0.1:8080); port 0 is any free one;
                      -b and --bind are the same
   -p PORT            the port alone
+  --grace SECONDS    how long connections may finish after ctrl-c (default: 10)
   --verbose          print why connections ended early
   --help             print this";
+
+/// For how long connections may finish what they have begun. Those who end servers often kill
+/// them after 30 s.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// What `Builder::workers` takes.
 const WORKERS_MAX: usize = 64;
@@ -21,6 +27,7 @@ const WORKERS_MAX: usize = 64;
 pub struct Options {
     pub workers: usize,
     pub address: String,
+    pub grace: Duration,
     pub verbose: bool,
 }
 
@@ -49,6 +56,7 @@ impl Options {
         let mut options = Self {
             workers: available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX)),
             address: "127.0.0.1:8080".to_owned(),
+            grace: GRACE,
             verbose: false,
         };
         while let Some(argument) = arguments.next() {
@@ -62,7 +70,7 @@ impl Options {
                 "-b" | "--bind" => "--addr",
                 name => name,
             };
-            let takes_value = matches!(long, "--workers" | "--addr" | "-p");
+            let takes_value = matches!(long, "--workers" | "--addr" | "-p" | "--grace");
             match (long, takes_value, value) {
                 ("--help" | "-h", _, None) => return Ok(None),
                 ("--verbose", _, None) => options.verbose = true,
@@ -86,6 +94,16 @@ impl Options {
                 self.workers = workers.ok_or_else(|| {
                     format!("{name} takes a number from 1 to {WORKERS_MAX}, not {value:?}")
                 })?;
+            }
+            "--grace" => {
+                let seconds = value.parse::<u32>();
+                let seconds = seconds.map_err(|_| {
+                    format!(
+                        "{name} takes a number of seconds from 0 to {}, not {value:?}",
+                        u32::MAX
+                    )
+                })?;
+                self.grace = Duration::from_secs(seconds.into());
             }
             "-p" => {
                 let port = value.parse::<u16>();

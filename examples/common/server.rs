@@ -1,8 +1,10 @@
 //! A listener whose connections are tasks, and which ends on ctrl-c: accepts no
-//! more, lets every connection finish what it has begun, for a moment, and goes.
+//! more, lets every connection finish what it has begun, for some seconds, and goes. It
+//! says whom it waits for, and how many it had to cut off.
 
 use super::{Failure, Options, complain, say};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::time::timeout;
 use async_channel::{Receiver, Sender};
 use futures_util::future::{AbortHandle, Abortable, Either, abortable, select};
 use slab::Slab;
@@ -14,8 +16,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// For how long connections may finish what they have begun.
-const GRACE: Duration = Duration::from_millis(500);
+/// Who takes longer than this to finish is worth a line.
+const TELL_AFTER: Duration = Duration::from_millis(500);
 
 /// How often the same complaint is printed at most.
 const COMPLAINT_EVERY: Duration = Duration::from_secs(1);
@@ -25,6 +27,7 @@ pub struct Server {
     interrupt: Interrupt,
     connections: Connections,
     complaint: Complaint,
+    grace: Duration,
     verbose: bool,
 }
 
@@ -32,7 +35,8 @@ impl Server {
     /// Listens, and says so on one line; `scheme` is what the address begins with.
     pub async fn bind(options: &Options, scheme: &str) -> Result<Self, Failure> {
         let interrupt = Interrupt::new()?;
-        let listener = TcpListener::bind(&*options.address).await?;
+        let listener = TcpListener::bind(&*options.address).await;
+        let listener = listener.map_err(|error| cannot_listen(&options.address, &error))?;
         let (address, workers) = (listener.local_addr()?, options.workers);
         let plural = if workers == 1 { "" } else { "s" };
         say(format_args!("listening on {scheme}://{address} with {workers} worker{plural}"));
@@ -41,6 +45,7 @@ impl Server {
             interrupt,
             connections: Connections::new(),
             complaint: Complaint::default(),
+            grace: options.grace,
             verbose: options.verbose,
         })
     }
@@ -85,12 +90,34 @@ impl Server {
     }
 
     /// Closes the listener, tells the connections, and waits until they have ended.
-    pub async fn finish(self) {
+    ///
+    /// It is an error if some had to be cut off, because their time was over.
+    pub async fn finish(self) -> Result<(), Failure> {
         drop(self.listener);
         say("stopping");
-        self.connections.finish().await;
+        let cut_off = self.connections.finish(self.grace).await;
+        if cut_off > 0 {
+            let (those, time) = (connections(cut_off), self.grace);
+            return Err(format!("cut off {those}, not finished within {time:?}").into());
+        }
         say("stopped");
+        Ok(())
     }
+}
+
+/// What `main` returns if the address cannot be had.
+fn cannot_listen(address: &str, error: &io::Error) -> Failure {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => "; --addr chooses another address",
+        _ => "",
+    };
+    format!("cannot listen on {address}: {error}{advice}").into()
+}
+
+/// How many connections, in words.
+fn connections(count: usize) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} connection{plural}")
 }
 
 /// The connections there are.
@@ -119,7 +146,8 @@ impl Connections {
         }
     }
 
-    async fn finish(self) {
+    /// Tells all connections, and waits. Gives how many have not ended in time.
+    async fn finish(self, grace: Duration) -> usize {
         // Taken out, so that nobody is woken while the lock is held.
         let handles: Vec<_> = {
             let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,9 +155,28 @@ impl Connections {
         };
         handles.iter().for_each(AbortHandle::abort);
         drop(self.alive);
-        // An error is what it is to give, or those that are left are given up.
-        let _ = arc::time::timeout(GRACE, self.ended.recv()).await;
+
+        // An error is what it gives when the last connection has ended.
+        let start = Instant::now();
+        if timeout(grace.min(TELL_AFTER), self.ended.recv()).await.is_ok() {
+            return 0;
+        }
+        let left = grace.saturating_sub(start.elapsed());
+        if !left.is_zero() {
+            let those = connections(count(&self.handles));
+            complain(format_args!(
+                "waiting for {those} to finish, for {grace:?} at most; ctrl-c ends at once"
+            ));
+        }
+        match timeout(left, self.ended.recv()).await {
+            Ok(_) => 0,
+            Err(_) => count(&self.handles),
+        }
     }
+}
+
+fn count(handles: &Mutex<Slab<AbortHandle>>) -> usize {
+    handles.lock().unwrap_or_else(PoisonError::into_inner).len()
 }
 
 /// Tells a connection that the server is to end. Each has its own, so that they

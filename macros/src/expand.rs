@@ -1,7 +1,7 @@
 //! Reads the function and the options of a macro, checks both, and writes the new function.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Expr, Ident, LitStr, Path};
 use syn::{Result, Signature, Visibility, parse_quote};
@@ -33,7 +33,7 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     match syn::parse2::<Function>(item.clone()) {
         Ok(function) => {
             let checked = function.check();
-            let call = checked.and_then(|()| call(options, &function.signature.ident));
+            let call = checked.and_then(|()| call(name, options, &function.signature.ident));
             function.with_call(name, call)
         }
         Err(error) => {
@@ -96,27 +96,23 @@ impl Function {
     }
 }
 
-/// What `flavor` selects.
-enum Flavor {
-    CurrentThread,
-    MultiThread,
-}
-
-/// Returns the expression that runs `function` with these options.
-fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
-    let mut flavor = Flavor::MultiThread;
-    let mut workers: Option<Expr> = None;
+/// Returns the expression by which the macro called `name` runs `function`.
+fn call(name: &str, options: TokenStream, function: &Ident) -> Result<TokenStream> {
+    // As in tokio, a test has one thread unless it asks for several.
+    let mut flavor = if name == "test" { "current_thread" } else { "multi_thread" };
+    let mut workers: Option<(TokenStream, Expr)> = None;
     let mut runtime: Path = parse_quote!(::arc);
 
     // If an option is given twice, the last one counts.
     let parser = syn::meta::parser(|option| {
         let value = option.value()?;
-        match option.path.to_token_stream().to_string().as_str() {
-            "workers" | "worker_threads" => workers = Some(value.parse()?),
+        let key = option.path.to_token_stream();
+        match key.to_string().as_str() {
+            "workers" | "worker_threads" => workers = Some((key, value.parse()?)),
             "crate" => runtime = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
             "flavor" => match value.parse::<LitStr>()?.value().as_str() {
-                "current_thread" => flavor = Flavor::CurrentThread,
-                "multi_thread" => flavor = Flavor::MultiThread,
+                "current_thread" => flavor = "current_thread",
+                "multi_thread" => flavor = "multi_thread",
                 _ => return Err(option.error("write \"current_thread\" or \"multi_thread\"")),
             },
             _ => return Err(option.error("there is no such option")),
@@ -128,14 +124,17 @@ fn call(options: TokenStream, function: &Ident) -> Result<TokenStream> {
         Error::new(error.span(), format!("{error}\nthe options are {known}"))
     })?;
 
-    let builder = match (flavor, workers) {
-        // The calling thread runs everything, so there is no number to set.
-        (Flavor::CurrentThread, _) => quote!(new_current_thread()),
-        (Flavor::MultiThread, None) => quote!(new_multi_thread()),
-        (Flavor::MultiThread, Some(workers)) => quote!(new_multi_thread().workers(#workers)),
-    };
+    // The calling thread runs everything, so there is no number to set.
+    if let ("current_thread", Some((key, _))) = (flavor, &workers) {
+        let message = format!("`{key}` is for several threads: write `flavor = \"multi_thread\"`");
+        return Err(Error::new_spanned(key, message));
+    }
+
+    let builder = format_ident!("new_{flavor}");
+    let workers = workers.map(|(_, number)| quote!(.workers(#number)));
     Ok(quote! {
-        #runtime::runtime::Builder::#builder
+        #runtime::runtime::Builder::#builder()
+            #workers
             .build()
             .unwrap_or_else(|error| {
                 ::core::panic!("arc: the runtime could not be started: {error}")

@@ -14,7 +14,8 @@
 //! }
 //! ```
 //!
-//! With `flavor = "current_thread"` the builder is `new_current_thread()`.
+//! With `flavor = "current_thread"`, the default of `#[arc::test]`, the builder is
+//! `new_current_thread()`.
 //!
 //! The body stays an `async fn` with the return type as written. So `?`, `return`
 //! and `-> impl Trait` mean what they mean elsewhere, and the compiler's messages
@@ -45,10 +46,10 @@ mod expand;
 ///   literal, or an expression of type `usize` that is evaluated before the runtime
 ///   is built. Default: the default of `arc::runtime::Builder`. The body itself runs on
 ///   the calling thread. So `workers = 1` is one worker thread for the tasks, beside
-///   the calling thread.
+///   the calling thread. Only the flavor `"multi_thread"` has worker threads.
 /// - `worker_threads = N`: the same option under tokio's name.
 /// - `flavor = "current_thread"`: the body and all tasks run on the calling thread, as
-///   in tokio. `workers` is ignored. Default: `"multi_thread"`.
+///   in tokio. Default: `"multi_thread"`.
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///
@@ -67,7 +68,8 @@ mod expand;
 ///
 /// - an item that is not an `async fn`;
 /// - a function with arguments, generics or `Self`;
-/// - an option or a flavor that is not listed above.
+/// - an option or a flavor that is not listed above;
+/// - a number of workers for the flavor `"current_thread"`, as in tokio.
 ///
 /// # Examples
 ///
@@ -134,13 +136,17 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// the panics and the errors are described there. `#[should_panic]`, `#[ignore]` and
 /// tests that return a `Result` work as they do for ordinary tests.
 ///
-/// The defaults are those of [`main`](macro@main), too. For a test that must run on a
-/// single thread, write `flavor = "current_thread"`, which is tokio's default for tests.
+/// One default differs, as in tokio: the flavor is `"current_thread"`. The body and all
+/// tasks run on the test's own thread, so the tasks see the thread-locals that the body
+/// has set, for example a logger's. A task that blocks its thread also blocks the body
+/// and all other tasks. For a test that needs several threads, write
+/// `flavor = "multi_thread"`, and beside it `workers = N` for a number of your own.
 ///
 /// # Errors
 ///
-/// Those of [`main`](macro@main). Do not put this macro on a function that is already
-/// a `#[test]`: the test would run twice.
+/// Those of [`main`](macro@main). `workers` without `flavor = "multi_thread"` is one of
+/// them. Do not put this macro on a function that is already a `#[test]`: the test would
+/// run twice.
 ///
 /// # Examples
 ///
@@ -150,10 +156,10 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///     assert_eq!(async { 40 + 2 }.await, 42);
 /// }
 ///
-/// #[arc::test(flavor = "current_thread")]
-/// #[should_panic(expected = "on one thread")]
+/// #[arc::test(flavor = "multi_thread", workers = 2)]
+/// #[should_panic(expected = "on two threads")]
 /// async fn panics() {
-///     panic!("on one thread");
+///     panic!("on two threads");
 /// }
 /// ```
 #[proc_macro_attribute]

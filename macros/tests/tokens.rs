@@ -97,7 +97,7 @@ fn item() -> impl Strategy<Value = String> {
     prop_oneof![1 => source(), 3 => almost_a_function()]
 }
 
-/// Options as they should be, or anything.
+/// Options as they should be for one macro or for both, or anything.
 fn options() -> impl Strategy<Value = String> {
     let good = prop::sample::select(vec![
         "",
@@ -106,6 +106,7 @@ fn options() -> impl Strategy<Value = String> {
         "crate = \"my::arc\"",
         "flavor = \"current_thread\"",
         "flavor = \"multi_thread\", workers = f(1, 2)",
+        "worker_threads = 4, flavor = \"current_thread\"",
     ]);
     prop_oneof![2 => good.prop_map(str::to_owned), 1 => source(), 1 => named_option()]
 }
@@ -190,28 +191,49 @@ proptest! {
         // The function is inside itself: what an editor knows of it does not get lost.
         prop_assert!(text.contains("async fn main () -> u8 { 5 }"), "{text}");
         prop_assert_eq!(count("block_on", function.unwrap().body), usize::from(!is_error));
-        let is_good = syn::parse_str::<Options>(&options).is_ok();
+        let is_good = syn::parse_str::<Options>(&options).is_ok_and(|options| options.fit(name));
         prop_assert_eq!(is_good, !is_error, "{}", text);
     }
 }
 
 /// The grammar of the options, written another way.
-struct Options;
+#[derive(Default)]
+struct Options {
+    has_workers: bool,
+    flavor: Option<String>,
+}
+
+impl Options {
+    /// A number of workers is for several threads, and a test has one by default.
+    fn fit(&self, name: &str) -> bool {
+        let has_one_thread = match &self.flavor {
+            Some(flavor) => flavor == "current_thread",
+            None => name == "test",
+        };
+        !(has_one_thread && self.has_workers)
+    }
+}
 
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut options = Options::default();
         while !input.is_empty() {
             let name: TokenTree = input.parse()?;
             input.parse::<syn::Token![=]>()?;
             let is_good = match name.to_string().as_str() {
-                "workers" | "worker_threads" => input.parse::<syn::Expr>().is_ok(),
+                "workers" | "worker_threads" => {
+                    options.has_workers = true;
+                    input.parse::<syn::Expr>().is_ok()
+                }
                 "crate" => {
                     let path = input.parse::<syn::LitStr>()?;
                     path.parse_with(syn::Path::parse_mod_style).is_ok()
                 }
                 "flavor" => {
                     let flavor = input.parse::<syn::LitStr>()?.value();
-                    flavor == "current_thread" || flavor == "multi_thread"
+                    let is_known = flavor == "current_thread" || flavor == "multi_thread";
+                    options.flavor = Some(flavor);
+                    is_known
                 }
                 _ => false,
             };
@@ -222,6 +244,6 @@ impl Parse for Options {
                 input.parse::<syn::Token![,]>()?;
             }
         }
-        Ok(Options)
+        Ok(options)
     }
 }

@@ -391,6 +391,33 @@ fn the_server_ends_when_it_is_told_to(program: &str) {
     }
 }
 
+fn a_port_in_use_is_one_line_and_code_1(program: &str) {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let output =
+        std::process::Command::new(program).args(["--port", &port]).output().expect("it starts");
+    let errors = String::from_utf8(output.stderr).expect("UTF-8");
+    let start = format!("Error: cannot listen on 127.0.0.1:{port}: ");
+    assert!(errors.starts_with(&start) && errors.contains("in use"), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert_eq!((output.status.code(), output.stdout), (Some(1), vec![]));
+}
+
+/// It has asked for more than the sockets keep, and does not read it.
+fn who_does_not_read_at_the_end_is_cut_off_and_told(program: &str) {
+    let server = Server::start_with(program, &["--grace", "1"]);
+    let mut client = server.connect();
+    let value = "x".repeat(1 << 20);
+    client.check(&[(&format!("SET a {value}"), "+OK")]);
+    client.send("GET a\r\n".repeat(100).as_bytes());
+    // The server has read all of them at once, and is about to answer.
+    assert_eq!(client.line(), format!("${}", value.len()));
+    server.signal("INT");
+    assert_eq!(server.error(), "waiting for 1 client(s) to read, for 1s at most");
+    assert_eq!(server.error(), "Error: cut off 1 client(s), who had not read within 1s");
+    assert_eq!(server.ended_saying(&["stopping"]).code(), Some(1));
+}
+
 fn mistakes_on_the_command_line_are_one_line(program: &str) {
     for (arguments, mistake) in [
         (&["--what"][..], "unknown option \"--what\""),
@@ -422,4 +449,6 @@ on_both! {
     clients_beyond_the_limit_are_told_so
     the_server_ends_when_it_is_told_to
     mistakes_on_the_command_line_are_one_line
+    a_port_in_use_is_one_line_and_code_1
+    who_does_not_read_at_the_end_is_cut_off_and_told
 }

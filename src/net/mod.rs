@@ -211,7 +211,7 @@ impl TcpStream {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 #[cfg(unix)]
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
-                result => result?,
+                result => return result.and_then(|()| Self::from_std(socket.into())),
             }
 
             // The connection is there, or has failed, once the socket is writable. An event may

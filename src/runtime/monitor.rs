@@ -7,6 +7,7 @@
 //! The monitor looks at a busy runtime once a tick. When nothing happens for a while it
 //! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
 
+use crate::config::Builder;
 use crate::panic::wake;
 use crate::registry::{self, TaskState};
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
@@ -28,8 +29,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         }
         thread::park_timeout(TICK);
 
-        let limit = limit_in_ticks(shared);
-        let mains_poll = mains.look(&shared.mains, limit, TICK, &shared.config.on_long_poll);
+        let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
+        let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
         let has_polled = watch_workers(shared) | mains_poll;
         quiet_ticks = if has_polled { 0 } else { quiet_ticks + 1 };
         watch_kernel(shared);
@@ -41,7 +42,7 @@ fn watch_workers(shared: &Shared) -> bool {
     let mut has_moved = false;
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
-        if worker.moved.swap(false, Ordering::Relaxed) {
+        if worker.stuck.tick() {
             has_moved = true;
         } else if !shared.idle.is_asleep(index) {
             is_stranded |= worker.queue.len() > 0;
@@ -58,17 +59,7 @@ fn watch_workers(shared: &Shared) -> bool {
 /// Counts a tick without a turn of the worker, and reports the task that it polls when that has
 /// lasted for as long as the limit says.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
-    let ticks = worker.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
-    let limit = limit_in_ticks(shared);
-    let half = limit.div_ceil(2);
-    if ticks != half && ticks != limit {
-        return;
-    }
-
-    // If the thread has not had a core, the poll is not to blame. Judge again later.
-    let is_starved = lock(&worker.core_use).has_been_starved(TICK * half as u32);
-    if ticks != limit || is_starved {
-        worker.stuck_ticks.fetch_sub(if is_starved { half } else { 0 }, Ordering::Relaxed);
+    if !worker.stuck.has_reached(shared.config.long_poll_limit, TICK) {
         return;
     }
 
@@ -76,14 +67,12 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     // turn that it began with is seen as well, and nothing is reported.
     let polled = worker.polled.load(Ordering::Acquire);
     let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
-    let task = task.filter(|_| !worker.moved.load(Ordering::Relaxed));
-    let is_told = task.is_none_or(|task| shared.config.on_long_poll.report(task));
-    worker.stuck_ticks.fetch_sub(usize::from(!is_told), Ordering::Relaxed);
-}
-
-fn limit_in_ticks(shared: &Shared) -> usize {
-    let ticks = shared.config.long_poll_limit.as_nanos().div_ceil(TICK.as_nanos());
-    usize::try_from(ticks).unwrap_or(usize::MAX)
+    let task = task.filter(|_| !worker.stuck.has_moved());
+    if let Some(task) = task
+        && !shared.config.on_long_poll.report(task)
+    {
+        worker.stuck.try_again();
+    }
 }
 
 /// Sees to it that some thread looks at the kernel.

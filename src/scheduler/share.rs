@@ -93,6 +93,10 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { began: Some(now), ..Self::default() }
+    }
+
     /// A stretch begins after a sleep.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.began = Some(now);
@@ -122,13 +126,15 @@ impl Sharing {
         is_eager && (waiting() > 0 || !kernel_is_watched())
     }
 
-    /// Called when a stretch ends, with a look at the kernel or with a sleep.
+    /// Called when a stretch ends, with a look at the kernel or with a sleep, and with the number of
+    /// tasks that wait. Returns whether they are more than this worker should do alone.
     pub(crate) fn end_stretch(
         &mut self,
         mean: &MeanPoll,
         now: Instant,
+        waiting: usize,
         cpu_time: impl Fn() -> Option<Duration>,
-    ) {
+    ) -> bool {
         let took = elapsed(self.began, now);
         mean.learn(self.polls, took);
         self.began = Some(now);
@@ -145,18 +151,13 @@ impl Sharing {
                 self.eager_spans = EAGER_SPANS;
             }
         }
-    }
 
-    /// Called at each look, at the end of a stretch, with the number of tasks that wait. Returns
-    /// whether they are more than this worker should do alone.
-    pub(crate) fn is_overloaded(&mut self, mean: &MeanPoll, waiting: usize, now: Instant) -> bool {
         if waiting == 0 {
-            self.standing_since = None;
+            self.queue_is_empty();
             return false;
         }
         let since = *self.standing_since.get_or_insert(now);
         let takes = mean.0.load(Ordering::Relaxed).saturating_mul(waiting as u64);
-
         let is_too_much = now - since > STANDING_MAX || takes > nanos(WAIT_MAX);
         if is_too_much {
             // The next wake-up for this reason comes only if the helper does not help.

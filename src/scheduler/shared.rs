@@ -2,7 +2,7 @@
 
 use crate::config::{Builder, Flavor};
 use crate::driver::Driver;
-use crate::registry::{CoreUse, Registry, RuntimeId, TaskInfo, TaskState};
+use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
@@ -60,12 +60,8 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// The thread that runs the worker. None: no thread does.
     pub(crate) thread: Mutex<Option<Thread>>,
-    /// Whether that thread has had a core.
-    pub(crate) core_use: Mutex<CoreUse>,
-    /// Set by each turn of the worker's loop, and cleared by each tick of the monitor.
-    pub(crate) moved: AtomicBool,
-    /// How many ticks of the monitor have passed since the last turn.
-    pub(crate) stuck_ticks: AtomicUsize,
+    /// For how many ticks of the monitor the current turn of the worker's loop has lasted.
+    pub(crate) stuck: Stuck,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
 }
@@ -154,7 +150,7 @@ impl Shared {
         let mut tasks = self.registry.tasks();
         for (worker, shared) in self.workers.iter().enumerate() {
             let polled = shared.polled.load(Ordering::Relaxed);
-            let time = TICK * shared.stuck_ticks.load(Ordering::Relaxed) as u32;
+            let time = TICK * shared.stuck.ticks() as u32;
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
                 task.state = TaskState::Running { worker, time };
             }

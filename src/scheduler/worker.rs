@@ -16,7 +16,6 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::registry::CoreUse;
 use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable};
@@ -36,11 +35,9 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
-        *lock(&shared.workers[index].core_use) = CoreUse::of_this_thread();
-        let worker =
-            Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() };
-        worker.sharing.borrow_mut().begin(Instant::now());
-        worker
+        shared.workers[index].stuck.watch_this_thread();
+        let sharing = RefCell::new(Sharing::new(Instant::now()));
+        Self { shared, index, sharing, wakers: RefCell::default() }
     }
 
     /// What others see of this worker.
@@ -61,8 +58,7 @@ impl Worker {
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
-        mine.moved.store(true, Ordering::Relaxed);
-        mine.stuck_ticks.store(0, Ordering::Relaxed);
+        mine.stuck.reset();
 
         // Look outside now and then: a queue that is never empty must hide neither the kernel nor
         // the clock nor the injector.
@@ -73,10 +69,7 @@ impl Worker {
             return self.sleep(stop);
         };
 
-        // A helper that was called wakes the next one here, if there is more to do.
-        if self.wants_helper() {
-            self.shared.call_helper();
-        }
+        self.share_load();
 
         let key = runnable.metadata();
         key.count_step();
@@ -86,16 +79,14 @@ impl Worker {
         mine.polled.store(0, Ordering::Relaxed);
     }
 
-    /// Asks the policy before each poll.
-    fn wants_helper(&self) -> bool {
+    /// Wakes a helper before a poll, if the policy says so. The helper wakes the next one here, if
+    /// there is more to do.
+    fn share_load(&self) {
         let Shared { mean_poll, driver, .. } = &*self.shared;
         let is_watched = || driver.sleeper().is_some();
-        self.sharing.borrow_mut().before_poll(mean_poll, || self.waiting(), is_watched)
-    }
-
-    fn end_stretch(&self) {
-        let mean_poll = &self.shared.mean_poll;
-        self.sharing.borrow_mut().end_stretch(mean_poll, Instant::now(), thread_cpu_time);
+        if self.sharing.borrow_mut().before_poll(mean_poll, || self.waiting(), is_watched) {
+            self.shared.call_helper();
+        }
     }
 
     /// How many tasks wait, as far as this worker knows.
@@ -103,21 +94,25 @@ impl Worker {
         self.mine().queue.len() + self.shared.injector.len()
     }
 
+    /// Ends a stretch of the policy. Returns whether this worker needs a helper.
+    fn end_stretch(&self) -> bool {
+        let (mean, waiting) = (&self.shared.mean_poll, self.waiting());
+        self.sharing.borrow_mut().end_stretch(mean, Instant::now(), waiting, thread_cpu_time)
+    }
+
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
-        let Shared { driver, mean_poll, .. } = &*self.shared;
-        self.end_stretch();
+        let driver = &self.shared.driver;
+        if self.end_stretch() {
+            self.shared.call_helper();
+        }
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
             let mut wakers = self.wakers.borrow_mut();
             seat.look(&mut wakers);
             wakers.drain(..).for_each(wake);
-        }
-        let waiting = self.waiting();
-        if self.sharing.borrow_mut().is_overloaded(mean_poll, waiting, Instant::now()) {
-            self.shared.call_helper();
         }
         self.refill()
     }
@@ -155,7 +150,7 @@ impl Worker {
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
             // The stretch goes on. The future in `block_on`, which is polled next, counts as a task.
-            self.wants_helper();
+            self.share_load();
             return monitor.ring();
         }
         self.end_stretch();

@@ -29,7 +29,7 @@ mod sync;
 use crate::sync;
 pub use error::JoinError;
 pub use info::{Id, Kind, Origin, TaskInfo, TaskState};
-pub use report::{CoreUse, Reporter, Watch};
+pub use report::{Reporter, Stuck, Watch};
 
 use std::panic::Location;
 use std::{collections::BTreeMap, fmt, task::Waker};

@@ -2,11 +2,12 @@
 
 use super::Registry;
 use super::info::{Id, TaskInfo, TaskState};
+use super::sync::{AtomicUsize, Mutex, Ordering, lock};
 use std::collections::BTreeMap;
 use std::mem::{forget, replace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{fs, thread};
 
@@ -53,7 +54,7 @@ impl Reporter {
 /// Tells whether a thread that wants to run has had a core. Where the system does not say, which is
 /// everywhere but on Linux, it counts as one that has.
 #[derive(Default)]
-pub struct CoreUse {
+struct CoreUse {
     /// Where the system tells of the thread.
     path: Option<Arc<str>>,
     used: Duration,
@@ -61,7 +62,7 @@ pub struct CoreUse {
 
 impl CoreUse {
     /// Of the calling thread.
-    pub fn of_this_thread() -> Self {
+    fn of_this_thread() -> Self {
         thread_local! {
             static PATH: Option<Arc<str>> = fs::read_link("/proc/thread-self")
                 .ok()
@@ -72,7 +73,7 @@ impl CoreUse {
 
     /// Whether the thread wants to run now, but has had a core for less than half of `time`, which
     /// is how long ago this was asked last.
-    pub fn has_been_starved(&mut self, time: Duration) -> bool {
+    fn has_been_starved(&mut self, time: Duration) -> bool {
         let read = |file| fs::read_to_string(format!("{}/{file}", self.path.as_ref()?)).ok();
         let stat = read("stat").unwrap_or_default();
         let schedstat = read("schedstat").unwrap_or_default();
@@ -86,21 +87,86 @@ impl CoreUse {
     }
 }
 
+/// Counts for how many ticks a thread has been in the same turn of its loop.
+#[derive(Default)]
+pub struct Stuck {
+    /// 0: the turn began after the last tick.
+    ticks: AtomicUsize,
+    core_use: Mutex<CoreUse>,
+}
+
+impl Stuck {
+    /// The calling thread is the one to be judged from now on.
+    pub fn watch_this_thread(&self) {
+        *lock(&self.core_use) = CoreUse::of_this_thread();
+    }
+
+    /// A turn begins.
+    #[inline]
+    pub fn reset(&self) {
+        self.ticks.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts a tick. Returns whether a turn has begun since the one before.
+    pub fn tick(&self) -> bool {
+        self.ticks.fetch_add(1, Ordering::Relaxed) == 0
+    }
+
+    /// For how many ticks the turn has lasted.
+    pub fn ticks(&self) -> usize {
+        self.ticks.load(Ordering::Relaxed).saturating_sub(1)
+    }
+
+    /// Whether a new turn began since the last tick.
+    pub fn has_moved(&self) -> bool {
+        self.ticks.load(Ordering::Relaxed) == 0
+    }
+
+    /// Called after each tick. True: the turn has lasted for `limit`, and is to blame.
+    pub fn has_reached(&self, limit: Duration, tick: Duration) -> bool {
+        let limit = in_ticks(limit, tick);
+        let ticks = self.ticks();
+        let half = limit.div_ceil(2);
+        if ticks != half && ticks != limit {
+            return false;
+        }
+
+        // If the thread has not had a core, the poll is not to blame. It is judged again later.
+        let is_starved = lock(&self.core_use).has_been_starved(tick * half as u32);
+        if is_starved {
+            self.take_back(half);
+        }
+        ticks == limit && !is_starved
+    }
+
+    /// The limit was reached, but that could not be told. It is reached again at the next tick.
+    pub fn try_again(&self) {
+        self.take_back(1);
+    }
+
+    /// Nothing, if a turn has begun meanwhile.
+    fn take_back(&self, ticks: usize) {
+        let less = |before: usize| before.checked_sub(ticks);
+        let _ = self.ticks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
 /// Watches the futures in `block_on`: the polls that are going on, and how many looks each has
 /// lasted for.
 #[derive(Default)]
 pub struct Watch(BTreeMap<(Id, u64), usize>);
 
 impl Watch {
-    /// Looks at the futures, once every `tick`, and reports each poll that has lasted for `limit`
-    /// ticks. Returns whether any future is being polled.
+    /// Looks at the futures, once every `tick`, and reports each poll that has lasted for
+    /// `limit`. Returns whether any future is being polled.
     pub fn look(
         &mut self,
         futures: &Registry,
-        limit: usize,
+        limit: Duration,
         tick: Duration,
         reporter: &Reporter,
     ) -> bool {
+        let limit = in_ticks(limit, tick);
         let mut now = BTreeMap::new();
         // A future whose number of steps is odd is being polled. Of a task it would say "queued".
         let is_polled = |future: &TaskInfo| future.state == TaskState::Queued;
@@ -120,4 +186,9 @@ impl Watch {
         self.0 = now;
         !self.0.is_empty()
     }
+}
+
+fn in_ticks(limit: Duration, tick: Duration) -> usize {
+    let ticks = limit.as_nanos().div_ceil(tick.as_nanos());
+    usize::try_from(ticks).unwrap_or(usize::MAX)
 }

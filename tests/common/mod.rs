@@ -7,7 +7,10 @@
 pub mod this_program;
 
 use arc::runtime::{Builder, Handle, Runtime};
+use arc::task::JoinHandle;
 use std::cell::Cell;
+#[cfg(target_os = "linux")]
+use std::fs;
 use std::future::Future;
 use std::panic::{self, resume_unwind};
 use std::pin::Pin;
@@ -198,6 +201,25 @@ impl Gate {
         let (_open, timeout) = waited.unwrap();
         assert!(!timeout.timed_out(), "the gate was never opened");
     }
+}
+
+/// A task that blocks its thread until the gate is opened.
+pub struct Blocked {
+    pub gate: Gate,
+    pub task: JoinHandle<()>,
+}
+
+/// Blocks one worker, or the thread that runs the tasks, and returns when it is blocked.
+#[track_caller]
+pub fn block_worker(handle: &Handle) -> Blocked {
+    let (gate, inside) = (Gate::new(), Gate::new());
+    let (wait, tell) = (gate.clone(), inside.clone());
+    let task = handle.spawn(async move {
+        tell.open();
+        wait.wait();
+    });
+    inside.wait();
+    Blocked { gate, task }
 }
 
 /// Counts how often something happened, and waits until it did.
@@ -394,4 +416,33 @@ pub fn in_own_process_with(
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let went_well = output.status.success() && out.contains("1 passed");
     assert!(went_well, "the process of {name}: {}\n{out}\n{err}", output.status);
+}
+
+/// How often the runtimes' threads have gone to sleep.
+#[cfg(target_os = "linux")]
+fn switches() -> usize {
+    let count = |task: fs::DirEntry| {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        let line = status.lines().find(|line| line.starts_with("voluntary"))?;
+        let count: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+        name.starts_with("arc-").then_some(count)
+    };
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    tasks.filter_map(|task| count(task.ok()?)).sum()
+}
+
+/// Waits until the runtimes' threads are quiet: for a tenth of a second none of them runs.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub fn expect_rest() {
+    let start = Instant::now();
+    loop {
+        let before = switches();
+        thread::sleep(Duration::from_millis(100));
+        if switches() == before {
+            return;
+        }
+        assert!(start.elapsed() < DEADLINE / 4, "they never come to rest");
+    }
 }

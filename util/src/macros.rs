@@ -21,7 +21,9 @@
 ///   starve the others. With `biased;` as the first word, the branches are always polled in
 ///   their order.
 ///
-/// There can be at most 26 branches.
+/// There can be at most 64 branches. In a task, `select!` takes a unit of the budget before it
+/// polls a branch for the first time: a loop over it lets other tasks run, even if a branch is
+/// always ready.
 ///
 /// # Panics
 ///
@@ -74,7 +76,7 @@ macro_rules! select {
 /// each later one begins with a random future, so that a future that is always ready does not
 /// starve the others. With `biased;` as the first word, they are always polled in their order.
 ///
-/// There can be at most 26 futures.
+/// There can be at most 64 futures.
 ///
 /// # Cancellation
 ///
@@ -139,7 +141,7 @@ macro_rules! try_join {
 /// Each poll begins with a random future. With `biased;` as the first word, the futures are
 /// always polled in their order.
 ///
-/// There can be at most 26 futures.
+/// There can be at most 64 futures.
 ///
 /// # Cancellation
 ///
@@ -176,90 +178,106 @@ macro_rules! race {
 macro_rules! __labels {
     ([$($macro:tt)*] [$($options:tt)*] $($rest:tt)*) => {
         $($macro)*! {
-            @pattern [$($options)*] []
+            @branches [$($options)*] []
             [
-                __a A 0, __b B 1, __c C 2, __d D 3, __e E 4, __f F 5, __g G 6, __h H 7,
-                __i I 8, __j J 9, __k K 10, __l L 11, __m M 12, __n N 13, __o O 14, __p P 15,
-                __q Q 16, __r R 17, __s S 18, __t T 19, __u U 20, __v V 21, __w W 22, __x X 23,
-                __y Y 24, __z Z 25,
+                __f0 B0 0, __f1 B1 1, __f2 B2 2, __f3 B3 3, __f4 B4 4, __f5 B5 5, __f6 B6 6,
+                __f7 B7 7, __f8 B8 8, __f9 B9 9, __f10 B10 10, __f11 B11 11, __f12 B12 12,
+                __f13 B13 13, __f14 B14 14, __f15 B15 15, __f16 B16 16, __f17 B17 17, __f18 B18 18,
+                __f19 B19 19, __f20 B20 20, __f21 B21 21, __f22 B22 22, __f23 B23 23, __f24 B24 24,
+                __f25 B25 25, __f26 B26 26, __f27 B27 27, __f28 B28 28, __f29 B29 29, __f30 B30 30,
+                __f31 B31 31, __f32 B32 32, __f33 B33 33, __f34 B34 34, __f35 B35 35, __f36 B36 36,
+                __f37 B37 37, __f38 B38 38, __f39 B39 39, __f40 B40 40, __f41 B41 41, __f42 B42 42,
+                __f43 B43 43, __f44 B44 44, __f45 B45 45, __f46 B46 46, __f47 B47 47, __f48 B48 48,
+                __f49 B49 49, __f50 B50 50, __f51 B51 51, __f52 B52 52, __f53 B53 53, __f54 B54 54,
+                __f55 B55 55, __f56 B56 56, __f57 B57 57, __f58 B58 58, __f59 B59 59, __f60 B60 60,
+                __f61 B61 61, __f62 B62 62, __f63 B63 63,
             ]
-            [] $($rest)*
+            $($rest)*
         }
     };
 }
 
 /// Reads the branches one by one, then writes the code.
 ///
-/// - `@pattern [options] [branches read] [names left] [pattern so far] tokens...` takes tokens
-///   up to the `=`.
-/// - `@branch` takes the rest of the branch: the future, the precondition and the handler.
+/// - `@branches [options] [branches read] [names left] tokens...` reads the next branch.
 /// - `@push` gives the branch its names and adds it to those that were read.
 /// - `@end` has all branches, and writes the code.
 ///
-/// The compiler lets macros call themselves 128 times, so each step takes as many tokens as it
-/// can.
+/// The compiler lets macros call themselves 128 times, so a branch takes one step, and its names
+/// are taken off in the next one's.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
-    (@pattern [$($o:tt)*] [] [$($names:tt)*] []) => {
+    (@branches $o:tt [] $names:tt) => {
         ::std::compile_error!("select! needs a branch")
     };
-    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] []) => {
+    (@branches $o:tt [] $names:tt else => $else:expr $(,)?) => {
+        $else
+    };
+    (@branches $o:tt $done:tt $names:tt) => {
         $crate::__select! {
-            @end [$($o)*] [$($done)*]
+            @end $o $done
             (::std::panic!("all branches of select! are disabled, and there is no `else`"))
         }
     };
-    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [] else => $else:expr $(,)?) => {
-        $crate::__select! { @end [$($o)*] [$($done)*] ($else) }
+    (@branches $o:tt $done:tt $names:tt else => $else:expr $(,)?) => {
+        $crate::__select! { @end $o $done ($else) }
     };
-    (@pattern [$($o:tt)*] [$($done:tt)*] [$($names:tt)*] [$($p:tt)+] = $($rest:tt)*) => {
-        $crate::__select! { @branch [$($o)*] [$($done)*] [$($names)*] [$($p)+] $($rest)* }
+    (@branches $o:tt $done:tt [] $($rest:tt)+) => {
+        ::std::compile_error!("select! and race! take at most 64 branches")
     };
-    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt = $($rest:tt)*) => {
-        $crate::__select! { @branch $o $d $n [$($p)* $q] $($rest)* }
-    };
-    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt = $($rest:tt)*) => {
-        $crate::__select! { @branch $o $d $n [$($p)* $q $r] $($rest)* }
-    };
-    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt $s:tt = $($rest:tt)*) => {
-        $crate::__select! { @branch $o $d $n [$($p)* $q $r $s] $($rest)* }
-    };
-    (@pattern $o:tt $d:tt $n:tt [$($p:tt)*] $q:tt $r:tt $s:tt $t:tt $($rest:tt)+) => {
-        $crate::__select! { @pattern $o $d $n [$($p)* $q $r $s $t] $($rest)+ }
-    };
-    (@pattern $o:tt $d:tt $n:tt $p:tt $($rest:tt)*) => {
-        ::std::compile_error!("a branch of select! is `pattern = future => handler`")
-    };
-
-    (@branch $o:tt $d:tt [] $p:tt $($rest:tt)*) => {
-        ::std::compile_error!("select! and race! take at most 26 branches")
-    };
-    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block, $($rest:tt)*) => {
-        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
-    };
-    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:block $($rest:tt)*) => {
-        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($rest)* }
-    };
-    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr, if $if:expr => $h:expr $(, $($rest:tt)*)?) => {
-        $crate::__select! { @push $o $d $n $p ($f) ($if) ($h) $($($rest)*)? }
-    };
-    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:block, $($rest:tt)*) => {
-        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($rest)* }
-    };
-    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:block $($rest:tt)*) => {
-        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($rest)* }
-    };
-    (@branch $o:tt $d:tt $n:tt $p:tt $f:expr => $h:expr $(, $($rest:tt)*)?) => {
-        $crate::__select! { @push $o $d $n $p ($f) (true) ($h) $($($rest)*)? }
-    };
-
     (
-        @push $o:tt [$($d:tt)*] [$name:ident $variant:ident $number:tt, $($n:tt)*]
-        $p:tt $f:tt $if:tt $h:tt $($rest:tt)*
+        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        $p:pat = $f:expr, if $if:expr => $h:block, $($rest:tt)*
     ) => {
         $crate::__select! {
-            @pattern $o [$($d)* { $name $variant $number $p $f $if $h }] [$($n)*] [] $($rest)*
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }] [$($names)*]
+            $($rest)*
+        }
+    };
+    (
+        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        $p:pat = $f:expr, if $if:expr => $h:block $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }] [$($names)*]
+            $($rest)*
+        }
+    };
+    (
+        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        $p:pat = $f:expr, if $if:expr => $h:expr $(, $($rest:tt)*)?
+    ) => {
+        $crate::__select! {
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }] [$($names)*]
+            $($($rest)*)?
+        }
+    };
+    (
+        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        $p:pat = $f:expr => $h:block, $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }] [$($names)*]
+            $($rest)*
+        }
+    };
+    (
+        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        $p:pat = $f:expr => $h:block $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }] [$($names)*]
+            $($rest)*
+        }
+    };
+    (
+        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        $p:pat = $f:expr => $h:expr $(, $($rest:tt)*)?
+    ) => {
+        $crate::__select! {
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }] [$($names)*]
+            $($($rest)*)?
         }
     };
 
@@ -267,7 +285,7 @@ macro_rules! __select {
         @end [start: $($start:tt)*]
         [$({
             $name:ident $variant:ident $number:tt
-            [$($p:tt)+] ($f:expr) ($if:expr) ($handler:expr)
+            ($p:pat) ($f:expr) ($if:expr) ($handler:expr)
         })+]
         ($else:expr)
     ) => {{
@@ -279,16 +297,26 @@ macro_rules! __select {
         // Whether each branch is disabled.
         let mut is_disabled = [$(!$if),+];
         let selected = {
+            // In a statement of its own, so that the temporaries of the expression stay.
+            $(let $name = $f;)+
             $(let mut $name =
-                $crate::__private::pin!(::std::future::IntoFuture::into_future($f));)+
+                $crate::__private::pin!(::std::future::IntoFuture::into_future($name));)+
             let branches = is_disabled.len();
+            let mut has_paid = false;
             ::std::future::poll_fn(|context| {
+                if !has_paid {
+                    ::std::task::ready!($crate::__private::poll_budget(context));
+                    has_paid = true;
+                }
+
                 // Drawn for each poll: a branch that uses up the task's budget must not always
                 // be the first.
                 let start = $crate::__start!(branches, $($start)*);
                 for turn in 0..branches {
                     match (start + turn) % branches {
-                        $($number => {
+                        // Nothing follows the end of a future that has none.
+                        $(#[allow(unreachable_code, clippy::diverging_sub_expression)]
+                        $number => {
                             if is_disabled[$number] {
                                 continue;
                             }
@@ -300,13 +328,10 @@ macro_rules! __select {
                             // The future has ended. If its output does not match, it must not
                             // be polled again.
                             is_disabled[$number] = true;
-                            #[allow(unused_variables, unreachable_patterns,
-                                reason = "the pattern is only tried here")]
-                            match &output {
-                                $crate::__tried!([] [] $($p)+) => {}
-                                _ => continue,
+                            let (is_selected, output) = $crate::__matches!(output, $p);
+                            if is_selected {
+                                return ::std::task::Poll::Ready(__Selected::$variant(output));
                             }
-                            return ::std::task::Poll::Ready(__Selected::$variant(output));
                         })+
                         _ => ::std::unreachable!("a number modulo their number"),
                     }
@@ -320,79 +345,70 @@ macro_rules! __select {
             .await
         };
 
-        match selected {
-            $(__Selected::$variant($($p)+) => $handler,)+
+        // A value that is not named can be borrowed mutably, as `ref mut` does.
+        match ::std::convert::identity(selected) {
+            $(__Selected::$variant($p) => $handler,)+
             __Selected::AllDisabled => $else,
-            #[allow(unreachable_patterns, reason = "patterns may match always")]
+            #[allow(unreachable_patterns, reason = "patterns that match everything")]
             _ => ::std::unreachable!("the pattern has matched before"),
         }
     }};
 }
 
-/// Gives the number of the branch that is polled first: 0, or a random one.
+/// Returns whether a value matches a pattern, and the value.
+///
+/// The guard runs when the pattern matches, and the value has not been moved then. As the guard
+/// is false, it is not moved at all.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __matches {
+    ($value:ident, $pattern:pat) => {{
+        let mut is_match = false;
+        #[allow(unused_variables, unused_mut, reason = "the pattern is only tried here")]
+        #[allow(unreachable_patterns, reason = "the value may be of a type without values")]
+        let value = match ::std::convert::identity($value) {
+            $pattern
+                if {
+                    is_match = true;
+                    false
+                } =>
+            {
+                ::std::unreachable!("the guard is false")
+            }
+            value => value,
+        };
+        (is_match, value)
+    }};
+}
+
+/// Returns the number of the branch that a poll begins with.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __start {
-    ($branches:ident, 0) => {
+    ($branches:expr, 0) => {
         0
     };
-    ($branches:ident, $($random:tt)*) => {
+    ($branches:expr, $($random:tt)*) => {
         $($random)*($branches)
     };
-}
-
-/// Removes `mut`, `ref` and `&` from a pattern: what is left matches a reference to whatever
-/// the pattern matches.
-///
-/// The form is `[outer groups] [done] tokens...`. The macro enters each group to clean its
-/// contents, and puts the group together again when the contents end.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __tried {
-    ($outer:tt $done:tt mut $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
-    ($outer:tt $done:tt ref $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
-    ($outer:tt $done:tt & $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
-    ($outer:tt $done:tt && $($rest:tt)*) => { $crate::__tried!($outer $done $($rest)*) };
-    ($outer:tt $done:tt ($($inner:tt)*) $($rest:tt)*) => {
-        $crate::__tried!([round $outer $done $($rest)*] [] $($inner)*)
-    };
-    ($outer:tt $done:tt [$($inner:tt)*] $($rest:tt)*) => {
-        $crate::__tried!([square $outer $done $($rest)*] [] $($inner)*)
-    };
-    ($outer:tt $done:tt {$($inner:tt)*} $($rest:tt)*) => {
-        $crate::__tried!([curly $outer $done $($rest)*] [] $($inner)*)
-    };
-    ($outer:tt [$($done:tt)*] $next:tt $($rest:tt)*) => {
-        $crate::__tried!($outer [$($done)* $next] $($rest)*)
-    };
-    ([round $outer:tt [$($before:tt)*] $($rest:tt)*] [$($done:tt)*]) => {
-        $crate::__tried!($outer [$($before)* ($($done)*)] $($rest)*)
-    };
-    ([square $outer:tt [$($before:tt)*] $($rest:tt)*] [$($done:tt)*]) => {
-        $crate::__tried!($outer [$($before)* [$($done)*]] $($rest)*)
-    };
-    ([curly $outer:tt [$($before:tt)*] $($rest:tt)*] [$($done:tt)*]) => {
-        $crate::__tried!($outer [$($before)* {$($done)*}] $($rest)*)
-    };
-    ([] [$($done:tt)*]) => { $($done)* };
 }
 
 /// Gives each future its names, then writes the code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __join {
-    (@pattern $kind:tt [$($done:tt)*] [] [] $($rest:tt)+) => {
-        ::std::compile_error!("at most 26 futures")
+    (@branches $kind:tt [$($done:tt)*] [] $($rest:tt)+) => {
+        ::std::compile_error!("at most 64 futures")
     };
     (
-        @pattern $kind:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*] []
+        @branches $kind:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
         ($future:expr) $($rest:tt)*
     ) => {
         $crate::__join! {
-            @pattern $kind [$($done)* { $name $number $future }] [$($names)*] [] $($rest)*
+            @branches $kind [$($done)* { $name $number $future }] [$($names)*] $($rest)*
         }
     };
-    (@pattern [join $($start:tt)+] [$({ $name:ident $number:tt $future:expr })*] $names:tt []) => {{
+    (@branches [join $($start:tt)+] [$({ $name:ident $number:tt $future:expr })*] $names:tt) => {{
         $(let mut $name = $crate::__private::pin!($crate::__private::maybe_done(
             ::std::future::IntoFuture::into_future($future)
         ));)*
@@ -424,7 +440,7 @@ macro_rules! __join {
         .await
     }};
     (
-        @pattern [try_join $($start:tt)+] [$({ $name:ident $number:tt $future:expr })*] $names:tt []
+        @branches [try_join $($start:tt)+] [$({ $name:ident $number:tt $future:expr })*] $names:tt
     ) => {{
         $(let mut $name = $crate::__private::pin!($crate::__private::try_maybe_done(
             ::std::future::IntoFuture::into_future($future)
@@ -468,6 +484,14 @@ macro_rules! __join {
 pub mod private {
     pub use futures_util::future::{maybe_done, try_maybe_done};
     pub use std::pin::pin;
+
+    use std::future::Future;
+    use std::task::{Context, Poll};
+
+    /// Takes one unit of the task's budget.
+    pub fn poll_budget(context: &mut Context<'_>) -> Poll<()> {
+        pin!(arc::task::consume_budget()).poll(context)
+    }
 
     /// Returns a random branch number.
     pub fn random(branches: usize) -> usize {

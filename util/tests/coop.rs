@@ -1,18 +1,26 @@
 //! The budget of a task, around futures that do not take part in it.
 
+#![cfg(feature = "sync")]
+
 mod common;
 
 use arc::task::yield_now;
-use arc_util::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
-use arc_util::sync::watch;
+use arc_util::io::{
+    AsyncReadExt, AsyncWriteExt, Cursor, copy, copy_bidirectional, copy_buf, duplex, empty, repeat,
+    sink, split,
+};
+use arc_util::sync::{Mutex, RwLock};
+use arc_util::sync::{mpsc, oneshot, watch};
 use arc_util::task::cooperative;
 use common::soon;
 use futures_util::FutureExt;
 use futures_util::future::select_all;
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs futures in a loop on the only worker, until another task has run.
+/// Runs futures in a loop on the only thread of a current-thread runtime, until another task
+/// has run.
 async fn lets_others_run(mut next: impl AsyncFnMut()) {
     let stop = Arc::new(AtomicBool::new(false));
     let other = arc::spawn({
@@ -28,7 +36,7 @@ async fn lets_others_run(mut next: impl AsyncFnMut()) {
     soon(other).await.unwrap();
 }
 
-#[arc::test(workers = 1)]
+#[arc::test]
 async fn a_pipe_in_memory_lets_others_run() {
     let (mut near, mut far) = duplex(8);
     lets_others_run(async || {
@@ -37,7 +45,98 @@ async fn a_pipe_in_memory_lets_others_run() {
     .await;
 }
 
-#[arc::test(workers = 1)]
+#[arc::test]
+async fn copying_lets_others_run() {
+    lets_others_run(async || {
+        copy(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
+    })
+    .await;
+    lets_others_run(async || drop(copy(&mut empty(), &mut sink()).await)).await;
+    lets_others_run(async || {
+        copy_buf(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
+    })
+    .await;
+    lets_others_run(async || {
+        let (mut first, mut second) = (Cursor::new(vec![1; 4]), Cursor::new(vec![]));
+        copy_bidirectional(&mut first, &mut second).await.unwrap();
+    })
+    .await;
+}
+
+/// A branch that takes part in the budget has none, and the other one does not.
+#[arc::test]
+async fn select_lets_others_run() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    lets_others_run(async || {
+        sender.send(()).unwrap();
+        arc_util::select! {
+            biased;
+            received = receiver.recv() => received.unwrap(),
+            () = ready(()) => {}
+        }
+    })
+    .await;
+    lets_others_run(async || arc_util::race!(ready(()), ready(()))).await;
+}
+
+/// Each waits for its own unit of the budget once. There are more of them than a budget has units.
+#[arc::test]
+async fn all_of_many_selects_are_polled() {
+    let (sender, receiver) = watch::channel(0);
+    let waiting = |number| {
+        let mut receiver = receiver.clone();
+        Box::pin(async move {
+            arc_util::select! {
+                Ok(_) = receiver.wait_for(|wanted| *wanted == number) => number,
+                else => unreachable!("the sender lives"),
+            }
+        })
+    };
+    let first = arc::spawn(select_all((1..=400).map(waiting)));
+    yield_now().await;
+    sender.send(399).unwrap();
+    assert_eq!(soon(first).await.unwrap().0, 399);
+}
+
+#[arc::test]
+async fn a_watch_channel_that_is_closed_lets_others_run() {
+    let (sender, receiver) = watch::channel(0);
+    drop(receiver);
+    lets_others_run(async || sender.closed().await).await;
+}
+
+#[arc::test]
+async fn channels_for_one_value_let_others_run() {
+    lets_others_run(async || {
+        let (sender, receiver) = oneshot::channel();
+        sender.send(1).unwrap();
+        receiver.await.unwrap();
+    })
+    .await;
+    let (mut sender, receiver) = oneshot::channel::<()>();
+    drop(receiver);
+    lets_others_run(async || sender.closed().await).await;
+}
+
+/// The locks are async-lock's, which knows of no budget.
+#[arc::test]
+async fn locks_that_are_cooperative_let_others_run() {
+    let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
+    lets_others_run(async || *cooperative(mutex.lock()).await += 1).await;
+    lets_others_run(async || *cooperative(lock.write()).await += 1).await;
+    lets_others_run(async || drop(cooperative(lock.read()).await)).await;
+}
+
+/// One copy that has no end.
+#[arc::test(flavor = "multi_thread", workers = 1)]
+async fn a_copy_without_an_end_lets_others_run() {
+    let endless = arc::spawn(async { copy(&mut repeat(1), &mut sink()).await });
+    soon(arc::spawn(async {})).await.unwrap();
+    endless.abort();
+    assert!(soon(endless).await.unwrap_err().is_cancelled());
+}
+
+#[arc::test]
 async fn a_watched_value_lets_others_run() {
     let (sender, mut receiver) = watch::channel(0);
     let mut watches = receiver.clone();
@@ -49,7 +148,7 @@ async fn a_watched_value_lets_others_run() {
     lets_others_run(async || drop(watches.wait_for(|_| true).await)).await;
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn a_channel_that_is_always_full_lets_others_run() {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
@@ -69,7 +168,7 @@ async fn a_channel_that_is_always_full_lets_others_run() {
 }
 
 /// There are more pipes than a budget has units.
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     let (near, mut far): (Vec<_>, Vec<_>) = (0..200).map(|_| duplex(1)).unzip();
     let (read, mut ends): (Vec<_>, Vec<_>) = near.into_iter().map(split).unzip();

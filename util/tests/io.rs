@@ -1,16 +1,19 @@
-//! In-memory pipes, and copying in both directions.
+//! In-memory pipes, and copying in one direction and in both.
 
 mod common;
 
 use arc::task::consume_budget;
-use arc_util::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
-use arc_util::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex, split};
+use arc_util::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, Cursor, copy,
+    copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, split,
+};
 use common::{Woken, poll_once, soon, tcp_pair, until};
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker, ready};
 
 fn random(bytes: usize, seed: u64) -> Vec<u8> {
@@ -18,7 +21,7 @@ fn random(bytes: usize, seed: u64) -> Vec<u8> {
     (0..bytes).map(|_| random.u8(..)).collect()
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn what_goes_into_a_duplex_comes_out_whole_both_ways() {
     for capacity in [1, 7, 1000] {
         let (left, right) = duplex(capacity);
@@ -137,8 +140,28 @@ fn a_duplex_reads_and_writes_around_the_edge_of_its_buffer() {
     assert!(matches!(read, Poll::Ready(Ok(3))));
 }
 
+#[test]
+fn a_duplex_takes_from_several_buffers_at_once() {
+    let (mut left, mut right) = duplex(8);
+    let (woken, counts) = Woken::new();
+    let mut text = String::new();
+    let mut read = pin!(right.read_to_string(&mut text));
+    assert!(poll_once(read.as_mut(), &counts).is_pending());
+    let waker = Waker::noop();
+    let parts = [b"one" as &[u8], b"", b"two", b"three"].map(IoSlice::new);
+    let wrote = poll_once(pin!(left.write_vectored(&parts)), waker);
+    assert!(matches!(wrote, Poll::Ready(Ok(8))), "there is room for no more: {wrote:?}");
+    assert_eq!(woken.count(), 1);
+    assert!(poll_once(pin!(left.write_vectored(&parts)), waker).is_pending());
+    let nothing = poll_once(pin!(left.write_vectored(&[IoSlice::new(b"")])), waker);
+    assert!(matches!(nothing, Poll::Ready(Ok(0))), "nothing needs no room: {nothing:?}");
+    drop(left);
+    assert!(poll_once(read, waker).is_ready());
+    assert_eq!(text, "onetwoth");
+}
+
 /// A client and a server, over TCP, with a proxy between them.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_proxy_copies_both_ways_until_both_have_ended() {
     let ((client, mut near), (mut far, server)) = (tcp_pair().await, tcp_pair().await);
     let proxy = arc::spawn(async move { copy_bidirectional(&mut near, &mut far).await });
@@ -228,6 +251,149 @@ fn what_was_copied_is_flushed_when_nothing_more_comes() {
     assert_eq!((left.taken.len(), left.flushes), (0, 0));
 }
 
+/// An echo: gives only the bytes that were written and flushed.
+#[derive(Default)]
+struct Echo {
+    written: Vec<u8>,
+    flushed: VecDeque<u8>,
+    waits: Option<Waker>,
+}
+
+/// One of two ends of an echo.
+#[derive(Clone, Default)]
+struct EchoEnd(Arc<Mutex<Echo>>);
+
+impl AsyncRead for EchoEnd {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        let mut echo = self.0.lock().unwrap();
+        if echo.flushed.is_empty() {
+            echo.waits = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(std::io::Read::read(&mut echo.flushed, buffer))
+    }
+}
+
+impl AsyncWrite for EchoEnd {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        self.0.lock().unwrap().written.extend(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        let mut echo = self.0.lock().unwrap();
+        let written = std::mem::take(&mut echo.written);
+        echo.flushed.extend(written);
+        let waits = echo.waits.take();
+        drop(echo);
+        waits.into_iter().for_each(Waker::wake);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.poll_flush(context)
+    }
+}
+
+/// The reader gives the answer to what was written only after the writer was flushed.
+#[arc::test]
+async fn copying_flushes_while_its_reader_waits() {
+    let mut end = EchoEnd::default();
+    end.write_all(b"x").await.unwrap();
+    end.flush().await.unwrap();
+    let (mut reader, mut writer) = (end.clone().take(1000), end.clone());
+    assert_eq!(soon(copy(&mut reader, &mut writer)).await.unwrap(), 1000);
+
+    let mut reader = BufReader::with_capacity(7, end.clone().take(1000));
+    assert_eq!(soon(copy_buf(&mut reader, &mut writer)).await.unwrap(), 1000);
+}
+
+/// A stream that says "interrupted" before each byte that it gives or takes.
+struct Interrupts {
+    peer: Peer,
+    is_next: bool,
+}
+
+impl Interrupts {
+    fn new(gives: &[u8]) -> Self {
+        Self { peer: Peer::new(gives), is_next: true }
+    }
+
+    fn interrupts(&mut self) -> bool {
+        self.is_next = !self.is_next;
+        !self.is_next
+    }
+}
+
+impl AsyncRead for Interrupts {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        if self.interrupts() {
+            return Poll::Ready(Err(ErrorKind::Interrupted.into()));
+        }
+        if self.peer.gives.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        Pin::new(&mut self.peer).poll_read(context, &mut buffer[..1])
+    }
+}
+
+impl AsyncWrite for Interrupts {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        if self.interrupts() {
+            return Poll::Ready(Err(ErrorKind::Interrupted.into()));
+        }
+        Pin::new(&mut self.peer).poll_write(context, &bytes[..1])
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.peer).poll_flush(context)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.peer).poll_close(context)
+    }
+}
+
+#[arc::test]
+async fn copying_tries_again_after_an_interruption() {
+    let (mut reader, mut writer) = (Interrupts::new(b"hello"), Interrupts::new(b""));
+    assert_eq!(soon(copy(&mut reader, &mut writer)).await.unwrap(), 5);
+    assert_eq!((&writer.peer.taken[..], writer.peer.flushes), (&b"hello"[..], 1));
+
+    let mut reader = BufReader::with_capacity(2, Interrupts::new(b"hello"));
+    assert_eq!(soon(copy_buf(&mut reader, &mut writer)).await.unwrap(), 5);
+    assert_eq!(writer.peer.taken, b"hellohello");
+
+    let (mut left, mut right) = (Interrupts::new(b"forth"), Interrupts::new(b"back"));
+    let copied = soon(copy_bidirectional(&mut left, &mut right)).await.unwrap();
+    assert_eq!(copied, (5, 4));
+    assert_eq!((&left.peer.taken[..], &right.peer.taken[..]), (&b"back"[..], &b"forth"[..]));
+}
+
+/// A writer that takes nothing more is an error, and no endless loop.
+#[arc::test]
+async fn copying_into_what_is_full_is_an_error() {
+    let mut room = [0; 3];
+    let mut writer = Cursor::new(&mut room[..]);
+    let error = soon(copy(&mut &b"hello"[..], &mut writer)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WriteZero);
+    let error = soon(copy_buf(&mut &b"hello"[..], &mut writer)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WriteZero);
+    assert_eq!(&room, b"hel");
+}
+
 #[test]
 fn an_error_ends_the_copying() {
     let (mut left, mut right) = (Peer::new(b"forth"), Peer::new(b""));
@@ -274,7 +440,7 @@ impl AsyncWrite for Endless {
     }
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_way_that_never_waits_does_not_starve_the_other() {
     let taken = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
     let [mut first, mut second] = taken.clone().map(Endless);
@@ -285,7 +451,7 @@ async fn a_way_that_never_waits_does_not_starve_the_other() {
 }
 
 /// The copies take turns in being polled with a fresh budget.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn copies_in_one_task_do_not_starve_each_other() {
     let taken = [(); 4].map(|()| Arc::new(AtomicUsize::new(0)));
     let [mut first, mut second, mut third, mut fourth] = taken.clone().map(Endless);

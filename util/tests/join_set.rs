@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Context;
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn outputs_come_in_the_order_in_which_tasks_end() {
     let mut set = JoinSet::new();
     let mut senders = Vec::new();
@@ -38,7 +38,7 @@ async fn outputs_come_in_the_order_in_which_tasks_end() {
     assert!(soon(set.join_next()).await.is_none());
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn all_of_many_are_joined_once() {
     let mut set: JoinSet<usize> = (0..1000).map(|number| async move { number }).collect();
     let mut seen = HashSet::new();
@@ -48,7 +48,7 @@ async fn all_of_many_are_joined_once() {
     assert_eq!(seen.len(), 1000);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn ids_tell_which_task_it_was() {
     let mut set = JoinSet::new();
     let good = set.spawn(async { 1 }).id();
@@ -69,7 +69,7 @@ async fn ids_tell_which_task_it_was() {
     assert_eq!(ids, HashSet::from([(good, "output"), (bad, "panic")]));
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn try_join_next_does_not_wait() {
     let mut set = JoinSet::new();
     assert!(set.try_join_next().is_none());
@@ -96,7 +96,7 @@ async fn an_abort_handle_ends_its_task_alone() {
     assert_eq!(set.len(), 1);
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn aborting_while_it_is_joined_loses_nothing() {
     for _ in 0..200 {
         let mut set = JoinSet::new();
@@ -110,7 +110,7 @@ async fn aborting_while_it_is_joined_loses_nothing() {
     }
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn shutdown_waits_for_the_drop_of_all() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let mut set = JoinSet::new();
@@ -126,7 +126,7 @@ async fn shutdown_waits_for_the_drop_of_all() {
     assert!(set.is_empty());
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn dropping_the_set_aborts_and_detaching_does_not() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let (sender, receiver) = oneshot::channel::<()>();
@@ -172,7 +172,7 @@ async fn join_all_goes_on_with_the_panic() {
 
 /// Whether a task returns or panics after the first poll of `join_next`: it must wake that
 /// future.
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn who_waits_is_woken() {
     let mut set = JoinSet::new();
     let (sender, receiver) = oneshot::channel::<()>();
@@ -186,7 +186,7 @@ async fn who_waits_is_woken() {
 }
 
 /// Several tasks share a set: one waits, another spawns.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn whoever_polled_it_gets_to_know_of_tasks_that_are_spawned_later() {
     let set = Arc::new(Mutex::new(JoinSet::new()));
     set.lock().unwrap().spawn(pending());
@@ -202,7 +202,7 @@ async fn whoever_polled_it_gets_to_know_of_tasks_that_are_spawned_later() {
     assert_eq!(soon(joined).await.unwrap().unwrap().unwrap(), 7);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_look_leaves_the_waker_of_whoever_polled_it() {
     let mut set = JoinSet::new();
     let (sender, receiver) = oneshot::channel::<()>();
@@ -216,4 +216,40 @@ async fn a_look_leaves_the_waker_of_whoever_polled_it() {
     let before = woken.count();
     sender.send(()).unwrap();
     until(|| woken.count() > before).await;
+}
+
+/// `try_join_next` is no future, and could not be called again when the budget is there again.
+///
+/// On one thread, as a task is off the list a moment before its output is there.
+#[arc::test(flavor = "current_thread")]
+async fn looks_at_many_tasks_need_no_budget() {
+    let mut set = JoinSet::new();
+    for number in 0..1000 {
+        set.spawn(async move { number });
+    }
+    until(|| arc::runtime::Handle::current().tasks().is_empty()).await;
+    let mut sum = 0;
+    while let Some(output) = set.try_join_next() {
+        sum += output.unwrap();
+    }
+    assert_eq!((sum, set.len()), (499_500, 0));
+}
+
+#[test]
+fn a_runtime_that_has_gone_cancels_what_is_left() {
+    let mut set = JoinSet::new();
+    {
+        let runtime = Runtime::new().unwrap();
+        set.spawn_on(pending::<()>(), runtime.handle());
+        set.spawn_on(async {}, runtime.handle());
+    }
+    let runtime = Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut cancelled = 0;
+        while let Some(ended) = set.join_next().await {
+            cancelled += usize::from(ended.is_err_and(|error| error.is_cancelled()));
+        }
+        assert!((1..=2).contains(&cancelled), "{cancelled}");
+    });
+    assert!(set.is_empty());
 }

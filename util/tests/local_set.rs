@@ -6,16 +6,17 @@ mod common;
 
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
-use arc_util::task::{LocalSet, spawn_local};
+use arc_util::task::{Id, LocalSet, spawn_local, try_id};
 use common::{Woken, poll_once, soon};
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::future::pending;
 use std::panic::catch_unwind;
 use std::rc::Rc;
 use std::task::Poll;
 use std::thread;
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn local_tasks_stay_on_the_thread_and_are_awaited() {
     let home = thread::current().id();
     let seen = Rc::new(RefCell::new(Vec::new()));
@@ -45,7 +46,7 @@ async fn local_tasks_stay_on_the_thread_and_are_awaited() {
     assert_eq!(seen.borrow().len(), 10);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_local_task_is_woken_by_another_thread() {
     let set = LocalSet::new();
     let (sender, receiver) = oneshot::channel();
@@ -70,6 +71,81 @@ async fn panics_and_aborts_are_in_the_handle() {
         assert!(aborted.await.unwrap_err().is_cancelled());
     });
     soon(run).await;
+}
+
+#[arc::test]
+async fn each_local_task_has_an_id_of_its_own() {
+    let set = LocalSet::new();
+    let outside = try_id();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    /// Notes which task is polled when it is dropped.
+    struct Notes(Rc<RefCell<Vec<Option<Id>>>>);
+    impl Drop for Notes {
+        fn drop(&mut self) {
+            self.0.borrow_mut().push(try_id());
+        }
+    }
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let notes = Notes(seen.clone());
+            set.spawn_local(async move {
+                let first = try_id();
+                arc::task::yield_now().await;
+                assert_eq!(try_id(), first);
+                drop(notes);
+                first
+            })
+        })
+        .collect();
+    let ids: Vec<_> = tasks.iter().map(|task| Some(task.id())).collect();
+    let arcs = arc::spawn(async { try_id() });
+    let mut all: HashSet<_> = ids.iter().copied().collect();
+    all.extend([Some(arcs.id()), outside]);
+    assert_eq!(all.len(), 5, "no two are the same: {all:?}");
+    let id = arcs.id();
+    assert_eq!(soon(arcs).await.unwrap(), Some(id));
+    let run = set.run_until(async {
+        assert_eq!(try_id(), outside);
+        for (task, id) in tasks.into_iter().zip(&ids) {
+            assert_eq!(task.await.unwrap(), *id);
+        }
+    });
+    soon(run).await;
+    assert_eq!(*seen.borrow(), ids);
+
+    let notes = Notes(seen.clone());
+    let left = set.spawn_local(async move {
+        let _notes = notes;
+        pending::<()>().await
+    });
+    drop(set);
+    assert_eq!(seen.borrow().last(), Some(&Some(left.id())));
+    assert!(soon(left).await.unwrap_err().is_cancelled());
+}
+
+#[arc::test]
+async fn an_abort_handle_ends_a_local_task_from_another_thread() {
+    let set = LocalSet::new();
+    let task = set.spawn_local(pending::<()>());
+    let abort = task.abort_handle();
+    assert_eq!((abort.id(), abort.is_finished(), task.is_finished()), (task.id(), false, false));
+    let run = set.run_until(async {
+        let aborting = abort.clone();
+        arc::task::spawn_blocking(move || aborting.abort()).await.unwrap();
+        let id = task.id();
+        let error = task.await.unwrap_err();
+        assert!(error.is_cancelled());
+        assert_eq!(error.id(), id);
+    });
+    soon(run).await;
+    assert!(abort.is_finished());
+
+    let ended = set.spawn_local(async { 7 });
+    let late = ended.abort_handle();
+    soon(set.run_until(arc::task::yield_now())).await;
+    assert!(late.is_finished() && ended.is_finished());
+    late.abort();
+    assert_eq!(soon(ended).await.unwrap(), 7, "it had ended before");
 }
 
 #[arc::test]

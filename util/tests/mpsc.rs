@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn all_that_is_sent_is_received_in_the_order_of_each_sender() {
     let (sender, mut receiver) = mpsc::channel(2);
     let mut set = JoinSet::new();
@@ -79,7 +79,7 @@ fn what_nobody_receives_is_dropped_with_the_receiver() {
     assert_eq!(sender.send(value.clone()), Err(SendError(value)));
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn a_channel_that_is_never_empty_starves_nobody() {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = Arc::new(AtomicBool::new(false));

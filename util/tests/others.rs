@@ -9,7 +9,7 @@ use async_process::{Command, Stdio};
 use common::{Folder, soon};
 use futures_util::{StreamExt, TryStreamExt};
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn files_are_written_and_read_by_async_fs() {
     let folder = Folder::new("files");
     let path = folder.0.join("file");
@@ -31,7 +31,7 @@ async fn files_are_written_and_read_by_async_fs() {
     assert!(soon(async_fs::read(&path)).await.is_err());
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn processes_are_run_by_async_process() {
     let mut children = arc_util::task::JoinSet::new();
     for number in 0..5 {

@@ -11,7 +11,7 @@ use arc_util::{join, race, select, try_join};
 use common::{CountDrop, soon};
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::future::{pending, ready};
+use std::future::{IntoFuture, pending, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -140,7 +140,7 @@ async fn loops_break_continue_return_and_ask() {
     }
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn it_is_woken_by_any_branch() {
     for winner in 0..2 {
         let (left, left_received) = oneshot::channel::<()>();
@@ -192,7 +192,7 @@ async fn join_waits_for_all_and_try_join_for_the_first_error() {
 }
 
 /// The first future is always ready. Polled first each time, it would always use up the budget.
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_busy_future_does_not_starve_those_that_are_joined_with_it() {
     let stop = std::cell::Cell::new(false);
     let busy = async || {
@@ -236,7 +236,7 @@ async fn join_takes_turns_and_biased_keeps_the_order() {
 
 /// If the futures strictly took turns in being first, a nested future could be first only in the
 /// polls whose budget is used up already.
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn joins_in_a_join_do_not_starve_each_other() {
     let stop = Cell::new(false);
     let busy = async || {
@@ -253,10 +253,10 @@ async fn joins_in_a_join_do_not_starve_each_other() {
     soon(async { join!(busy(), async { join!(ends, busy()) }) }).await;
 }
 
-/// 26 branches stay below the compiler's recursion limit for macros.
+/// 64 branches stay below the compiler's recursion limit for macros.
 #[arc::test]
-async fn as_many_branches_as_there_are_letters() {
-    for wanted in 0..26 {
+async fn as_many_branches_as_tokio_takes() {
+    for wanted in 0..64 {
         assert_eq!(one_of_many(wanted).await, wanted);
     }
 }
@@ -294,7 +294,218 @@ async fn one_of_many(wanted: u8) -> u8 {
         Ok(Some((mut it, _))) = found(23), if wanted == 23 => { it += 1; it - 1 }
         Ok(Some((it, _))) = found(24), if wanted == 24 => it,
         Ok(Some((mut it, _))) = found(25), if wanted == 25 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(26), if wanted == 26 => it,
+        Ok(Some((mut it, _))) = found(27), if wanted == 27 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(28), if wanted == 28 => it,
+        Ok(Some((mut it, _))) = found(29), if wanted == 29 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(30), if wanted == 30 => it,
+        Ok(Some((mut it, _))) = found(31), if wanted == 31 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(32), if wanted == 32 => it,
+        Ok(Some((mut it, _))) = found(33), if wanted == 33 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(34), if wanted == 34 => it,
+        Ok(Some((mut it, _))) = found(35), if wanted == 35 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(36), if wanted == 36 => it,
+        Ok(Some((mut it, _))) = found(37), if wanted == 37 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(38), if wanted == 38 => it,
+        Ok(Some((mut it, _))) = found(39), if wanted == 39 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(40), if wanted == 40 => it,
+        Ok(Some((mut it, _))) = found(41), if wanted == 41 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(42), if wanted == 42 => it,
+        Ok(Some((mut it, _))) = found(43), if wanted == 43 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(44), if wanted == 44 => it,
+        Ok(Some((mut it, _))) = found(45), if wanted == 45 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(46), if wanted == 46 => it,
+        Ok(Some((mut it, _))) = found(47), if wanted == 47 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(48), if wanted == 48 => it,
+        Ok(Some((mut it, _))) = found(49), if wanted == 49 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(50), if wanted == 50 => it,
+        Ok(Some((mut it, _))) = found(51), if wanted == 51 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(52), if wanted == 52 => it,
+        Ok(Some((mut it, _))) = found(53), if wanted == 53 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(54), if wanted == 54 => it,
+        Ok(Some((mut it, _))) = found(55), if wanted == 55 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(56), if wanted == 56 => it,
+        Ok(Some((mut it, _))) = found(57), if wanted == 57 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(58), if wanted == 58 => it,
+        Ok(Some((mut it, _))) = found(59), if wanted == 59 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(60), if wanted == 60 => it,
+        Ok(Some((mut it, _))) = found(61), if wanted == 61 => { it += 1; it - 1 }
+        Ok(Some((it, _))) = found(62), if wanted == 62 => it,
+        Ok(Some((mut it, _))) = found(63), if wanted == 63 => { it += 1; it - 1 }
     }
+}
+
+#[arc::test]
+#[rustfmt::skip]
+async fn as_many_futures_are_joined() {
+    let joined = join!(
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+        ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1), ready(1),
+    );
+    assert_eq!(joined.63, 1);
+}
+
+#[arc::test]
+async fn patterns_borrow_mutably_or_take_what_they_match() {
+    let text = select! {
+        Some(ref mut text) = ready(Some("a".to_owned())) => {
+            text.push('b');
+            text.clone()
+        }
+        else => unreachable!("it matches"),
+    };
+    assert_eq!(text, "ab");
+    let length = select! {
+        Ok(ref text) | Err(ref text) = ready(Ok::<_, String>("abc".to_owned())) => text.len(),
+    };
+    assert_eq!(length, 3);
+    let mut number = 1;
+    select! {
+        (&mut ref mut place, _) = ready((&mut number, ())) => *place += 1,
+    }
+    assert_eq!(number, 2);
+    let chosen = select! {
+        biased;
+        0 | 5.. = ready(3) => "not between",
+        std::cmp::Ordering::Less = ready(2.cmp(&1)) => "less",
+        [1, .., 4] = ready([1, 2, 3]) => "a slice",
+        other @ 1..=4 = ready(3) => if other == 3 { "three" } else { "another" },
+    };
+    assert_eq!(chosen, "three");
+}
+
+/// What does not match is dropped once, and what does is moved once.
+#[arc::test]
+async fn outputs_that_are_tried_are_neither_lost_nor_doubled() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let count = || dropped.load(Ordering::SeqCst);
+    let guard = || CountDrop(dropped.clone());
+    let kept = select! {
+        biased;
+        (Some(never), 2) = ready((Some(guard()), 1)) => {
+            let never: CountDrop = never;
+            never
+        }
+        (Some(kept), 1) = ready((Some(guard()), 1)) => kept,
+        else => unreachable!("the second matches"),
+    };
+    assert_eq!(count(), 1);
+    drop(kept);
+    assert_eq!(count(), 2);
+}
+
+#[arc::test]
+async fn a_future_may_be_borrowed_from_a_temporary() {
+    select! {
+        () = &mut ready(()) => {}
+        () = &mut Box::pin(pending()) => unreachable!("it has no end"),
+    }
+}
+
+#[arc::test]
+async fn else_alone_is_what_runs() {
+    assert_eq!(select! { else => 1 }, 1);
+    assert_eq!(select! { biased; else => { 2 } }, 2);
+}
+
+#[arc::test]
+async fn handlers_decide_the_types_of_outputs() {
+    async fn sum(text: &str) -> Result<i32, std::num::ParseIntError> {
+        let sum = select! {
+            parsed = async { Ok(text.parse::<i32>()? + 1) } => {
+                let parsed: Result<_, std::num::ParseIntError> = parsed;
+                parsed?
+            }
+            nothing = async { Default::default() }, if false => nothing,
+            Some(never) = ready(None), if false => never,
+        };
+        Ok(sum)
+    }
+    assert_eq!(sum("41").await, Ok(42));
+    assert!(sum("x").await.is_err());
+    let numbers = select! { numbers = async { "1 2".split(' ').collect() } => numbers };
+    let numbers: Vec<&str> = numbers;
+    assert_eq!(numbers, ["1", "2"]);
+}
+
+#[deny(warnings)]
+#[arc::test]
+async fn futures_that_never_end_are_branches_without_warnings() {
+    async fn never() -> ! {
+        pending().await
+    }
+    let output = select! {
+        _ = never() => unreachable!("it has no end"),
+        output = ready(1) => output,
+    };
+    assert_eq!(output, 1);
+}
+
+#[arc::test]
+async fn handlers_leave_loops_by_their_labels() {
+    let mut rounds = 0;
+    let left = 'outer: loop {
+        loop {
+            rounds += 1;
+            select! {
+                biased;
+                () = ready(()), if rounds == 1 => continue 'outer,
+                () = ready(()), if rounds == 2 => continue,
+                () = ready(()), if rounds == 3 => { break }
+                () = ready(()) => { break 'outer rounds; }
+            }
+        }
+    };
+    assert_eq!(left, 4);
+}
+
+/// Several handlers, and `else`, borrow what one of the futures has borrowed.
+#[arc::test]
+async fn handlers_use_what_the_futures_have_borrowed() {
+    async fn takes(value: &mut i32) -> Option<i32> {
+        *value += 1;
+        None
+    }
+    let mut value = 1;
+    select! {
+        Some(_) = takes(&mut value) => value += 10,
+        Some(()) = async { None } => value += 100,
+        else => value += 1000,
+    }
+    assert_eq!(value, 1002);
+}
+
+#[arc::test]
+async fn what_becomes_a_future_is_a_branch() {
+    struct Later(i32);
+    impl IntoFuture for Later {
+        type Output = i32;
+        type IntoFuture = std::future::Ready<i32>;
+
+        fn into_future(self) -> Self::IntoFuture {
+            ready(self.0)
+        }
+    }
+    let output = select! { output = Later(3) => output };
+    assert_eq!(output, 3);
+    assert_eq!(join!(Later(1), Later(2)), (1, 2));
+}
+
+/// A condition may look at a future of the branches: they are made after all conditions.
+#[arc::test]
+async fn conditions_look_at_the_futures_before_they_are_made() {
+    let mut sleeping = pin!(sleep(Duration::from_secs(3600)));
+    let output = select! {
+        () = sleeping.as_mut(), if sleeping.is_elapsed() => "elapsed",
+        () = ready(()), if !sleeping.is_elapsed() => "not elapsed",
+    };
+    assert_eq!(output, "not elapsed");
 }
 
 #[arc::test]
@@ -312,7 +523,7 @@ async fn race_gives_the_first_output_and_drops_the_others() {
     assert_eq!(race!(biased; async { 1 }, async { 2 }), 1);
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn a_busy_branch_does_not_starve_the_others() {
     async fn busy() {
         loop {

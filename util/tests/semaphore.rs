@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Instant;
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn no_more_than_the_permits_are_out() {
     let semaphore = Arc::new(Semaphore::new(3));
     let inside = Arc::new(AtomicUsize::new(0));
@@ -70,7 +70,7 @@ fn who_gives_up_stands_in_nobodys_way() {
     assert_eq!(semaphore.available_permits(), 1);
 }
 
-#[arc::test(workers = 1)]
+#[arc::test(flavor = "multi_thread", workers = 1)]
 async fn permits_that_are_always_there_starve_nobody() {
     let semaphore = Semaphore::new(1);
     let stop = Arc::new(AtomicBool::new(false));

@@ -21,7 +21,7 @@ fn poll(signal: &mut Signal) -> Poll<Option<()>> {
     signal.poll_recv(&mut Context::from_waker(Waker::noop()))
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn ctrl_c_is_heard() {
     let (woken, waker) = Woken::new();
     let mut waiting = pin!(ctrl_c());
@@ -31,7 +31,7 @@ async fn ctrl_c_is_heard() {
     soon(waiting).await.unwrap();
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_signal_is_heard_again_and_again_by_all_who_listen() {
     let kind = SignalKind::user_defined1();
     let (mut one, mut two) = (signal(kind).unwrap(), signal(kind).unwrap());
@@ -51,7 +51,7 @@ async fn a_signal_is_heard_again_and_again_by_all_who_listen() {
     assert!(poll(&mut late).is_pending());
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn signals_that_nobody_has_received_count_as_one() {
     let kind = SignalKind::user_defined2();
     let mut signals = signal(kind).unwrap();
@@ -66,7 +66,7 @@ async fn signals_that_nobody_has_received_count_as_one() {
     assert_eq!(soon(received).await, Some(()));
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_wait_that_is_dropped_loses_no_signal() {
     let mut hangups = signal(SignalKind::hangup()).unwrap();
     let (woken, waker) = Woken::new();

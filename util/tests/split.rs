@@ -13,7 +13,7 @@ macro_rules! on_both_kinds {
         mod tcp_streams {
             use super::*;
             $(
-                #[arc::test(workers = 2)]
+                #[arc::test(flavor = "multi_thread", workers = 2)]
                 async fn $name() {
                     let ($left, $right) = tcp_pair().await;
                     soon(async move { $body }).await;
@@ -25,7 +25,7 @@ macro_rules! on_both_kinds {
         mod unix_streams {
             use super::*;
             $(
-                #[arc::test(workers = 2)]
+                #[arc::test(flavor = "multi_thread", workers = 2)]
                 async fn $name() {
                     let ($left, $right) = arc_util::net::UnixStream::pair().unwrap();
                     soon(async move { $body }).await;
@@ -96,7 +96,7 @@ on_both_kinds! {
         let (mut left_read, mut left_write) = IntoSplit::into_split(left);
         let (mut right_read, mut right_write) = IntoSplit::into_split(right);
         let echo = arc::spawn(async move {
-            let copied = arc::io::copy(&mut right_read, &mut right_write).await;
+            let copied = arc_util::io::copy(&mut right_read, &mut right_write).await;
             copied.unwrap()
         });
         let mut random = fastrand::Rng::with_seed(1);

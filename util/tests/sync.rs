@@ -64,7 +64,81 @@ async fn notify_waiters_tells_those_that_were_made_before_and_no_others() {
     assert!(poll_once(later.as_mut(), Waker::noop()).is_pending());
 }
 
-#[arc::test(workers = 2)]
+/// A waiter that was notified by `notify_waiters` before its first poll leaves the notification
+/// of `notify_one` to others.
+#[arc::test]
+async fn one_notification_stays_for_who_needs_it() {
+    let notify = Notify::new();
+    let made = notify.notified();
+    notify.notify_waiters();
+    notify.notify_one();
+    soon(made).await;
+    soon(notify.notified()).await;
+    let (woken, waker) = Woken::new();
+    assert!(poll_once(pin!(notify.notified()), &waker).is_pending(), "both are used up");
+
+    // All who waited have gone: nothing wakes them, and the notification is kept.
+    notify.notify_one();
+    assert_eq!(woken.count(), 0);
+    soon(notify.notified()).await;
+}
+
+#[arc::test]
+async fn a_notified_waiter_that_goes_hands_on_what_its_drop_adds() {
+    let notify = Arc::new(Notify::new());
+    struct NotifiesAgain(Arc<Notify>);
+    impl Drop for NotifiesAgain {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let (woken, waker) = Woken::new();
+    let mut first = Box::pin(async {
+        let _again = NotifiesAgain(notify.clone());
+        notify.notified().await;
+    });
+    let mut others = [Box::pin(notify.notified()), Box::pin(notify.notified())];
+    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    for other in &mut others {
+        assert!(poll_once(other.as_mut(), &waker).is_pending());
+    }
+    notify.notify_one();
+    drop(first);
+    assert_eq!(woken.count(), 3);
+    for other in &mut others {
+        assert!(poll_once(other.as_mut(), &waker).is_ready());
+    }
+}
+
+#[arc::test]
+async fn the_task_that_polled_last_is_notified() {
+    let notify = Notify::new();
+    let ((former, first), (latter, second)) = (Woken::new(), Woken::new());
+    let mut notified = pin!(notify.notified());
+    assert!(poll_once(notified.as_mut(), &first).is_pending());
+    assert!(poll_once(notified.as_mut(), &second).is_pending());
+    notify.notify_one();
+    assert_eq!((former.count(), latter.count()), (0, 1));
+}
+
+#[arc::test]
+async fn a_barrier_of_none_or_one_does_not_block_and_any_is_used_again() {
+    for size in [0, 1] {
+        let barrier = Barrier::new(size);
+        for _ in 0..3 {
+            assert!(soon(barrier.wait()).await.is_leader());
+        }
+    }
+    let barrier = Barrier::new(2);
+    for _ in 0..3 {
+        let mut first = pin!(barrier.wait());
+        assert!(poll_once(first.as_mut(), Waker::noop()).is_pending());
+        assert!(soon(barrier.wait()).await.is_leader());
+        assert!(!soon(first).await.is_leader());
+    }
+}
+
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_watcher_sees_the_last_value_and_the_end() {
     let (sender, mut receiver) = watch::channel(0);
     assert_eq!(receiver.has_changed(), Ok(false));
@@ -243,7 +317,7 @@ async fn a_watched_value_knows_whether_anybody_watches() {
     assert_eq!((*receiver.borrow(), receiver.has_changed()), ("c", Ok(false)));
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_locks_of_async_lock_work() {
     let lock = Arc::new((Mutex::new(0), RwLock::new(0)));
     let (barrier, cell) = (Arc::new(Barrier::new(10)), Arc::new(OnceCell::new()));
@@ -267,7 +341,7 @@ async fn the_locks_of_async_lock_work() {
     assert_eq!(*lock.1.read().await, 45);
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_channels_work() {
     let (sender, receiver) = mpmc::bounded(2);
     let (mut shout, heard) = broadcast::broadcast(16);
@@ -296,7 +370,7 @@ async fn the_channels_work() {
 }
 
 /// Code that uses `tokio::sync` runs on arc without changes.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn tokios_own_channels_and_locks_work_on_arc() {
     let (sender, mut receiver) = tokio::sync::mpsc::channel(2);
     let (shout, mut heard) = tokio::sync::broadcast::channel(4);

@@ -14,7 +14,7 @@ arc_util::task_local! {
     pub(crate) static NUMBER: u32
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn tasks_that_run_at_once_see_their_own() {
     let tasks: Vec<_> = (0..50)
         .map(|number| {

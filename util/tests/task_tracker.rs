@@ -11,7 +11,7 @@ use std::future::pending;
 use std::pin::pin;
 use std::task::Waker;
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn wait_needs_both_the_close_and_the_end() {
     let tracker = TaskTracker::new();
     let (sender, receiver) = oneshot::channel::<()>();
@@ -48,9 +48,44 @@ async fn it_ends_though_the_tracker_was_reopened_meanwhile() {
     soon(wait).await;
     let mut wait = pin!(tracker.wait());
     assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+
+    // It is enough that it was so when the future was made.
+    tracker.close();
+    let wait = tracker.wait();
+    tracker.reopen();
+    let _token = tracker.token();
+    soon(wait).await;
 }
 
 #[arc::test]
+async fn tasks_that_follow_each_other_while_it_is_open_end_no_wait() {
+    let tracker = TaskTracker::new();
+    let (woken, waker) = Woken::new();
+    let mut waits = [Box::pin(tracker.wait()), Box::pin(tracker.wait())];
+    for wait in &mut waits {
+        assert!(poll_once(wait.as_mut(), &waker).is_pending());
+    }
+    for _ in 0..3 {
+        drop(tracker.token());
+    }
+    assert_eq!(woken.count(), 0);
+
+    // The end of the last task is what wakes, and it wakes all.
+    let token = tracker.token();
+    tracker.close();
+    let another = token.clone();
+    drop(token);
+    assert_eq!(woken.count(), 0);
+    drop(another);
+    assert_eq!(woken.count(), 2);
+    let later = tracker.token();
+    for wait in waits {
+        soon(wait).await;
+    }
+    drop(later);
+}
+
+#[arc::test(flavor = "multi_thread")]
 async fn aborted_and_panicking_tasks_count_as_ended() {
     let tracker = TaskTracker::new();
     let aborted = tracker.spawn(pending::<()>());

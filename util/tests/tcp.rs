@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::time::Duration;
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn several_buffers_are_tried_at_once() {
     let (left, right) = tcp_pair().await;
     let (mut one, mut two) = ([0; 4], [0; 8]);
@@ -39,7 +39,7 @@ async fn options_are_those_that_were_set() {
     assert!(client.take_error().unwrap().is_none());
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn every_connection_comes_out_of_the_stream() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -56,7 +56,7 @@ async fn every_connection_comes_out_of_the_stream() {
     assert_eq!(seen, expected);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn attempts_without_waiting_say_would_block_and_peeks_leave_what_they_read() {
     let (left, right) = tcp_pair().await;
     let mut buffer = [0; 16];

@@ -23,7 +23,7 @@ fn refusing() -> (TcpSocket, SocketAddr) {
     (socket, address)
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn sockets_with_options_listen_and_connect() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_reuseaddr(true).unwrap();
@@ -73,7 +73,7 @@ async fn one_address_is_listened_on_by_several_that_say_so() {
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn refused_connections_are_errors() {
     let (_socket, address) = refusing();
     let connecting = TcpSocket::new_v4().unwrap().connect(address);
@@ -114,7 +114,7 @@ async fn sockets_for_ipv6_connect_where_there_is_ipv6() {
 }
 
 /// With 250 ms for each attempt, this would take ten seconds.
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn after_a_failure_the_next_attempt_begins_at_once() {
     let refusing: Vec<_> = (0..40).map(|_| refusing()).collect();
     let listener = TcpListener::bind(any()).await.unwrap();
@@ -133,6 +133,37 @@ mod linux {
     use super::*;
     use arc_util::net::{TcpStream, connect_timeout};
     use common::{DEADLINE, Woken, poll_once};
+    use nix::sys::socket::setsockopt;
+    use nix::{libc, setsockopt_impl, sockopt_impl};
+
+    sockopt_impl! {
+        FastOpenConnect, SetOnly, libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, bool
+    }
+    sockopt_impl! {
+        NoCookie, SetOnly, libc::IPPROTO_TCP, libc::TCP_FASTOPEN_NO_COOKIE, bool
+    }
+
+    /// With TCP Fast Open, and without need of a cookie, connecting succeeds before anything is
+    /// sent: there is no peer and no event until the first write.
+    #[arc::test(flavor = "multi_thread", workers = 2)]
+    async fn connecting_that_succeeds_at_once_waits_for_no_event() {
+        let listener = TcpListener::bind(any()).await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        setsockopt(&socket, FastOpenConnect, &true).unwrap();
+        setsockopt(&socket, NoCookie, &true).unwrap();
+        let mut client = soon(socket.connect(listener.local_addr().unwrap())).await.unwrap();
+        let error = client.peer_addr().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotConnected);
+        soon(client.write_all(b"hello")).await.unwrap();
+        let (mut server, from) = soon(listener.accept()).await.unwrap();
+        assert_eq!(from, client.local_addr().unwrap());
+        let mut text = [0; 5];
+        soon(server.read_exact(&mut text)).await.unwrap();
+        assert_eq!(&text, b"hello");
+        soon(server.write_all(b"world")).await.unwrap();
+        soon(client.read_exact(&mut text)).await.unwrap();
+        assert_eq!(&text, b"world");
+    }
 
     /// A listener that does not answer, and the streams that fill its queue.
     async fn silent() -> (TcpListener, Vec<TcpStream>) {
@@ -151,7 +182,7 @@ mod linux {
         }
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn an_address_that_does_not_answer_is_overtaken() {
         let (silent, _streams) = silent().await;
         let listener = TcpListener::bind(any()).await.unwrap();
@@ -164,7 +195,7 @@ mod linux {
         assert!(elapsed >= Duration::from_millis(250), "too early");
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn an_attempt_that_was_overtaken_may_still_win() {
         let (silent, streams) = silent().await;
         let (_socket, bad) = refusing();
@@ -183,7 +214,7 @@ mod linux {
         assert_eq!(stream.peer_addr().unwrap(), slow);
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn connecting_ends_when_its_time_is_over() {
         let (silent, _streams) = silent().await;
         let address = silent.local_addr().unwrap();

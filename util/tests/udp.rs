@@ -14,7 +14,7 @@ async fn bound() -> (UdpSocket, SocketAddr) {
     (socket, address)
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn datagrams_go_to_and_fro_with_their_limits() {
     let ((server, address), (client, from)) = (bound().await, bound().await);
     let echo = arc::spawn(async move {
@@ -40,7 +40,7 @@ async fn datagrams_go_to_and_fro_with_their_limits() {
     assert_eq!(&buffer[..received], b"too");
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn receiving_waits_for_the_datagram() {
     let ((server, address), (client, _)) = (bound().await, bound().await);
     let (woken, waker) = Woken::new();
@@ -52,7 +52,7 @@ async fn receiving_waits_for_the_datagram() {
     assert!(woken.count() <= 1);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn connected_sockets_hear_their_peer_only() {
     let ((left, left_address), (right, right_address)) = (bound().await, bound().await);
     let (other, _) = bound().await;
@@ -69,7 +69,7 @@ async fn connected_sockets_hear_their_peer_only() {
 }
 
 #[cfg(target_os = "linux")]
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn a_refusal_is_told_to_the_connected_sender() {
     let ((left, _), (right, address)) = (bound().await, bound().await);
     left.connect(address).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_refusal_is_told_to_the_connected_sender() {
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn peeked_datagrams_stay() {
     let ((left, _), (right, address)) = (bound().await, bound().await);
     left.send_to(b"look", address).await.unwrap();
@@ -95,7 +95,7 @@ async fn peeked_datagrams_stay() {
     assert_eq!(error.kind(), ErrorKind::WouldBlock);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn attempts_without_waiting_say_would_block() {
     let ((left, from), (right, address)) = (bound().await, bound().await);
     let mut buffer = [0; 8];
@@ -137,7 +137,7 @@ async fn what_a_broadcast_needs_is_the_option() {
 
 /// This uses the loopback interface, which needs no network.
 #[cfg(target_os = "linux")]
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn members_of_a_group_hear_what_is_sent_to_it() {
     let group = Ipv4Addr::new(239, 255, 42, 98);
     let member = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await.unwrap();
@@ -169,11 +169,12 @@ async fn groups_of_ipv6_are_joined_where_there_is_ipv6() {
 }
 
 #[arc::test]
-async fn errors_name_the_address() {
+async fn errors_of_the_system_keep_their_numbers() {
     let (_socket, taken) = bound().await;
     let error = UdpSocket::bind(taken).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    assert!(error.to_string().contains(&taken.to_string()), "{error}");
+    #[cfg(unix)]
+    assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::ADDRINUSE.raw_os_error()));
     let none: &[SocketAddr] = &[];
     let error = UdpSocket::bind(none).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -191,7 +192,7 @@ async fn sockets_come_from_std_and_go_back() {
     assert_eq!(error.kind(), ErrorKind::WouldBlock, "still non-blocking");
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn several_tasks_receive_from_one_socket() {
     let (socket, address) = bound().await;
     let socket = std::sync::Arc::new(socket);

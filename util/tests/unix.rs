@@ -8,13 +8,14 @@ use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use common::{Folder, soon};
 use futures_util::StreamExt;
+use rustix::io::Errno;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn connections_are_accepted_and_carry_bytes() {
     let folder = Folder::new("stream");
     let path = folder.0.join("socket");
@@ -25,7 +26,7 @@ async fn connections_are_accepted_and_carry_bytes() {
             let (stream, from) = listener.accept().await.unwrap();
             assert!(from.is_unnamed());
             let (mut reader, mut writer) = (&stream, &stream);
-            arc::io::copy(&mut reader, &mut writer).await.unwrap();
+            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
         }
     });
     for number in 0..50_u8 {
@@ -41,7 +42,7 @@ async fn connections_are_accepted_and_carry_bytes() {
     soon(server).await.unwrap();
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn incoming_connections_are_a_stream() {
     let folder = Folder::new("incoming");
     let path = folder.0.join("socket");
@@ -68,25 +69,40 @@ async fn refused(path: &Path) -> std::io::Error {
 }
 
 #[arc::test]
-async fn errors_say_what_and_where() {
+async fn errors_of_the_system_keep_their_numbers() {
     let folder = Folder::new("errors");
     let path = folder.0.join("socket");
+    let number = |errno: Errno| Some(errno.raw_os_error());
     let error = UnixStream::connect(&path).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(error.to_string().contains("connecting to"), "{error}");
+    assert_eq!(error.raw_os_error(), number(Errno::NOENT));
+    let unbound = UnixDatagram::unbound().unwrap();
+    let error = unbound.connect(&path).unwrap_err();
+    assert_eq!(error.raw_os_error(), number(Errno::NOENT));
     drop(UnixListener::bind(&path).unwrap());
-    assert_eq!(refused(&path).await.kind(), ErrorKind::ConnectionRefused);
+    let error = refused(&path).await;
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(error.raw_os_error(), number(Errno::CONNREFUSED));
     let error = UnixListener::bind(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    let path = path.display().to_string();
-    assert!(error.to_string().contains(&path), "{error}");
+    assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
+    let error = UnixDatagram::bind(&path).unwrap_err();
+    assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
+}
+
+#[arc::test]
+async fn errors_that_are_not_of_the_system_say_what_and_where() {
+    let path = "/tmp/a\0b";
+    let error = UnixStream::connect(path).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains(&format!("connecting to {path}")), "{error}");
     let (left, _right) = UnixStream::pair().unwrap();
     let nobody = left.peer_addr().unwrap();
     let error = UnixStream::connect_addr(&nobody).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn attempts_without_waiting_say_would_block() {
     let (mut left, right) = UnixStream::pair().unwrap();
     let mut buffer = [0; 16];
@@ -110,7 +126,7 @@ async fn attempts_without_waiting_say_would_block() {
     assert!(right.take_error().unwrap().is_none());
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn datagrams_are_answered_by_name() {
     let folder = Folder::new("datagram");
     let (server, client) = (folder.0.join("server"), folder.0.join("client"));
@@ -138,7 +154,7 @@ async fn datagrams_are_answered_by_name() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
-#[arc::test]
+#[arc::test(flavor = "multi_thread")]
 async fn peers_of_datagrams_are_told() {
     let folder = Folder::new("peers");
     let (one, two) = (folder.0.join("one"), folder.0.join("two"));
@@ -155,7 +171,7 @@ async fn peers_of_datagrams_are_told() {
     assert!(left.take_error().unwrap().is_none());
 }
 
-#[arc::test(workers = 2)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn streams_come_from_std_and_go_back() {
     let (left, right) = std::os::unix::net::UnixStream::pair().unwrap();
     let (left, right) = (UnixStream::from_std(left).unwrap(), Arc::new(right));
@@ -204,7 +220,7 @@ mod linux {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     /// The kernel returns `WouldBlock`, and reports no event when there is room.
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn connecting_waits_while_the_queue_is_full() {
         let folder = Folder::new("queue");
         let path = folder.0.join("socket");
@@ -290,7 +306,7 @@ mod linux {
         common::ended(common::child(NAME, &line).unwrap());
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn who_sends_to_a_full_queue_waits_and_nothing_is_lost() {
         let (left, right) = UnixDatagram::pair().unwrap();
         let mut sent = 0_u32;
@@ -319,7 +335,7 @@ mod linux {
     }
 
     /// The kernel reports a socket that is not connected as writable, and then a write would block.
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn who_waits_for_room_does_not_spin() {
         let folder = Folder::new("spin");
         let path = folder.0.join("socket");
@@ -368,7 +384,7 @@ mod linux {
         .await
     }
 
-    #[arc::test(workers = 2)]
+    #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn who_sends_to_a_queue_that_others_have_filled_waits_for_room() {
         let folder = Folder::new("full");
         let path = folder.0.join("socket");

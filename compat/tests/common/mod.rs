@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
 use futures_util::future::{Either, select};
@@ -55,6 +56,53 @@ where
     let (client, connection) = soon(builder.timer(ArcTimer).handshake(stream)).await?;
     drop(arc::spawn(connection));
     Ok(client)
+}
+
+/// What an HTTP/2 client says first.
+pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// The kinds of HTTP/2's frames that tests write by hand.
+pub mod kind {
+    pub const HEADERS: u8 = 1;
+    pub const RST_STREAM: u8 = 3;
+    pub const SETTINGS: u8 = 4;
+    pub const PING: u8 = 6;
+    pub const GOAWAY: u8 = 7;
+    pub const CONTINUATION: u8 = 9;
+}
+
+/// A frame of HTTP/2.
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("a frame is shorter").to_be_bytes();
+    let mut frame = length[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// Reads the next frame: its kind, its stream, its payload.
+pub async fn next_frame(stream: &mut TcpStream) -> Result<(u8, u32, Vec<u8>)> {
+    let mut head = [0; 9];
+    soon(stream.read_exact(&mut head)).await?;
+    let [_, high, low, kind, _, number @ ..] = head;
+    let mut payload = vec![0; usize::from(u16::from_be_bytes([high, low]))];
+    soon(stream.read_exact(&mut payload)).await?;
+    Ok((kind, u32::from_be_bytes(number), payload))
+}
+
+/// A connection that has begun to speak HTTP/2, and knows that the server has heard it. It
+/// answers no pings.
+pub async fn silent_http2(address: SocketAddr) -> Result<TcpStream> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(&[PREFACE.to_vec(), frame(kind::SETTINGS, 0, 0, &[])].concat()).await?;
+    // The server's settings, and its answer to the client's.
+    let mut settings = 0;
+    while settings < 2 {
+        let (kind, ..) = next_frame(&mut stream).await?;
+        settings += u8::from(kind == kind::SETTINGS);
+    }
+    Ok(stream)
 }
 
 /// Which of two futures is ready first; the other is dropped.

@@ -1,13 +1,16 @@
 //! What the models are made of.
 
+use crate::io::{Async, AsyncReadExt};
 use crate::model_kernel;
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
 use crate::sync::{Arc, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::thread::{JoinHandle, spawn};
 use shuttle::{Config, MaxSteps, Runner};
 use std::env;
 use std::io::Write as _;
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -166,4 +169,22 @@ impl Drop for OnDrop {
     fn drop(&mut self) {
         self.0.send();
     }
+}
+
+/// Tells when the socket is registered, and reads a byte from it.
+pub(crate) async fn read_a_byte(near: UnixStream, registered: Signal) -> u8 {
+    let mut near = Async::new(near).unwrap();
+    registered.send();
+    let mut byte = [0];
+    near.read_exact(&mut byte).await.unwrap();
+    byte[0]
+}
+
+/// A thread that writes a 7 to the peer of the first socket, as soon as that is registered.
+pub(crate) fn write_a_byte(mut far: UnixStream, registered: Signal) -> JoinHandle<()> {
+    spawn(move || {
+        wait(registered.sent(1));
+        far.write_all(&[7]).unwrap();
+        model_kernel::event(0, [true, false], false);
+    })
 }

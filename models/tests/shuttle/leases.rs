@@ -1,11 +1,10 @@
 //! A current-thread runtime: threads in `block_on` that take the lease from each other.
 
-use crate::common::{OnDrop, Signal, current_thread, model, wait};
-use crate::io::{Async, AsyncReadExt};
+use crate::common::{OnDrop, Signal, current_thread, model, read_a_byte, wait, write_a_byte};
+use crate::runtime::Runtime;
 use crate::sync::{Arc, AtomicBool, Ordering};
-use crate::{model_kernel, task};
-use shuttle::thread::{spawn, yield_now};
-use std::io::Write;
+use crate::task;
+use shuttle::thread::{JoinHandle, spawn, yield_now};
 use std::os::unix::net::UnixStream;
 
 /// One thread in `block_on` runs its own future, what that spawns, and what comes from outside.
@@ -80,6 +79,21 @@ fn one_thread_at_a_time_runs_the_tasks() {
     });
 }
 
+/// A thread enters `block_on`, spawns a task that sends the signal in its second poll, and leaves.
+fn leave_a_task_behind(runtime: &Runtime, signal: &Signal) -> JoinHandle<task::JoinHandle<()>> {
+    let (handle, sends) = (runtime.handle().clone(), signal.clone());
+    spawn(move || {
+        handle.block_on(async {
+            // By the next poll this thread has the lease, or waits for it.
+            task::yield_now().await;
+            task::spawn(async move {
+                task::yield_now().await;
+                sends.send();
+            })
+        })
+    })
+}
+
 /// A thread leaves `block_on`, and leaves a task in the queue that the other thread in `block_on`
 /// waits for.
 // ~ src/scheduler/lease.rs
@@ -99,18 +113,8 @@ fn one_thread_at_a_time_runs_the_tasks() {
 fn another_thread_runs_what_one_leaves_behind() {
     model(|| {
         let runtime = current_thread();
-        let (handle, signal) = (runtime.handle().clone(), Signal::default());
-        let sends = signal.clone();
-        let leaves = spawn(move || {
-            handle.block_on(async {
-                // By the next poll this thread has the lease, or waits for it.
-                task::yield_now().await;
-                task::spawn(async move {
-                    task::yield_now().await;
-                    sends.send();
-                })
-            })
-        });
+        let signal = Signal::default();
+        let leaves = leave_a_task_behind(&runtime, &signal);
         runtime.block_on(signal.sent(1));
         let task = leaves.join().unwrap();
         runtime.block_on(task).unwrap();
@@ -127,18 +131,8 @@ fn another_thread_runs_what_one_leaves_behind() {
 fn a_park_inside_the_future_does_not_lose_the_lease() {
     model(|| {
         let runtime = current_thread();
-        let (handle, signal) = (runtime.handle().clone(), Signal::default());
-        let sends = signal.clone();
-        let leaves = spawn(move || {
-            handle.block_on(async {
-                // By the next poll this thread has the lease, or waits for it.
-                task::yield_now().await;
-                task::spawn(async move {
-                    task::yield_now().await;
-                    sends.send();
-                })
-            })
-        });
+        let signal = Signal::default();
+        let leaves = leave_a_task_behind(&runtime, &signal);
         let (parks, other) = (Signal::default(), runtime.handle().clone());
         let unparks = parks.clone();
         let takes_over = spawn(move || {
@@ -194,25 +188,12 @@ fn main_futures_are_woken_with_and_without_the_lease() {
 fn sockets_are_served_whoever_has_the_lease() {
     model(|| {
         let runtime = current_thread();
-        let (mut far, near) = UnixStream::pair().unwrap();
+        let (far, near) = UnixStream::pair().unwrap();
         let registered = Signal::default();
-        let writer = {
-            let registered = registered.clone();
-            spawn(move || {
-                wait(registered.sent(1));
-                far.write_all(&[7]).unwrap();
-                model_kernel::event(0, [true, false], false);
-            })
-        };
+        let writer = write_a_byte(far, registered.clone());
         let handle = runtime.handle().clone();
         let leaves = spawn(move || handle.block_on(task::yield_now()));
-        let byte = runtime.block_on(async move {
-            let mut near = Async::new(near).unwrap();
-            registered.send();
-            let mut byte = [0];
-            near.read_exact(&mut byte).await.unwrap();
-            byte[0]
-        });
+        let byte = runtime.block_on(read_a_byte(near, registered));
         assert_eq!(byte, 7);
         leaves.join().unwrap();
         writer.join().unwrap();

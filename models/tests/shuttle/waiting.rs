@@ -1,6 +1,6 @@
 //! Sockets and timers, and the seat from which they are waited for.
 
-use crate::common::{Signal, model, runtime, wait};
+use crate::common::{Signal, model, read_a_byte, runtime, wait, write_a_byte};
 use crate::io::{Async, AsyncReadExt};
 use crate::sync::{Arc, Duration, Instant};
 use crate::{model_kernel as kernel, time};
@@ -26,14 +26,7 @@ fn byte_wakes_the_task_that_reads_it() {
             let runtime = runtime(workers);
             let (mut far, near) = pair();
             let registered = Signal::default();
-            let tells = registered.clone();
-            let task = runtime.spawn(async move {
-                let mut near = Async::new(near).unwrap();
-                tells.send();
-                let mut byte = [0];
-                near.read_exact(&mut byte).await.unwrap();
-                byte[0]
-            });
+            let task = runtime.spawn(read_a_byte(near, registered.clone()));
             let other = runtime.spawn(async { 2 });
             wait(registered.sent(1));
             far.write_all(&[7]).unwrap();
@@ -50,23 +43,10 @@ fn byte_wakes_the_main_future() {
     for workers in [1, 2] {
         model(move || {
             let runtime = runtime(workers);
-            let (mut far, near) = pair();
+            let (far, near) = pair();
             let registered = Signal::default();
-            let writer = {
-                let registered = registered.clone();
-                spawn(move || {
-                    wait(registered.sent(1));
-                    far.write_all(&[7]).unwrap();
-                    kernel::event(0, [true, false], false);
-                })
-            };
-            let byte = runtime.block_on(async move {
-                let mut near = Async::new(near).unwrap();
-                registered.send();
-                let mut byte = [0];
-                near.read_exact(&mut byte).await.unwrap();
-                byte[0]
-            });
+            let writer = write_a_byte(far, registered.clone());
+            let byte = runtime.block_on(read_a_byte(near, registered));
             assert_eq!(byte, 7);
             writer.join().unwrap();
         });

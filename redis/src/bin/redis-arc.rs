@@ -13,7 +13,7 @@ mod rt {
 
 #[cfg(unix)]
 #[arc::main(workers = redis::Options::parse().workers)]
-async fn main() -> std::io::Result<()> {
+async fn main() -> std::process::ExitCode {
     redis::run(&redis::Options::parse()).await
 }
 

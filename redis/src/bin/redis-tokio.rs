@@ -21,11 +21,11 @@ mod rt {
 
 /// What `#[tokio::main]` does; but that takes only a literal for the number of workers.
 #[cfg(unix)]
-fn main() -> std::io::Result<()> {
+fn main() -> std::io::Result<std::process::ExitCode> {
     let options = redis::Options::parse();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(options.workers).enable_all().build()?;
-    runtime.block_on(redis::run(&options))
+    Ok(runtime.block_on(redis::run(&options)))
 }
 
 /// The other one has signals on Unix alone.

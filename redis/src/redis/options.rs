@@ -2,6 +2,7 @@
 
 use std::process;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 const HELP: &str = "\
 A small redis server.
@@ -11,7 +12,12 @@ Options:
   --addr HOST        on which of this machine's addresses (default: 127.0.0.1)
   --workers N        how many workers run tasks at once (default: one per core, at most 64)
   --maxclients N     how many clients there may be at once (default: 10000)
+  --grace SECONDS    how long clients may take at the end to read what they have asked for
+                     (default: 10)
   --help             print this";
+
+/// For how long clients may be told what they have asked for when the server ends.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// What both runtimes take.
 const WORKERS_MAX: usize = 64;
@@ -22,6 +28,7 @@ pub struct Options {
     pub host: String,
     pub workers: usize,
     pub clients_max: usize,
+    pub grace: Duration,
 }
 
 impl Options {
@@ -49,12 +56,13 @@ impl Options {
             host: "127.0.0.1".to_owned(),
             workers: available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX)),
             clients_max: 10_000,
+            grace: GRACE,
         };
         while let Some(name) = arguments.next() {
             if matches!(&*name, "--help" | "-h") {
                 return Ok(None);
             }
-            if !matches!(&*name, "--port" | "--addr" | "--workers" | "--maxclients") {
+            if !matches!(&*name, "--port" | "--addr" | "--workers" | "--maxclients" | "--grace") {
                 return Err(format!("unknown option {name:?}"));
             }
             let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -70,6 +78,7 @@ impl Options {
                     options.port = port.ok_or_else(|| format!("{value:?} is not a port"))?;
                 }
                 "--workers" => options.workers = bounded(WORKERS_MAX)?,
+                "--grace" => options.grace = Duration::from_secs(bounded(1_000_000)? as u64),
                 "--maxclients" => options.clients_max = bounded(1_000_000)?,
                 _ => options.host = value,
             }

@@ -11,25 +11,40 @@ use crate::rt::signal::unix::{SignalKind, signal};
 use crate::rt::sync::OwnedSemaphorePermit;
 use crate::rt::task::TaskTracker;
 use crate::rt::time::{sleep, timeout};
-use std::io::{Result, Write};
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+use std::result::Result;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For how long clients may be told what they have asked for when the server ends.
-const GRACE: Duration = Duration::from_millis(500);
+/// Who takes longer than this to be told what it has asked for is worth a line when the server
+/// ends.
+const TELL_AFTER: Duration = Duration::from_millis(500);
+
+/// How long a client for which there is no place may take to read that.
+const REFUSAL: Duration = Duration::from_millis(500);
 
 /// For how long accepting pauses when no descriptors are left.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until SIGINT, SIGTERM or the command SHUTDOWN.
-///
-/// # Errors
-/// The address cannot be had, or signals cannot.
-pub async fn run(options: &Options) -> Result<()> {
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
-    let listener = TcpListener::bind((&*options.host, options.port)).await?;
-    let address = listener.local_addr()?;
+/// Serves until SIGINT, SIGTERM or the command SHUTDOWN. Prints what goes wrong, and gives what
+/// the process is to exit with: a failure also if a client was cut off at the end.
+pub async fn run(options: &Options) -> ExitCode {
+    match accept_all(options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("Error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn accept_all(options: &Options) -> Result<(), String> {
+    let no_signals = |error| format!("cannot wait for signals: {error}");
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    let mut terminated = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let listener = listen(options).await?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
     let shared = Arc::new(Shared::new(options, address.port()));
     let tasks = TaskTracker::new();
     let clock = shared.clone();
@@ -55,10 +70,40 @@ pub async fn run(options: &Options) -> Result<()> {
     say("stopping");
     shared.stop.cancel();
     tasks.close();
-    // Those that are left are given up.
-    let _ = timeout(GRACE, tasks.wait()).await;
+    finish(&tasks, options.grace).await?;
     say("stopped");
     Ok(())
+}
+
+async fn listen(options: &Options) -> Result<TcpListener, String> {
+    let Options { host, port, .. } = options;
+    TcpListener::bind((&**host, *port)).await.map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => "; --port chooses another port",
+            _ => "",
+        };
+        format!("cannot listen on {host}:{port}: {error}{advice}")
+    })
+}
+
+/// Waits until all clients have been told what they have asked for, but not for ever. It is an
+/// error if some are left.
+async fn finish(tasks: &TaskTracker, grace: Duration) -> Result<(), String> {
+    let soon = grace.min(TELL_AFTER);
+    if timeout(soon, tasks.wait()).await.is_ok() {
+        return Ok(());
+    }
+    if grace > soon {
+        let count = tasks.len();
+        complain(&format!("waiting for {count} client(s) to read, for {grace:?} at most"));
+        if timeout(grace - soon, tasks.wait()).await.is_ok() {
+            return Ok(());
+        }
+    }
+    match tasks.len() {
+        0 => Ok(()),
+        count => Err(format!("cut off {count} client(s), who had not read within {grace:?}")),
+    }
 }
 
 /// Takes a client in if there is a place for it.
@@ -80,10 +125,15 @@ async fn refuse(mut stream: TcpStream) {
     let mut reply = Reply::default();
     reply.error("ERR max number of clients reached");
     // It is refused whether it hears of it or not.
-    let _ = timeout(GRACE, stream.write_all(&reply.bytes)).await;
+    let _ = timeout(REFUSAL, stream.write_all(&reply.bytes)).await;
 }
 
 /// Prints a line. A server goes on without its terminal.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Prints a line to standard error, as [`say`].
+fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -41,7 +41,19 @@ macro_rules! on_both {
 pub struct Server {
     child: Child,
     output: Receiver<String>,
+    errors: Receiver<String>,
     pub address: SocketAddr,
+}
+
+/// The lines of a pipe, so that they can be waited for with a deadline.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    receiver
 }
 
 impl Server {
@@ -52,21 +64,16 @@ impl Server {
     pub fn start_with(program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.args(["--port", "0", "--workers", "2"]).args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
-        let pipe = BufReader::new(child.stdout.take().expect("piped"));
-        let (sender, output) = channel();
-        thread::spawn(move || {
-            for line in pipe.lines().map_while(Result::ok) {
-                let _ = sender.send(line);
-            }
-        });
+        let output = lines(child.stdout.take().expect("piped"));
+        let errors = lines(child.stderr.take().expect("piped"));
         let line = output.recv_timeout(DEADLINE).expect("a line with the address");
         let address = line.strip_prefix("listening on redis://");
         let address = address.and_then(|it| it.strip_suffix(" with 2 workers"));
         let address = address.and_then(|it| it.parse().ok());
         let address = address.unwrap_or_else(|| panic!("not what was promised: {line}"));
-        Self { child, output, address }
+        Self { child, output, errors, address }
     }
 
     pub fn port(&self) -> String {
@@ -86,10 +93,25 @@ impl Server {
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
     }
 
+    /// The next line of errors that is not about a slow machine.
+    pub fn error(&self) -> String {
+        loop {
+            let line = self.errors.recv_timeout(DEADLINE).expect("a line of errors");
+            if !line.starts_with("arc: ") {
+                return line;
+            }
+        }
+    }
+
     /// Waits until it has said that it ends, and has.
-    pub fn ended(mut self) -> ExitStatus {
-        for line in ["stopping", "stopped"] {
-            assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok(line));
+    pub fn ended(self) -> ExitStatus {
+        self.ended_saying(&["stopping", "stopped"])
+    }
+
+    /// Waits until it has said this and has ended.
+    pub fn ended_saying(mut self, said: &[&str]) -> ExitStatus {
+        for line in said {
+            assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok(*line));
         }
         // The pipe is closed by the end of the process.
         assert!(self.output.recv_timeout(DEADLINE).is_err(), "more output");
@@ -174,7 +196,7 @@ impl Client {
         }
     }
 
-    fn line(&mut self) -> String {
+    pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.stream.read_line(&mut line).expect("a line in time");
         let line = line.strip_suffix("\r\n").map(str::to_owned);

@@ -1,19 +1,128 @@
-//! Copying between two streams in both directions.
+//! Copying from one stream to another, and between two streams in both directions.
 
-use arc::io::{AsyncRead, AsyncWrite};
-use std::future::poll_fn;
+use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite};
+use arc::task::consume_budget;
+use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, Result};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 /// The size of the buffer of each direction, in bytes.
 const BUFFER: usize = 8 << 10;
 
+/// Copies all that a reader gives to a writer, until the reader has ended. Returns the number of
+/// bytes.
+///
+/// The writer is flushed at the end, and whenever no more can be read for now: so a request that
+/// is copied into a buffered writer goes out before the reader waits for its answer. The writer
+/// is not closed. In a task, copying takes part in the budget: copying between streams that
+/// never wait still lets other tasks run.
+///
+/// # Errors
+///
+/// Fails with the first error of reading or writing, except `Interrupted`, after which it tries
+/// again. Fails with `WriteZero` when the writer accepts no more bytes.
+///
+/// # Cancellation
+///
+/// Not cancel safe: bytes that were read and not written yet, up to 8 KiB, are lost.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::io::copy;
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let (mut reader, mut writer) = (&b"hello"[..], Vec::new());
+/// assert_eq!(copy(&mut reader, &mut writer).await?, 5);
+/// assert_eq!(writer, b"hello");
+/// # Ok(())
+/// # }
+/// ```
+pub async fn copy<R, W>(reader: &mut R, writer: &mut W) -> Result<u64>
+where
+    R: AsyncRead + Unpin + ?Sized,
+    W: AsyncWrite + Unpin + ?Sized,
+{
+    let mut way = Way::new(BUFFER);
+    poll_fn(|context| way.poll_copy(context, Pin::new(&mut *reader), Pin::new(&mut *writer))).await
+}
+
+/// Copies like [`copy`], from a reader that has a buffer of its own.
+///
+/// # Errors
+///
+/// Same as `copy`.
+///
+/// # Cancellation
+///
+/// Cancel safe: bytes that were not written yet stay in the reader's buffer. Only their number
+/// is lost.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::io::{BufReader, copy_buf};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let (mut reader, mut writer) = (BufReader::new(&b"hello"[..]), Vec::new());
+/// assert_eq!(copy_buf(&mut reader, &mut writer).await?, 5);
+/// assert_eq!(writer, b"hello");
+/// # Ok(())
+/// # }
+/// ```
+pub async fn copy_buf<R, W>(reader: &mut R, writer: &mut W) -> Result<u64>
+where
+    R: AsyncBufRead + Unpin + ?Sized,
+    W: AsyncWrite + Unpin + ?Sized,
+{
+    // Each piece takes a unit of the budget before it is looked for.
+    let (mut copied, mut must_pay, mut must_flush) = (0, true, false);
+    poll_fn(|context| {
+        loop {
+            if must_pay {
+                ready!(pin!(consume_budget()).poll(context));
+                must_pay = false;
+            }
+
+            let filled = Pin::new(&mut *reader).poll_fill_buf(context);
+            if filled.is_pending() && must_flush {
+                ready!(Pin::new(&mut *writer).poll_flush(context))?;
+                must_flush = false;
+            }
+            let Some(filled) = unless_interrupted(ready!(filled))? else {
+                must_pay = true;
+                continue;
+            };
+
+            if filled.is_empty() {
+                ready!(Pin::new(&mut *writer).poll_flush(context))?;
+                return Poll::Ready(Ok(copied));
+            }
+
+            let written = ready!(Pin::new(&mut *writer).poll_write(context, filled));
+            must_pay = true;
+            let Some(written) = unless_interrupted(written)? else {
+                continue;
+            };
+
+            if written == 0 {
+                return Poll::Ready(Err(ErrorKind::WriteZero.into()));
+            }
+            Pin::new(&mut *reader).consume(written);
+            copied += written as u64;
+            must_flush = true;
+        }
+    })
+    .await
+}
+
 /// Copies between two streams in both directions until both have ended. Returns the number of
 /// bytes that went from the first to the second, and from the second to the first.
 ///
 /// When one stream has ended, the sending direction of the other is closed, and the opposite
-/// direction goes on. Copied bytes are flushed whenever no more can be read for now.
+/// direction goes on. Copied bytes are flushed whenever no more can be read for now. In a task,
+/// copying takes part in the budget.
 ///
 /// # Errors
 ///
@@ -84,8 +193,8 @@ where
         for is_forth in [forth_is_first, !forth_is_first] {
             let (first, second) = (Pin::new(&mut *first), Pin::new(&mut *second));
             match is_forth {
-                true => there = forth.poll(context, first, second)?,
-                false => here = back.poll(context, second, first)?,
+                true => there = forth.poll_copy_and_close(context, first, second)?,
+                false => here = back.poll_copy_and_close(context, second, first)?,
             }
         }
 
@@ -103,6 +212,8 @@ struct Way {
     /// The part of the buffer that has not been written yet.
     filled: std::ops::Range<usize>,
     copied: u64,
+    /// The task's budget owes a unit for the start, or for bytes that were read.
+    must_pay: bool,
     /// Bytes were written since the last flush.
     must_flush: bool,
     /// The reader has ended.
@@ -119,36 +230,51 @@ impl Way {
             buffer: vec![0; size].into(),
             filled: 0..0,
             copied: 0,
+            must_pay: true,
             must_flush: false,
             has_ended: false,
             is_closed: false,
         }
     }
 
-    /// Copies until one side is pending, or the writer is closed. Returns the number of bytes.
-    fn poll<R: AsyncRead + ?Sized, W: AsyncWrite + ?Sized>(
+    /// Copies until one side is pending, or the reader has ended and the writer is flushed.
+    /// Returns the number of bytes.
+    fn poll_copy<R: AsyncRead + ?Sized, W: AsyncWrite + ?Sized>(
         &mut self,
         context: &mut Context<'_>,
         mut reader: Pin<&mut R>,
         mut writer: Pin<&mut W>,
     ) -> Poll<Result<u64>> {
         while !self.has_ended || !self.filled.is_empty() {
+            // Streams in memory are always ready: the copying itself must let other tasks run.
+            ready!(self.poll_pay(context));
+
             if self.filled.is_empty() {
-                let read = reader.as_mut().poll_read(context, &mut self.buffer)?;
+                let read = reader.as_mut().poll_read(context, &mut self.buffer);
 
-                // Nothing to read for now: let the peer have what was written so far.
-                if read.is_pending() && self.must_flush {
-                    ready!(writer.as_mut().poll_flush(context))?;
-                    self.must_flush = false;
+                // Nothing to read for now: let the peer have what was written so far. It may be
+                // what the reader waits for an answer to.
+                if read.is_pending() {
+                    ready!(self.poll_flush(context, writer.as_mut()))?;
                 }
+                let Some(read) = unless_interrupted(ready!(read))? else {
+                    self.must_pay = true;
+                    continue;
+                };
 
-                self.filled = 0..ready!(read);
-                self.has_ended = self.filled.is_empty();
+                self.filled = 0..read;
+                self.has_ended = read == 0;
+                self.must_pay = read > 0;
                 continue;
             }
 
             let rest = &self.buffer[self.filled.clone()];
-            let written = ready!(writer.as_mut().poll_write(context, rest))?;
+            let written = ready!(writer.as_mut().poll_write(context, rest));
+            let Some(written) = unless_interrupted(written)? else {
+                self.must_pay = true;
+                continue;
+            };
+
             if written == 0 {
                 return Poll::Ready(Err(ErrorKind::WriteZero.into()));
             }
@@ -157,10 +283,51 @@ impl Way {
             self.must_flush = true;
         }
 
+        self.must_flush = true;
+        ready!(self.poll_flush(context, writer))?;
+        Poll::Ready(Ok(self.copied))
+    }
+
+    /// Copies until one side is pending, or the writer is closed. Returns the number of bytes.
+    fn poll_copy_and_close<R: AsyncRead + ?Sized, W: AsyncWrite + ?Sized>(
+        &mut self,
+        context: &mut Context<'_>,
+        reader: Pin<&mut R>,
+        mut writer: Pin<&mut W>,
+    ) -> Poll<Result<u64>> {
         if !self.is_closed {
+            ready!(self.poll_copy(context, reader, writer.as_mut()))?;
             ready!(writer.poll_close(context))?;
             self.is_closed = true;
         }
         Poll::Ready(Ok(self.copied))
+    }
+
+    fn poll_pay(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.must_pay {
+            ready!(pin!(consume_budget()).poll(context));
+            self.must_pay = false;
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_flush<W: AsyncWrite + ?Sized>(
+        &mut self,
+        context: &mut Context<'_>,
+        writer: Pin<&mut W>,
+    ) -> Poll<Result<()>> {
+        if self.must_flush {
+            ready!(writer.poll_flush(context))?;
+            self.must_flush = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Returns `None` for an operation that was interrupted, and has to be tried again.
+fn unless_interrupted<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
+        result => result.map(Some),
     }
 }

@@ -5,7 +5,7 @@ use arc::io::{AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{ErrorKind, Read, Result};
+use std::io::{ErrorKind, IoSlice, Read, Result};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -121,14 +121,14 @@ impl Pipe {
         Poll::Ready(Ok(read))
     }
 
-    /// Ready when a write of `bytes` does not have to wait, because there is room or writing
-    /// fails. Once this is ready, it stays ready until the writer writes.
-    fn poll_writable(&self, context: &Context<'_>, bytes: &[u8]) -> Poll<()> {
+    /// Ready when a write does not have to wait, because there is room, there are no bytes, or
+    /// writing fails. Once this is ready, it stays ready until the writer writes.
+    fn poll_writable(&self, context: &Context<'_>, is_empty: bool) -> Poll<()> {
         // Cloned without the lock, as in `poll_readable`.
         let waker = context.waker().clone();
 
         let mut state = self.lock();
-        let has_room = state.bytes.len() < self.capacity || bytes.is_empty();
+        let has_room = state.bytes.len() < self.capacity || is_empty;
         if has_room || state.is_broken || state.has_ended {
             return Poll::Ready(());
         }
@@ -139,8 +139,9 @@ impl Pipe {
         Poll::Pending
     }
 
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        ready!(self.poll_writable(context, bytes));
+    /// Writes from one part after the other, as much as there is room for.
+    fn poll_write(&self, context: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<Result<usize>> {
+        ready!(self.poll_writable(context, parts.iter().all(|part| part.is_empty())));
         ready!(pin!(consume_budget()).poll(context));
 
         let mut state = self.lock();
@@ -148,8 +149,13 @@ impl Pipe {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         }
 
-        let written = bytes.len().min(self.capacity - state.bytes.len());
-        state.bytes.extend(&bytes[..written]);
+        let before = state.bytes.len();
+        for part in parts {
+            let fits = part.len().min(self.capacity - state.bytes.len());
+            state.bytes.extend(&part[..fits]);
+        }
+
+        let written = state.bytes.len() - before;
         let reader = state.reader.take_if(|_| written > 0);
         drop(state);
         wake_all(reader);
@@ -194,7 +200,15 @@ impl AsyncWrite for DuplexStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
-        self.write.poll_write(context, bytes)
+        self.write.poll_write(context, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        self.write.poll_write(context, parts)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {

@@ -1,5 +1,5 @@
-//! Reading and writing: the items of arc's core, in-memory pipes, copying in both directions,
-//! standard input and output.
+//! Reading and writing: the items of arc's core, in-memory pipes, copying, standard input and
+//! output.
 //!
 //! The traits are futures-io's. tokio's `copy`, `BufReader`, `lines`, `read_exact` and so on
 //! have the same names here. [`split`] and the sources and sinks come from futures-util.
@@ -11,12 +11,12 @@ mod stdio;
 
 pub use arc::io::{
     Async, AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt,
-    AsyncWrite, AsyncWriteExt, BufReader, BufWriter, Direction, copy,
+    AsyncWrite, AsyncWriteExt, BufReader, BufWriter, Direction,
 };
-pub use copy::{copy_bidirectional, copy_bidirectional_with_sizes};
+pub use copy::{copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf};
 pub use duplex::{DuplexStream, duplex};
 pub use futures_util::io::{
-    Cursor, LineWriter, Lines, ReadHalf, Sink, WriteHalf, copy_buf, empty, repeat, sink,
+    Cursor, LineWriter, Lines, ReadHalf, Sink, WriteHalf, empty, repeat, sink,
 };
 pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};

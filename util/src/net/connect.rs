@@ -127,14 +127,13 @@ async fn race<T, F: Future<Output = Result<T>>>(
 /// Tries one address after the other until one succeeds. The error is that of the last address.
 pub(super) async fn first<T>(
     host: impl ToSocketAddrs,
-    what: &str,
     attempt: impl Fn(SocketAddr) -> Result<T>,
 ) -> Result<T> {
     let mut last = no_address();
     for address in lookup_host(host).await? {
         match attempt(address) {
             Ok(done) => return Ok(done),
-            Err(error) => last = Error::new(error.kind(), format!("{what} {address}: {error}")),
+            Err(error) => last = error,
         }
     }
     Err(last)

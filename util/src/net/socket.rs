@@ -95,7 +95,8 @@ impl TcpSocket {
     /// # Errors
     ///
     /// Fails when the address refuses the connection or cannot be reached, and when the runtime
-    /// has ended. Fails with `InvalidInput` when the socket is connected already.
+    /// has ended. Fails with `InvalidInput` when the socket is connected already. With TCP Fast
+    /// Open, connecting may succeed before anything is sent: then the first write fails instead.
     ///
     /// # Panics
     ///
@@ -117,7 +118,9 @@ impl TcpSocket {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             #[cfg(unix)]
             Err(error) if is_in_progress(&error) => {}
-            result => result?,
+            // With TCP Fast Open, a connection that is there at once has no peer before the first
+            // write, and no event follows.
+            result => return result.and_then(|()| TcpStream::from_std(self.0.into())),
         }
 
         let connecting = TcpStream::from_std(self.0.into())?;

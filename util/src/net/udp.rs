@@ -44,7 +44,7 @@ impl UdpSocket {
     /// # Errors
     ///
     /// Fails when the address is in use or is not an address of this machine, and when its name
-    /// is not known. The error message contains the address.
+    /// is not known.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl UdpSocket {
     /// Dropping the future leaves nothing behind, except that a name lookup that has begun runs
     /// to its end.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first(address, "binding to", |address| Self::from_std(net::UdpSocket::bind(address)?)).await
+        first(address, |address| Self::from_std(net::UdpSocket::bind(address)?)).await
     }
 
     /// Makes an address the socket's only peer, or the first of several addresses that can be.
@@ -70,8 +70,7 @@ impl UdpSocket {
     /// Dropping the future leaves nothing behind, except that a name lookup that has begun runs
     /// to its end.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
-        let connect = |address| self.0.get_ref().connect(address);
-        first(address, "connecting to", connect).await
+        first(address, |address| self.0.get_ref().connect(address)).await
     }
 
     /// Sends a datagram to the peer. Returns the number of bytes sent, which is the whole

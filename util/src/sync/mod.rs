@@ -1,16 +1,18 @@
 //! Channels, locks and events for tasks.
 //!
-//! This crate implements [`CancellationToken`], [`Notify`], [`Semaphore`], [`watch`] and
-//! [`mpsc`]. The other items come from crates that depend on no runtime. The feature `sync`,
+//! This crate implements [`CancellationToken`], [`Notify`], [`Semaphore`], [`mpsc`], [`oneshot`]
+//! and [`watch`]. The other items come from crates that depend on no runtime. The feature `sync`,
 //! which is on by default, re-exports them:
 //!
 //! | tokio's name | name here | from |
 //! |---|---|---|
 //! | `Mutex`, `RwLock`, `Barrier`, `OnceCell` | the same | async-lock |
 //! | none (a channel with several receivers) | [`mpmc`] | async-channel |
-//! | `oneshot` | [`oneshot`] | futures-channel |
 //! | `broadcast` | [`broadcast`] | async-broadcast |
-//! | `mpsc`, `watch`, `Notify`, `Semaphore` | the same | arc-util |
+//! | `mpsc`, `oneshot`, `watch`, `Notify`, `Semaphore` | the same | arc-util |
+//!
+//! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
+//! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
 //!
 //! tokio's own `sync` module needs no tokio runtime: it works on arc as it is.
 //!
@@ -42,9 +44,11 @@
 //! # }
 //! ```
 
+mod blocking;
 mod cancel;
 pub mod mpsc;
 mod notify;
+pub mod oneshot;
 mod semaphore;
 pub mod watch;
 
@@ -64,5 +68,3 @@ pub use async_lock::{
     RwLockReadGuard, RwLockReadGuardArc, RwLockUpgradableReadGuard, RwLockUpgradableReadGuardArc,
     RwLockWriteGuard, RwLockWriteGuardArc,
 };
-#[cfg(feature = "sync")]
-pub use futures_channel::oneshot;

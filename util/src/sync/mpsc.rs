@@ -26,17 +26,17 @@
 
 pub mod error;
 
+use super::blocking::{block_on, may_block};
 use super::{Notify, Semaphore, TryAcquireError};
 use crate::wake::{discard, wake_all};
-use arc::task::{consume_budget, with_budget};
+use arc::task::consume_budget;
 use error::{SendError, TryRecvError, TrySendError};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker, ready};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll, Waker, ready};
 
 /// The capacity, in values, that an empty queue keeps at most. The rest of its memory is freed.
 const KEPT_CAPACITY: usize = 256;
@@ -209,36 +209,6 @@ impl<T> Queue<T> {
         let receiver = if state.senders == 0 { state.waker.take() } else { None };
         drop(state);
         wake_all(receiver);
-    }
-}
-
-/// Panics where the thread must not block: inside a task or `block_on`.
-#[track_caller]
-fn may_block(what: &str) {
-    assert!(
-        arc::runtime::may_block(),
-        "{what} was called inside a task or `block_on`, where it would block a worker: await \
-         instead, or move the call into `arc::task::spawn_blocking`"
-    );
-}
-
-/// Polls a future on this thread, which may block, until it is ready. The thread polls nothing
-/// else, so each poll has a budget of its own.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unparks(Thread);
-    impl Wake for Unparks {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-
-    let waker = Waker::from(Arc::new(Unparks(thread::current())));
-    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
-    loop {
-        match with_budget(|| future.as_mut().poll(&mut context)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
     }
 }
 

@@ -207,6 +207,7 @@ impl<T> Sender<T> {
                 abandoned.await;
             }
         }
+        arc::task::consume_budget().await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::wake::wake_all;
 use arc::runtime::Handle;
-use arc::task::{AbortHandle, Id, JoinError, JoinHandle};
+use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -155,7 +155,10 @@ impl<T: Send + 'static> JoinSet<T> {
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         // This poll replaces the waker inside `tasks`: keep the one of the last pending poll.
         let waker = self.waker.clone().unwrap_or_else(|| Waker::noop().clone());
-        match self.poll_next(&mut Context::from_waker(&waker)) {
+        let mut context = Context::from_waker(&waker);
+
+        // With a budget of its own: a caller that finds nothing has no way to wait for budget.
+        match with_budget(|| self.poll_next(&mut context)) {
             Poll::Ready(joined) => joined,
             Poll::Pending => None,
         }

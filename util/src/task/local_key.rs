@@ -105,8 +105,11 @@ impl<T: 'static> LocalKey<T> {
     /// Panics outside a scope of this key.
     #[track_caller]
     pub fn with<R>(&'static self, act: impl FnOnce(&T) -> R) -> R {
-        let result = self.try_with(act);
-        result.unwrap_or_else(|error| panic!("{error}"))
+        // Not inside a closure, so that the panic has the caller's location.
+        match self.try_with(act) {
+            Ok(result) => result,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Calls a function with a reference to the value.

@@ -2,19 +2,19 @@
 
 use crate::wake::{contain, discard, wake_all};
 use arc::runtime::Handle;
-use arc::task::with_budget;
+use arc::task::{Id, JoinError, consume_budget, with_budget};
 use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use slab::Slab;
-use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker, ready};
 
 /// How many tasks may end in one poll of the set before it yields to the rest of the thread.
 const ENDED_MAX: usize = 128;
@@ -22,13 +22,18 @@ const ENDED_MAX: usize = 128;
 /// A spawned task. Its future stores the outcome elsewhere, in a [`Slot`].
 ///
 /// Each poll has a budget of its own. No panic leaves the task, not even one of its drop.
-struct Task(Option<Pin<Box<dyn Future<Output = ()>>>>);
+struct Task {
+    id: Id,
+    /// `None` once it was dropped.
+    future: Option<Pin<Box<dyn Future<Output = ()>>>>,
+}
 
 impl Future for Task {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Some(future) = &mut self.0 else {
+        let _polled = Polled::new(self.id);
+        let Some(future) = &mut self.future else {
             return Poll::Ready(());
         };
 
@@ -42,13 +47,58 @@ impl Future for Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        discard(self.0.take());
+        let _polled = Polled::new(self.id);
+        discard(self.future.take());
     }
 }
 
 thread_local! {
     /// The set whose tasks are being polled.
     static CURRENT: RefCell<Option<Rc<Tasks>>> = const { RefCell::new(None) };
+
+    /// The local task that is being polled or dropped.
+    static POLLED: Cell<Option<Id>> = const { Cell::new(None) };
+
+    /// The last id that was given to a local task on this thread.
+    static LAST_ID: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns the id of the task that is being polled: of a [`LocalSet`], or of arc. Returns `None`
+/// outside of tasks.
+///
+/// [`arc::task::try_id`] knows nothing of the tasks of a `LocalSet`.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::task::{LocalSet, spawn_local, try_id};
+/// # #[arc::main]
+/// # async fn main() {
+/// let set = LocalSet::new();
+/// let task = set.spawn_local(async { try_id() });
+/// let id = task.id();
+/// assert_eq!(set.run_until(task).await.unwrap(), Some(id));
+/// # }
+/// ```
+pub fn try_id() -> Option<Id> {
+    POLLED.get().or_else(arc::task::try_id)
+}
+
+/// Makes a task the one that is being polled, until it is dropped.
+struct Polled {
+    before: Option<Id>,
+}
+
+impl Polled {
+    fn new(id: Id) -> Self {
+        Self { before: POLLED.replace(Some(id)) }
+    }
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        POLLED.set(self.before);
+    }
 }
 
 /// Runs futures that are not `Send` as tasks, all on the thread that polls the set.
@@ -56,7 +106,7 @@ thread_local! {
 /// The tasks run only while a future of [`run_until`](Self::run_until), or the set itself, is
 /// awaited. As the set is not `Send`, this must happen in `block_on`, not in a task. Each poll
 /// of a task has a budget of its own. Dropping the set drops its unfinished tasks. Names and
-/// meaning are tokio's, but the handles have an error type of their own.
+/// meaning are tokio's, but the handles are types of their own.
 ///
 /// # Examples
 ///
@@ -190,6 +240,7 @@ impl LocalSet {
     /// # Panics
     ///
     /// Panics when the future does, and where `block_on` does.
+    #[track_caller]
     pub fn block_on<F: Future>(&self, runtime: &Handle, future: F) -> F::Output {
         runtime.block_on(self.run_until(future))
     }
@@ -235,8 +286,10 @@ impl fmt::Debug for LocalSet {
 
 impl Tasks {
     fn spawn<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
+        let id = Id::after(LAST_ID.get());
+        LAST_ID.set(id.0);
         let (abort, registration) = AbortHandle::new_pair();
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(Slot::new(id, abort));
         let finish = Finish(slot.clone());
 
         let task = async move {
@@ -244,14 +297,14 @@ impl Tasks {
             let contained = async move { Abortable::new(future, registration).await };
             let outcome = AssertUnwindSafe(contained).catch_unwind().await;
             finish.0.set(match outcome {
-                Ok(output) => output.map_err(|_aborted| LocalJoinError(None)),
-                Err(payload) => Err(LocalJoinError(Some(Mutex::new(payload)))),
+                Ok(output) => output.map_err(|_aborted| JoinError::cancelled(id)),
+                Err(payload) => Err(JoinError::panicked(id, payload)),
             });
         };
 
-        self.spawned.borrow_mut().push(Task(Some(Box::pin(task))));
+        self.spawned.borrow_mut().push(Task { id, future: Some(Box::pin(task)) });
         self.pollers.wake_by_ref();
-        LocalJoinHandle { slot, abort }
+        LocalJoinHandle { slot }
     }
 
     /// Polls tasks until none is ready, or `ENDED_MAX` have ended.
@@ -330,30 +383,47 @@ pub fn spawn_local<F: Future + 'static>(future: F) -> LocalJoinHandle<F::Output>
     tasks.spawn(future)
 }
 
+/// What the handles of a task know of it, whatever its output is.
+struct Shared {
+    id: Id,
+    abort: AbortHandle,
+    /// Stored with Release after the outcome, and loaded with Acquire.
+    has_ended: AtomicBool,
+}
+
+impl Shared {
+    fn has_ended(&self) -> bool {
+        // Pairs with the store in `Slot::set`: what the task did happened before.
+        self.has_ended.load(Ordering::Acquire)
+    }
+}
+
 /// Where a task stores its outcome for its handle.
-struct Slot<T>(Mutex<Outcome<T>>);
+struct Slot<T> {
+    outcome: Mutex<Outcome<T>>,
+    shared: Arc<Shared>,
+}
 
 enum Outcome<T> {
     /// With the waker of the handle, if it was polled.
     Running(Option<Waker>),
-    Ended(Result<T, LocalJoinError>),
+    Ended(Result<T, JoinError>),
     /// The handle has returned the outcome.
     Taken,
 }
 
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self(Mutex::new(Outcome::Running(None)))
-    }
-}
-
 impl<T> Slot<T> {
+    fn new(id: Id, abort: AbortHandle) -> Self {
+        let shared = Arc::new(Shared { id, abort, has_ended: AtomicBool::new(false) });
+        Self { outcome: Mutex::new(Outcome::Running(None)), shared }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Outcome<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the outcome and wakes the handle. Does nothing if there is an outcome already.
-    fn set(&self, result: Result<T, LocalJoinError>) {
+    fn set(&self, result: Result<T, JoinError>) {
         let mut outcome = self.lock();
         let Outcome::Running(waker) = &mut *outcome else {
             return;
@@ -362,6 +432,9 @@ impl<T> Slot<T> {
         let waker = waker.take();
         *outcome = Outcome::Ended(result);
         drop(outcome);
+
+        // Pairs with the load in `Shared::has_ended`.
+        self.shared.has_ended.store(true, Ordering::Release);
         wake_all(waker);
     }
 }
@@ -371,48 +444,64 @@ struct Finish<T>(Arc<Slot<T>>);
 
 impl<T> Drop for Finish<T> {
     fn drop(&mut self) {
-        self.0.set(Err(LocalJoinError(None)));
+        self.0.set(Err(JoinError::cancelled(self.0.shared.id)));
     }
 }
 
 /// Waits for the output of a task of a [`LocalSet`]. Dropping the handle detaches the task.
+///
+/// Otherwise the same as [`arc::task::JoinHandle`], with the same error.
 ///
 /// # Cancellation
 ///
 /// Awaiting the handle is cancel safe.
 pub struct LocalJoinHandle<T> {
     slot: Arc<Slot<T>>,
-    abort: AbortHandle,
 }
 
 impl<T> LocalJoinHandle<T> {
     /// Aborts the task: when it is polled next it ends, and its future is dropped.
     pub fn abort(&self) {
-        self.abort.abort();
+        self.slot.shared.abort.abort();
+    }
+
+    /// Returns a handle that can only abort the task.
+    pub fn abort_handle(&self) -> LocalAbortHandle {
+        LocalAbortHandle { shared: self.slot.shared.clone() }
     }
 
     /// Returns whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        !matches!(*self.slot.lock(), Outcome::Running(_))
+        self.slot.shared.has_ended()
+    }
+
+    /// Returns the task's id, which stays valid after the task has ended.
+    pub fn id(&self) -> Id {
+        self.slot.shared.id
     }
 }
 
 impl<T> Future for LocalJoinHandle<T> {
-    type Output = Result<T, LocalJoinError>;
+    type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Cloned without the lock.
         let waker = context.waker().clone();
         let mut outcome = self.slot.lock();
-        match std::mem::replace(&mut *outcome, Outcome::Taken) {
-            Outcome::Running(before) => {
-                *outcome = Outcome::Running(Some(waker));
-                drop(outcome);
-                drop(before);
-                Poll::Pending
-            }
+        if let Outcome::Running(kept) = &mut *outcome {
+            let before = kept.replace(waker);
+            drop(outcome);
+            drop(before);
+            return Poll::Pending;
+        }
+        drop(outcome);
+
+        ready!(pin!(consume_budget()).poll(context));
+        let outcome = std::mem::replace(&mut *self.slot.lock(), Outcome::Taken);
+        match outcome {
             Outcome::Ended(result) => Poll::Ready(result),
             // Polled again after it was ready: a future may do anything then.
-            Outcome::Taken => Poll::Pending,
+            Outcome::Running(_) | Outcome::Taken => Poll::Pending,
         }
     }
 }
@@ -420,48 +509,35 @@ impl<T> Future for LocalJoinHandle<T> {
 impl<T> fmt::Debug for LocalJoinHandle<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let finished = self.is_finished();
-        write!(formatter, "LocalJoinHandle(finished: {finished})")
+        write!(formatter, "LocalJoinHandle(id: {}, finished: {finished})", self.id())
     }
 }
 
-/// Why a local task has no output: it panicked, was aborted, or was dropped with its set.
-pub struct LocalJoinError(Option<Mutex<Box<dyn Any + Send>>>);
+/// Aborts a task of a [`LocalSet`], from any thread. Dropping the handle has no effect.
+#[derive(Clone)]
+pub struct LocalAbortHandle {
+    shared: Arc<Shared>,
+}
 
-impl LocalJoinError {
-    /// Returns whether the task was aborted, or dropped with its set.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.is_none()
+impl LocalAbortHandle {
+    /// Aborts the task: when it is polled next it ends, and its future is dropped.
+    pub fn abort(&self) {
+        self.shared.abort.abort();
     }
 
-    /// Returns whether the task panicked.
-    pub fn is_panic(&self) -> bool {
-        self.0.is_some()
+    /// Returns whether the task has ended.
+    pub fn is_finished(&self) -> bool {
+        self.shared.has_ended()
     }
 
-    /// Returns the payload of the panic.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error itself when the task did not panic.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
-        let payload = self.0.ok_or(Self(None))?;
-        Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
+    /// Returns the task's id, which stays valid after the task has ended.
+    pub fn id(&self) -> Id {
+        self.shared.id
     }
 }
 
-impl fmt::Display for LocalJoinError {
+impl fmt::Debug for LocalAbortHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.is_panic() {
-            true => "a local task panicked",
-            false => "a local task was cancelled",
-        })
+        write!(formatter, "LocalAbortHandle(id: {})", self.id())
     }
 }
-
-impl fmt::Debug for LocalJoinError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "LocalJoinError({self})")
-    }
-}
-
-impl std::error::Error for LocalJoinError {}

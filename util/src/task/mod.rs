@@ -37,11 +37,11 @@ mod local_set;
 mod scope;
 mod tracker;
 
-pub use arc::task::AbortHandle;
+pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
 pub use coop::cooperative;
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
-pub use local_set::{LocalJoinError, LocalJoinHandle, LocalSet, spawn_local};
+pub use local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local, try_id};
 pub use scope::{Scope, scope};
 pub use tracker::{TaskTracker, TaskTrackerToken, TrackedFuture};

@@ -69,17 +69,20 @@ impl TaskTracker {
 
     /// Waits until the tracker is closed and all its tasks have ended.
     ///
-    /// It is enough if that was so for a moment since the future was first polled, even if the
-    /// tracker was reopened or got new tasks after that.
+    /// It is enough if that was so for a moment since the future was made, even if the tracker was
+    /// reopened or got new tasks after that.
     ///
     /// # Cancellation
     ///
     /// Cancel safe.
-    pub async fn wait(&self) {
+    pub fn wait(&self) -> impl Future<Output = ()> {
         // Made before the check, so that an end after the check is not missed.
         let ended = self.inner.ended.notified();
-        if self.state() != CLOSED {
-            ended.await;
+        let must_wait = self.state() != CLOSED;
+        async move {
+            if must_wait {
+                ended.await;
+            }
         }
     }
 

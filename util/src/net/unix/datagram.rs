@@ -49,7 +49,7 @@ impl UnixDatagram {
     ///
     /// Fails when the path exists, and when its directory does not. Fails with `InvalidInput`
     /// when the path is empty, has a null byte inside, or is too long (over 107 bytes on Linux).
-    /// The error message contains the path.
+    /// The message of that error contains the path.
     ///
     /// # Panics
     ///
@@ -58,7 +58,7 @@ impl UnixDatagram {
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bound = address_of(path).and_then(|address| net::UnixDatagram::bind_addr(&address));
-        Self::from_std(bound.map_err(|error| explain("binding to", path, &error))?)
+        Self::from_std(bound.map_err(|error| explain("binding to", path, error))?)
     }
 
     /// Creates a socket without a name. It can send, and [`connect`](Self::connect) gives it a
@@ -96,12 +96,12 @@ impl UnixDatagram {
     /// # Errors
     ///
     /// Fails when there is no such socket, and when it has another peer. Fails with
-    /// `InvalidInput` as [`bind`](Self::bind) does. The error message contains the path.
+    /// `InvalidInput` as [`bind`](Self::bind) does.
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let address = address_of(path);
         let connected = address.and_then(|address| self.0.get_ref().connect_addr(&address));
-        connected.map_err(|error| explain("connecting to", path, &error))
+        connected.map_err(|error| explain("connecting to", path, error))
     }
 
     /// Sends a datagram to the peer. Returns the number of bytes sent, which is the whole

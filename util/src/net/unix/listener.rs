@@ -44,7 +44,7 @@ impl UnixListener {
     ///
     /// Fails when the path exists, and when its directory does not. Fails with `InvalidInput`
     /// when the path is empty, has a null byte inside, or is too long (over 107 bytes on Linux).
-    /// The error message contains the path.
+    /// The message of that error contains the path.
     ///
     /// # Panics
     ///
@@ -53,7 +53,7 @@ impl UnixListener {
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bound = address_of(path).and_then(|address| Self::bind_addr(&address));
-        bound.map_err(|error| explain("listening on", path, &error))
+        bound.map_err(|error| explain("listening on", path, error))
     }
 
     /// Listens on an address. See [`bind`](Self::bind). If the address has no name, Linux gives
@@ -61,7 +61,7 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// Same as `bind`, but the message does not contain the path.
+    /// Same as `bind`, but no message contains the path.
     ///
     /// # Panics
     ///

@@ -68,7 +68,11 @@ fn to_socket2(address: &SocketAddr) -> io::Result<socket2::SockAddr> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// Adds the attempted action and its path to an error.
-fn explain(what: &str, path: &Path, error: &io::Error) -> io::Error {
+/// Adds the attempted action and its path to an error that is not the system's, such as that of
+/// a path which is too long. An error of the system is left as it is: it has a number, or a text.
+fn explain(what: &str, path: &Path, error: io::Error) -> io::Error {
+    if error.raw_os_error().is_some() {
+        return error;
+    }
     io::Error::new(error.kind(), format!("{what} {}: {error}", path.display()))
 }

@@ -58,7 +58,7 @@ impl UnixStream {
     ///
     /// Fails when no listener is bound to the path, and when this process may not connect to
     /// it. Fails with `InvalidInput` when the path is empty, contains a null byte, or is too
-    /// long (over 107 bytes on Linux). The error message contains the path.
+    /// long (over 107 bytes on Linux). The message of that error contains the path.
     ///
     /// # Panics
     ///
@@ -71,15 +71,15 @@ impl UnixStream {
         let path = path.as_ref();
         let connected = async { Self::connect_addr(&address_of(path)?).await };
         let connected = connected.await;
-        connected.map_err(|error| explain("connecting to", path, &error))
+        connected.map_err(|error| explain("connecting to", path, error))
     }
 
     /// Connects to an address. See [`connect`](Self::connect).
     ///
     /// # Errors
     ///
-    /// Same as `connect`, but the message does not contain the path. Fails with `InvalidInput`
-    /// when the address has no name.
+    /// Same as `connect`, but no message contains the path. Fails with `InvalidInput` when the
+    /// address has no name.
     ///
     /// # Panics
     ///

@@ -1,22 +1,30 @@
 //! An HTTP server for any tower service, such as a tonic service.
 
-use crate::{ArcExecutor, ArcTimer, HyperIo};
+mod connection;
+mod limits;
+
+pub use connection::Connection;
+pub use limits::CutOff;
+
+use crate::{ArcExecutor, ArcTimer};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use hyper::body::{Body, Incoming};
-use hyper::service::{Service as _, service_fn};
+use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use limits::Limits;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, IntoFuture, Pending, pending, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use tokio::sync::watch;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service;
 
 /// Configures the connections of a server.
@@ -52,7 +60,7 @@ pub(crate) struct Answer(Arc<AtomicBool>);
 #[cfg(feature = "axum")]
 impl Answer {
     pub(crate) fn is_upgrade(&self) -> bool {
-        // Acquire: pairs with the Release in `Serve::into_future`.
+        // Acquire: pairs with the Release in `answering`.
         self.0.load(Ordering::Acquire)
     }
 }
@@ -66,14 +74,45 @@ impl Answer {
 /// Each connection is a task of the current runtime, and each HTTP/2 stream is another. A
 /// clone of the service handles each request.
 ///
+/// # Limits
+///
+/// The defaults are meant for a server that faces the internet. [`Duration::MAX`] switches a
+/// time limit off.
+///
+/// - 10,000 connections at once. New ones wait until others have ended
+///   ([`with_max_connections`]).
+/// - 30 s until the first bytes show the version of HTTP. Then the connection is closed
+///   ([`with_first_bytes_timeout`]).
+/// - 30 s for the head of an HTTP/1 request, with the time before it. Then the connection is
+///   closed ([`with_header_timeout`]).
+/// - 30 s without a word from an HTTP/2 client. Then it is asked whether it is still there, and
+///   the connection is closed if it does not answer within 20 s ([`with_http2_keep_alive`]).
+/// - 60 s in which a client reads nothing of what is written. Then the connection is closed
+///   ([`with_write_timeout`]).
+/// - 20 s for a graceful shutdown. Then connections are cut off and counted
+///   ([`with_shutdown_timeout`]).
+///
+/// A handler may take as long as it likes, also while it reads a request's body: use tower's
+/// layers, such as `arc_compat::tower::TimeoutLayer`, to limit it. The page SECURITY.md of the
+/// repository lists what else a server is protected from by default, and what not.
+///
+/// [`with_max_connections`]: Serve::with_max_connections
+/// [`with_first_bytes_timeout`]: Serve::with_first_bytes_timeout
+/// [`with_header_timeout`]: Serve::with_header_timeout
+/// [`with_http2_keep_alive`]: Serve::with_http2_keep_alive
+/// [`with_write_timeout`]: Serve::with_write_timeout
+/// [`with_shutdown_timeout`]: Serve::with_shutdown_timeout
+///
 /// The server starts when it is awaited. It runs until the future of
 /// [`with_graceful_shutdown`](Serve::with_graceful_shutdown) is ready, or for ever if there
 /// is none.
 ///
 /// # Errors
 ///
-/// Returns an error if the listener's runtime has ended. A broken connection is no error of
-/// the server: it is dropped silently. If the system refuses a connection, for example
+/// Returns an error of kind [`TimedOut`](io::ErrorKind::TimedOut), with a [`CutOff`] inside, if
+/// connections had to be cut off at the end of a graceful shutdown. Returns another error if the
+/// listener's runtime has ended. A broken connection is no error of the server: it is dropped
+/// silently. If the system refuses a connection, for example
 /// because no descriptors are left, the server tries again after the pause of
 /// [`TcpListener::accept`].
 ///
@@ -85,7 +124,7 @@ impl Answer {
 /// # Cancellation
 ///
 /// Dropping the server closes the listener. Each connection continues until the requests
-/// that have begun are finished.
+/// that have begun are finished, but no longer than a graceful shutdown may take.
 ///
 /// # Examples
 ///
@@ -108,20 +147,33 @@ impl Answer {
 /// # }
 /// ```
 pub fn serve<S>(listener: TcpListener, service: S) -> Serve<S> {
-    Serve { listener, service, builder: builder(), signal: pending() }
+    Serve { listener, service, builder: builder(), limits: Limits::default(), signal: pending() }
 }
 
 /// Returns the default configuration of [`serve`].
 ///
-/// The builder uses arc's tasks and arc's timers. Everything else has hyper's default. So a
-/// client that takes longer than 30 s to send the head of an HTTP/1 request is disconnected.
-/// The limit does not apply before the client has sent enough bytes to show its HTTP
-/// version: a client that sends nothing may stay connected for ever.
+/// The builder uses arc's tasks and arc's timers, and has the time limits of HTTP/1's heads and
+/// HTTP/2's pings that [`serve`] lists. Everything else has hyper's default.
 pub fn builder() -> Builder {
     let mut builder = Builder::new(ArcExecutor);
-    builder.http1().timer(ArcTimer);
-    builder.http2().timer(ArcTimer);
+    set_header_timeout(&mut builder, limits::HEAD);
+    set_keep_alive(&mut builder, limits::PING_EVERY, limits::PONG);
     builder
+}
+
+fn set_header_timeout(builder: &mut Builder, timeout: Duration) {
+    builder.http1().timer(ArcTimer).header_read_timeout(limits::for_hyper(timeout));
+}
+
+fn set_keep_alive(builder: &mut Builder, interval: Duration, timeout: Duration) {
+    let interval = limits::for_hyper(interval);
+    // Without a limit for the answer, there is nothing to ask for.
+    let timeout = limits::for_hyper(timeout);
+    let interval = interval.filter(|_| timeout.is_some());
+    builder.http2().timer(ArcTimer).keep_alive_interval(interval);
+    if let Some(timeout) = timeout {
+        builder.http2().keep_alive_timeout(timeout);
+    }
 }
 
 /// A server. See [`serve`].
@@ -130,6 +182,7 @@ pub struct Serve<S, F = Pending<()>> {
     listener: TcpListener,
     service: S,
     builder: Builder,
+    limits: Limits,
     signal: F,
 }
 
@@ -143,8 +196,9 @@ impl<S, F> Serve<S, F> {
     /// Shuts the server down gracefully when `signal` is ready.
     ///
     /// The server stops accepting connections, closes those without a request, and waits
-    /// until the requests that have begun are finished, however long they take. It does not
-    /// wait for upgraded connections.
+    /// until the requests that have begun are finished. Connections that are left when the time
+    /// of [`with_shutdown_timeout`](Self::with_shutdown_timeout) is over are cut off. The server
+    /// does not wait for upgraded connections.
     ///
     /// For HTTP/1:
     ///
@@ -156,13 +210,97 @@ impl<S, F> Serve<S, F> {
     ///   connection is closed.
     ///
     /// For HTTP/2, the server asks the client whether it is still there, and waits for the
-    /// reply. It keeps waiting if the client is gone without having closed the connection,
-    /// unless the [builder](Self::with_builder) sets `keep_alive_interval`.
+    /// reply, at most for the time of the shutdown.
     pub fn with_graceful_shutdown<G: Future<Output = ()>>(self, signal: G) -> Serve<S, G> {
-        Serve { listener: self.listener, service: self.service, builder: self.builder, signal }
+        let Self { listener, service, builder, limits, .. } = self;
+        Serve { listener, service, builder, limits, signal }
+    }
+
+    /// Sets how long a graceful shutdown may take: 20 s by default, [`Duration::MAX`] for no
+    /// limit.
+    ///
+    /// When the time is over, the server cuts off the connections that are left. Then it returns
+    /// an error of kind [`TimedOut`](io::ErrorKind::TimedOut), whose [`CutOff`] says how many
+    /// they were. They had requests without a complete response, or were HTTP/2 clients that
+    /// did not reply. (`axum::serve` on tokio waits without a limit.)
+    pub fn with_shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.shutdown = timeout;
+        self
+    }
+
+    /// Sets how many connections there may be at once: 10,000 by default.
+    ///
+    /// Further clients are not refused: their connections wait in the listener's backlog until
+    /// others have ended. An upgraded connection, such as a WebSocket, counts until it is
+    /// dropped.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `connections` is 0.
+    #[track_caller]
+    pub fn with_max_connections(mut self, connections: usize) -> Self {
+        assert!(connections > 0, "a server needs at least one connection");
+        self.limits.connections = connections;
+        self
+    }
+
+    /// Sets how long a client may take until its first bytes show which version of HTTP it
+    /// speaks: 30 s by default, [`Duration::MAX`] for no limit.
+    ///
+    /// That is one byte for most HTTP/1 requests, and 24 bytes for HTTP/2. Then the connection
+    /// is closed without a response.
+    pub fn with_first_bytes_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.first_bytes = timeout;
+        self
+    }
+
+    /// Sets how long a client may take for the head of an HTTP/1 request: 30 s by default,
+    /// [`Duration::MAX`] for no limit.
+    ///
+    /// The time begins with the first byte of the connection, and again when a response is
+    /// finished: it is also the time that a connection may be idle between two requests. Then
+    /// the connection is closed without a response.
+    ///
+    /// This changes the [builder](Self::with_builder).
+    pub fn with_header_timeout(mut self, timeout: Duration) -> Self {
+        set_header_timeout(&mut self.builder, timeout);
+        self
+    }
+
+    /// Sets when an HTTP/2 client is asked whether it is still there, and how long it may take
+    /// to reply: 30 s and 20 s by default, [`Duration::MAX`] for no limit.
+    ///
+    /// A ping is sent after `interval` without a frame from the client, also while no request is
+    /// being handled. Without a reply within `timeout`, the connection is closed.
+    ///
+    /// This changes the [builder](Self::with_builder).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `interval` is zero.
+    #[track_caller]
+    pub fn with_http2_keep_alive(mut self, interval: Duration, timeout: Duration) -> Self {
+        assert!(!interval.is_zero(), "there must be some time between two pings");
+        set_keep_alive(&mut self.builder, interval, timeout);
+        self
+    }
+
+    /// Sets how long a client may read nothing of what the server writes: 60 s by default,
+    /// [`Duration::MAX`] for no limit.
+    ///
+    /// The time begins when the system takes no more bytes for this client, and ends when it
+    /// takes one. Then the connection is closed, also if it was upgraded: its next write, or its
+    /// next read in the case of a WebSocket that answers pings, returns an error of kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut).
+    pub fn with_write_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.write = timeout;
+        self
     }
 
     /// Replaces the default configuration, [`builder`].
+    ///
+    /// This also replaces what [`with_header_timeout`](Self::with_header_timeout) and
+    /// [`with_http2_keep_alive`](Self::with_http2_keep_alive) have set before, but no other limit.
     ///
     /// A builder that was not made by [`builder`] needs a timer for each version of HTTP for
     /// which it sets a time limit. Without a timer hyper panics in each connection, which
@@ -217,43 +355,21 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Self { listener, service, builder, signal } = self;
+        let Self { listener, service, builder, limits, signal } = self;
         let service = TowerToHyperService::new(service);
         Box::pin(async move {
             let (end, ending) = watch::channel(());
+            let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+            let cut_off = Arc::new(AtomicUsize::new(0));
             let mut signal = pin!(signal);
-            while let Some((stream, peer)) = accept(&listener, signal.as_mut()).await? {
+            while let Some(place) = enter(&places, signal.as_mut()).await
+                && let Some((stream, peer)) = accept(&listener, signal.as_mut()).await?
+            {
+                let stream = Connection::new(stream, place, &limits);
                 let builder = builder.clone();
-                let service = service.clone();
-                let service = service_fn(move |mut request: Request<Incoming>| {
-                    let extensions = request.extensions_mut();
-                    extensions.insert(ConnectInfo(peer));
-
-                    // hyper adds `OnUpgrade` to a request that asks for an upgrade. Later the
-                    // task that waits for the upgrade reads in `answer` whether it was granted.
-                    let answer = extensions.get::<OnUpgrade>().map(|_| Answer::default());
-                    if let Some(answer) = &answer {
-                        extensions.insert(answer.clone());
-                    }
-
-                    let response = service.call(request);
-                    async move {
-                        let response = response.await?;
-                        if let Some(Answer(is_upgrade)) = answer {
-                            let status = response.status();
-                            // Release: pairs with the Acquire in `Answer::is_upgrade`.
-                            is_upgrade.store(
-                                status == StatusCode::SWITCHING_PROTOCOLS,
-                                Ordering::Release,
-                            );
-                        }
-                        Ok::<_, S::Error>(response)
-                    }
-                });
-
-                let mut ending = ending.clone();
+                let service = answering(service.clone(), peer);
+                let (mut ending, cut_off) = (ending.clone(), cut_off.clone());
                 drop(arc::spawn(async move {
-                    let stream = HyperIo::new(stream);
                     let connection = builder.serve_connection_with_upgrades(stream, service);
                     let mut connection = pin!(connection);
 
@@ -261,10 +377,15 @@ where
                     // arrived counts as begun.
                     let is_served = unless(connection.as_mut(), ending.changed()).await.is_some()
                         || last_turns(connection.as_mut()).await.is_some();
-                    if !is_served {
-                        connection.as_mut().graceful_shutdown();
-                        // Ignore an error: a broken connection is no error of the server.
-                        let _ = connection.await;
+                    if is_served {
+                        return;
+                    }
+
+                    connection.as_mut().graceful_shutdown();
+                    // Ignore an error of the connection: a broken one is no error of the server.
+                    if arc::time::timeout(limits.shutdown, connection).await.is_err() {
+                        // Relaxed: the end of `ending` orders it before the load below.
+                        cut_off.fetch_add(1, Ordering::Relaxed);
                     }
                 }));
             }
@@ -277,9 +398,63 @@ where
             // Ignore an error: it only says that no connection is left.
             let _ = end.send(());
             end.closed().await;
-            Ok(())
+
+            match cut_off.load(Ordering::Relaxed) {
+                0 => Ok(()),
+                connections => Err(CutOff { connections, timeout: limits.shutdown }.into()),
+            }
         })
     }
+}
+
+/// Tells the service who asks, and the task that waits for an upgrade whether it was granted.
+fn answering<S, B, F>(
+    service: S,
+    peer: SocketAddr,
+) -> impl hyper::service::Service<
+    Request<Incoming>,
+    Response = Response<B>,
+    Error = S::Error,
+    Future: Future<Output = Result<Response<B>, S::Error>> + Send + 'static,
+>
+where
+    S: hyper::service::Service<Request<Incoming>, Response = Response<B>, Future = F>,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    B: Body + 'static,
+    F: Future<Output = Result<Response<B>, S::Error>> + Send + 'static,
+{
+    service_fn(move |mut request: Request<Incoming>| {
+        let extensions = request.extensions_mut();
+        extensions.insert(ConnectInfo(peer));
+
+        // hyper adds `OnUpgrade` to a request that asks for an upgrade. Later the task that waits
+        // for the upgrade reads in `answer` whether it was granted.
+        let answer = extensions.get::<OnUpgrade>().map(|_| Answer::default());
+        if let Some(answer) = &answer {
+            extensions.insert(answer.clone());
+        }
+
+        let response = service.call(request);
+        async move {
+            let response = response.await?;
+            if let Some(Answer(is_upgrade)) = answer {
+                let status = response.status();
+                // Release: pairs with the Acquire in `Answer::is_upgrade`.
+                is_upgrade.store(status == StatusCode::SWITCHING_PROTOCOLS, Ordering::Release);
+            }
+            Ok(response)
+        }
+    })
+}
+
+/// Waits for a place among the connections, or returns `None` if the signal comes first.
+async fn enter(
+    places: &Arc<Semaphore>,
+    signal: Pin<&mut impl Future<Output = ()>>,
+) -> Option<OwnedSemaphorePermit> {
+    let place = pin!(places.clone().acquire_owned());
+    let place = unless(place, signal).await?;
+    Some(place.expect("nobody closes it"))
 }
 
 /// Returns the output of `future`, or `None` if `other` is ready first.

@@ -33,10 +33,12 @@
 //! }
 //! ```
 
-pub use crate::server::{ConnectInfo, Serve};
-pub use axum::response::Response;
+mod stream;
 
-use crate::FuturesIo;
+pub use crate::server::{ConnectInfo, CutOff, Serve};
+pub use axum::response::Response;
+pub use stream::WebSocketIo;
+
 use crate::server::{self, Answer};
 use arc::net::TcpListener;
 use async_tungstenite::WebSocketStream;
@@ -52,7 +54,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::IntoResponse;
-use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper::upgrade::OnUpgrade;
 use std::future::Future;
 
 /// Serves a Router with [`server::serve`].
@@ -82,7 +84,11 @@ pub fn serve(listener: TcpListener, router: Router) -> Serve<Router> {
 }
 
 /// A WebSocket connection. Its messages are those of async-tungstenite.
-pub type WebSocket = WebSocketStream<FuturesIo<Upgraded>>;
+///
+/// A client that sends pings and reads nothing is cut off when 1 MiB of answers waits for it: the
+/// next message is an [`Error::Io`](async_tungstenite::tungstenite::Error::Io) that says so. See
+/// [`WebSocketIo`].
+pub type WebSocket = WebSocketStream<WebSocketIo>;
 
 /// An extractor that turns a request into a WebSocket, like axum's own for tokio.
 ///
@@ -112,6 +118,13 @@ pub struct WebSocketUpgrade {
 
 impl WebSocketUpgrade {
     /// Replaces tungstenite's default limits and buffer sizes.
+    ///
+    /// By default a client can make the server hold a message of 64 MiB
+    /// (`max_message_size`) in frames of 16 MiB (`max_frame_size`): a public server sets them to
+    /// what its messages need. `max_write_buffer_size` has no limit by default, because it would
+    /// be the limit of the server's own messages, too. The limit for answers to pings
+    /// ([`WebSocket`]) applies whatever is set here. If less than that fits into
+    /// `max_write_buffer_size`, tungstenite drops all answers but the last that fit into it.
     ///
     /// # Panics
     ///
@@ -165,7 +178,7 @@ impl WebSocketUpgrade {
             if let Ok(upgraded) = upgraded
                 && !is_refused
             {
-                let stream = FuturesIo::new(upgraded);
+                let stream = WebSocketIo::new(upgraded);
                 let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
                 callback(socket.await).await;
             }

@@ -1,0 +1,75 @@
+//! A panic about a mistake has the place of the caller that made it, and not a line of arc's.
+
+#![cfg(feature = "sync")]
+
+mod common;
+
+use arc::runtime::Runtime;
+use arc_util::io::duplex;
+use arc_util::sync::{Semaphore, mpsc, oneshot};
+use arc_util::task::{LocalSet, spawn_local};
+use arc_util::{task_local, time};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+task_local! {
+    static KEY: u32;
+}
+
+/// Returns the file that the panic of a call blames.
+fn blamed(call: impl FnOnce()) -> Option<String> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+
+    let file = Arc::new(Mutex::new(None));
+    let kept = file.clone();
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        *kept.lock().unwrap() = info.location().map(|place| place.file().to_owned());
+    }));
+    let result = catch_unwind(AssertUnwindSafe(call));
+    std::panic::set_hook(before);
+    assert!(result.is_err(), "it must panic");
+    file.lock().unwrap().take()
+}
+
+#[track_caller]
+fn blames_this_file(call: impl FnOnce()) {
+    assert_eq!(blamed(call).as_deref(), Some(file!()));
+}
+
+#[test]
+fn task_locals_blame_their_caller() {
+    blames_this_file(|| KEY.with(|_| ()));
+    blames_this_file(|| _ = KEY.get());
+    blames_this_file(|| KEY.sync_scope(1, || KEY.with(|_| KEY.sync_scope(2, || ()))));
+}
+
+#[test]
+fn local_sets_blame_their_caller() {
+    let runtime = Runtime::new().unwrap();
+    let handle = runtime.handle();
+    blames_this_file(|| runtime.block_on(async { LocalSet::new().block_on(handle, async {}) }));
+    blames_this_file(|| drop(spawn_local(async {})));
+}
+
+#[test]
+fn channels_and_permits_blame_their_caller() {
+    blames_this_file(|| drop(mpsc::channel::<()>(0)));
+    blames_this_file(|| drop(Semaphore::new(usize::MAX)));
+    blames_this_file(|| Semaphore::new(1).add_permits(usize::MAX));
+
+    let runtime = Runtime::new().unwrap();
+    let (sender, mut receiver) = mpsc::channel(1);
+    blames_this_file(|| runtime.block_on(async { _ = sender.blocking_send(1) }));
+    blames_this_file(|| runtime.block_on(async { _ = receiver.blocking_recv() }));
+    let (_sender, receiver) = oneshot::channel::<()>();
+    blames_this_file(|| runtime.block_on(async { _ = receiver.blocking_recv() }));
+}
+
+#[test]
+fn pipes_and_intervals_blame_their_caller() {
+    blames_this_file(|| drop(duplex(0)));
+    blames_this_file(|| drop(time::interval(Duration::ZERO)));
+}

@@ -1,0 +1,121 @@
+//! What senders and receivers of a watched value see of each other.
+
+mod common;
+
+use arc_util::sync::watch::channel;
+use common::{Woken, poll_once, soon};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+#[test]
+fn a_change_wakes_each_receiver_once_and_changes_in_between_are_one() {
+    let (sender, mut first) = channel("one");
+    let mut second = first.clone();
+    let ((wakes, waker), (others, other)) = (Woken::new(), Woken::new());
+    {
+        let mut changed = pin!(first.changed());
+        assert!(poll_once(changed.as_mut(), &waker).is_pending());
+        assert!(poll_once(pin!(second.changed()), &other).is_pending());
+        sender.send("two").unwrap();
+        sender.send("three").unwrap();
+        assert_eq!(wakes.count(), 1);
+        assert_eq!(poll_once(changed.as_mut(), &waker), Poll::Ready(Ok(())));
+    }
+    assert_eq!(others.count(), 0, "its future was dropped");
+    assert_eq!(*first.borrow(), "three");
+    assert!(poll_once(pin!(first.changed()), &waker).is_pending(), "it has seen both");
+    assert_eq!(poll_once(pin!(second.changed()), &other), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn the_last_value_is_seen_even_after_the_last_sender() {
+    let (woken, waker) = Woken::new();
+    let (sender, mut receiver) = channel(1);
+    sender.send(2).unwrap();
+    drop(sender);
+    assert!(receiver.has_changed().is_err(), "nobody can change it");
+    assert_eq!(poll_once(pin!(receiver.changed()), &waker), Poll::Ready(Ok(())));
+    assert_eq!(*receiver.borrow(), 2);
+    let Poll::Ready(Err(error)) = poll_once(pin!(receiver.changed()), &waker) else {
+        panic!("there is no sender");
+    };
+    assert!(!error.to_string().is_empty());
+    assert_eq!(woken.count(), 0);
+}
+
+#[test]
+fn only_the_last_of_several_senders_ends_the_waiting() {
+    let (woken, waker) = Woken::new();
+    let (sender, mut receiver) = channel(1);
+    let another = sender.clone();
+    let mut changed = pin!(receiver.changed());
+    assert!(poll_once(changed.as_mut(), &waker).is_pending());
+    drop(sender);
+    assert_eq!(woken.count(), 0);
+    drop(another);
+    assert_eq!(woken.count(), 1);
+    assert!(matches!(poll_once(changed, &waker), Poll::Ready(Err(_))));
+}
+
+#[test]
+fn marks_say_what_counts_as_seen() {
+    let (sender, mut receiver) = channel(1);
+    // The first version has none before it.
+    receiver.mark_changed();
+    assert_eq!(receiver.has_changed(), Ok(true));
+    assert_eq!(*receiver.borrow(), 1);
+    assert_eq!(receiver.has_changed(), Ok(true), "borrowing marks nothing");
+    assert_eq!(*receiver.borrow_and_update(), 1);
+    assert_eq!(receiver.has_changed(), Ok(false));
+    sender.send(2).unwrap();
+    receiver.mark_unchanged();
+    assert_eq!(receiver.has_changed(), Ok(false));
+
+    // A clone has seen what its original has, and a new subscriber has seen all.
+    sender.send(3).unwrap();
+    assert_eq!(receiver.clone().has_changed(), Ok(true));
+    assert_eq!(sender.subscribe().has_changed(), Ok(false));
+}
+
+#[test]
+fn a_change_that_panics_is_none() {
+    let (sender, receiver) = channel(vec![1]);
+    let modified = catch_unwind(AssertUnwindSafe(|| {
+        sender.send_modify(|values| {
+            values.push(2);
+            panic!("on purpose");
+        });
+    }));
+    assert!(modified.is_err());
+    assert_eq!((receiver.has_changed(), receiver.borrow().len()), (Ok(false), 2));
+    sender.send(vec![]).unwrap();
+    assert!(receiver.borrow().is_empty(), "the lock still works");
+}
+
+#[test]
+fn a_channel_that_nobody_watched_opens_again() {
+    let (woken, waker) = Woken::new();
+    let (sender, receiver) = channel(1);
+    drop(receiver);
+    assert!(sender.is_closed());
+    let receiver = sender.subscribe();
+    let mut closed = pin!(sender.closed());
+    assert!(poll_once(closed.as_mut(), &waker).is_pending());
+    drop(receiver.clone());
+    assert_eq!(woken.count(), 0);
+    drop(receiver);
+    assert_eq!(woken.count(), 1);
+    assert!(poll_once(closed.as_mut(), &waker).is_ready());
+}
+
+/// The value that is wanted may be the last one.
+#[arc::test]
+async fn waiting_for_a_value_looks_at_the_last_one_before_it_fails() {
+    let (sender, mut receiver) = channel(1);
+    sender.send(2).unwrap();
+    drop(sender);
+    assert!(soon(receiver.wait_for(|value| *value == 2)).await.is_ok());
+    assert!(soon(receiver.wait_for(|value| *value == 2)).await.is_ok(), "seen, and still so");
+    assert!(soon(receiver.wait_for(|value| *value == 3)).await.is_err());
+}
