@@ -110,9 +110,7 @@ impl Arc {
         mut spent: Nanos,
         system: &mut System,
     ) -> Step {
-        if self.wants_helper(index) {
-            spent += self.call_helper(system);
-        }
+        spent += self.share_load(index, system);
         let worker = &mut self.workers[index];
         worker.state = State::Polls(request);
         spent += std::mem::take(&mut worker.owes) + system.costs.poll;
@@ -122,24 +120,33 @@ impl Arc {
         Step::Run(spent + request.takes)
     }
 
-    fn wants_helper(&mut self, index: usize) -> bool {
-        let is_watched = self.seat.is_some();
-        let worker = &mut self.workers[index];
-        let waiting = worker.queue.len() + self.injector.len();
-        worker.sharing.before_poll(&self.mean_poll, || waiting, || is_watched)
+    /// `Worker::share_load`.
+    fn share_load(&mut self, index: usize, system: &mut System) -> Nanos {
+        let (is_watched, waiting) = (self.seat.is_some(), self.waiting(index));
+        let sharing = &mut self.workers[index].sharing;
+        match sharing.before_poll(&self.mean_poll, || waiting, || is_watched) {
+            true => self.call_helper(system),
+            false => 0,
+        }
     }
 
-    fn end_stretch(&mut self, index: usize, spent: &mut Nanos, system: &System) {
+    fn waiting(&self, index: usize) -> usize {
+        self.workers[index].queue.len() + self.injector.len()
+    }
+
+    fn end_stretch(&mut self, index: usize, spent: &mut Nanos, system: &System) -> bool {
         *spent += system.costs.clock;
-        let now = self.at(system, *spent);
+        let (now, waiting) = (self.at(system, *spent), self.waiting(index));
         let used = Duration::from_nanos(system.cpu_time(index) + *spent);
         let asked = Cell::new(0);
         let cpu_time = || {
             asked.set(asked.get() + 1);
             Some(used)
         };
-        self.workers[index].sharing.end_stretch(&self.mean_poll, now, cpu_time);
+        let sharing = &mut self.workers[index].sharing;
+        let needs_helper = sharing.end_stretch(&self.mean_poll, now, waiting, cpu_time);
         *spent += system.costs.cpu_clock * asked.get();
+        needs_helper
     }
 
     fn look_outside(
@@ -148,16 +155,11 @@ impl Arc {
         spent: &mut Nanos,
         system: &mut System,
     ) -> Option<Request> {
-        self.end_stretch(index, spent, system);
+        if self.end_stretch(index, spent, system) {
+            *spent += self.call_helper(system);
+        }
         if self.seat.is_none() {
             self.look(index, spent, system);
-        }
-        *spent += system.costs.clock;
-        let now = self.at(system, *spent);
-        let worker = &mut self.workers[index];
-        let waiting = worker.queue.len() + self.injector.len();
-        if worker.sharing.is_overloaded(&self.mean_poll, waiting, now) {
-            *spent += self.call_helper(system);
         }
         self.refill(index)
     }
@@ -215,7 +217,7 @@ impl Arc {
     /// `Worker::sleep`. True: it did not sleep, as there was something.
     fn sleep(&mut self, index: usize, spent: &mut Nanos, system: &mut System) -> bool {
         if !self.injector.is_empty() {
-            self.wants_helper(index);
+            *spent += self.share_load(index, system);
             return true;
         }
         self.end_stretch(index, spent, system);
