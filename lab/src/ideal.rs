@@ -18,7 +18,7 @@ impl Policy for Ideal {
         }
         let Some(request) = system.take_event() else {
             system.wait_for_kernel(worker);
-            return Step::Sleep;
+            return Step::Sleep(0);
         };
         self.polled.insert(worker, request);
         Step::Run(request.takes)

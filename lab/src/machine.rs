@@ -22,8 +22,9 @@ pub const GRANULARITY: Nanos = 1_000_000;
 pub enum Step {
     /// It uses so much CPU time, and is asked again.
     Run(Nanos),
-    /// It sleeps until it is woken.
-    Sleep,
+    /// It uses so much CPU time, and then sleeps until it is woken. If that is before it
+    /// sleeps, it is asked again at once.
+    Sleep(Nanos),
 }
 
 /// What happens next.
@@ -65,6 +66,10 @@ struct Thread {
     virtual_time: Nanos,
     /// Counts what outdates an event.
     epoch: u64,
+    /// It is about to sleep after its step.
+    sleeps_next: bool,
+    /// It was woken meanwhile.
+    is_woken: bool,
 }
 
 #[derive(Clone, Default)]
@@ -86,8 +91,15 @@ pub struct Machine {
 impl Machine {
     /// Threads that all sleep.
     pub fn new(threads: usize, cores: usize) -> Self {
-        let thread =
-            |_| Thread { state: State::Asleep, left: 0, used: 0, virtual_time: 0, epoch: 0 };
+        let thread = |_| Thread {
+            state: State::Asleep,
+            left: 0,
+            used: 0,
+            virtual_time: 0,
+            epoch: 0,
+            sleeps_next: false,
+            is_woken: false,
+        };
         Self {
             now: 0,
             sequence: 0,
@@ -123,6 +135,9 @@ impl Machine {
 
     /// Wakes a thread, which is ready to run after a while. False: it does not sleep.
     pub fn wake(&mut self, thread: usize, after: Nanos) -> bool {
+        if self.threads[thread].sleeps_next {
+            return !std::mem::replace(&mut self.threads[thread].is_woken, true);
+        }
         if self.threads[thread].state != State::Asleep {
             return false;
         }
@@ -144,7 +159,9 @@ impl Machine {
                 Event::Due(what) => return Happening::Due(what),
                 Event::Done { thread, epoch } if self.threads[thread].epoch == epoch => {
                     self.account(thread);
-                    return Happening::Asks(thread);
+                    if !self.falls_asleep(thread) {
+                        return Happening::Asks(thread);
+                    }
                 }
                 Event::Awake { thread } => self.place(thread),
                 Event::SliceEnd { core, epoch } if self.cores[core].epoch == epoch => {
@@ -162,15 +179,29 @@ impl Machine {
                 self.threads[thread].left = time;
                 self.set_end(thread);
             }
-            Step::Sleep => {
-                let State::Running { core, .. } = self.threads[thread].state else {
-                    unreachable!("who asks is running");
-                };
-                self.threads[thread].state = State::Asleep;
-                self.threads[thread].epoch += 1;
-                self.leave(core);
+            Step::Sleep(time) => {
+                self.threads[thread].sleeps_next = true;
+                self.threads[thread].left = time;
+                self.set_end(thread);
             }
         }
+    }
+
+    /// A thread that is about to sleep does so, unless it was woken meanwhile.
+    fn falls_asleep(&mut self, index: usize) -> bool {
+        let thread = &mut self.threads[index];
+        let sleeps_next = std::mem::take(&mut thread.sleeps_next);
+        let is_woken = std::mem::take(&mut thread.is_woken);
+        let State::Running { core, .. } = thread.state else {
+            unreachable!("who has done something was running");
+        };
+        if !sleeps_next || is_woken {
+            return false;
+        }
+        thread.state = State::Asleep;
+        thread.epoch += 1;
+        self.leave(core);
+        true
     }
 
     fn push(&mut self, after: Nanos, event: Event) {
@@ -313,6 +344,21 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_is_woken_before_it_sleeps_does_not_sleep() {
+        let mut machine = Machine::new(1, 1);
+        machine.wake(0, 0);
+        assert_eq!(machine.advance(), Happening::Asks(0));
+        machine.take(0, Step::Sleep(1_000));
+        machine.set(400, 0);
+        assert_eq!(machine.advance(), Happening::Due(0));
+
+        assert!(machine.wake(0, 5_000));
+        assert!(!machine.wake(0, 5_000));
+        assert_eq!(machine.advance(), Happening::Asks(0));
+        assert_eq!((machine.now(), machine.used(0)), (1_000, 1_000));
+    }
+
+    #[test]
     fn a_woken_thread_preempts_one_that_has_had_much() {
         let mut machine = Machine::new(2, 1);
         machine.wake(0, 0);
@@ -324,7 +370,7 @@ mod tests {
         machine.wake(1, 0);
         assert_eq!(machine.advance(), Happening::Asks(1));
         assert_eq!((machine.now(), machine.used(0)), (5_000_000, 5_000_000));
-        machine.take(1, Step::Sleep);
+        machine.take(1, Step::Sleep(0));
         assert_eq!(machine.advance(), Happening::Asks(0));
         assert_eq!(machine.now(), 10_000_000);
     }

@@ -36,8 +36,6 @@ struct Worker {
     moved: bool,
     /// Its caches are cold.
     is_cold: bool,
-    /// CPU that it used before it fell asleep.
-    owes: Nanos,
 }
 
 /// The workers.
@@ -97,8 +95,7 @@ impl Arc {
                 return self.poll(index, request, spent, system);
             }
             if !self.sleep(index, &mut spent, system) {
-                self.workers[index].owes += spent;
-                return Step::Sleep;
+                return Step::Sleep(spent);
             }
         }
     }
@@ -113,7 +110,7 @@ impl Arc {
         spent += self.share_load(index, system);
         let worker = &mut self.workers[index];
         worker.state = State::Polls(request);
-        spent += std::mem::take(&mut worker.owes) + system.costs.poll;
+        spent += system.costs.poll;
         if std::mem::take(&mut worker.is_cold) {
             spent += system.costs.cold;
         }

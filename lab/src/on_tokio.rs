@@ -35,8 +35,6 @@ struct Worker {
     is_searching: bool,
     /// Its caches are cold.
     is_cold: bool,
-    /// CPU that it used before it fell asleep.
-    owes: Nanos,
 }
 
 impl Worker {
@@ -94,8 +92,17 @@ impl Tokio {
         spent
     }
 
-    /// After a sleep. None: it was woken for nothing.
-    fn rise(&mut self, index: usize, was_at_driver: bool, system: &mut System) -> Option<Nanos> {
+    /// After a sleep. Gives what it cost.
+    ///
+    /// # Errors
+    ///
+    /// The same, if it was woken for nothing and sleeps again.
+    fn rise(
+        &mut self,
+        index: usize,
+        was_at_driver: bool,
+        system: &mut System,
+    ) -> Result<Nanos, Nanos> {
         let mut spent = system.costs.sleep;
         self.workers[index].is_cold = true;
         if was_at_driver {
@@ -110,14 +117,13 @@ impl Tokio {
                 self.sleepers.remove(sleeper);
                 self.awake += 1;
             }
-            return Some(spent);
+            return Ok(spent);
         }
         if sleeper.is_some() {
-            self.workers[index].owes += spent;
-            return None;
+            return Err(spent);
         }
         self.workers[index].is_searching = true;
-        Some(spent)
+        Ok(spent)
     }
 
     fn steal(&mut self, index: usize, system: &mut System) -> (Option<Request>, Nanos) {
@@ -164,15 +170,19 @@ impl Tokio {
         }
         let worker = &mut self.workers[index];
         worker.state = State::Polls(request);
-        spent += std::mem::take(&mut worker.owes) + system.costs.poll;
+        spent += system.costs.poll;
         if std::mem::take(&mut worker.is_cold) {
             spent += system.costs.cold;
         }
         Step::Run(spent + request.takes)
     }
 
-    /// The worker has nothing to do. None: it sleeps.
-    fn park(&mut self, index: usize, system: &mut System) -> Option<Nanos> {
+    /// The worker has nothing to do. Gives what it cost to find that there is something.
+    ///
+    /// # Errors
+    ///
+    /// The same, if it sleeps after that.
+    fn park(&mut self, index: usize, system: &mut System) -> Result<Nanos, Nanos> {
         let mut spent = 0;
         self.awake -= 1;
         self.sleepers.push(index);
@@ -186,19 +196,21 @@ impl Tokio {
         self.sleep(index, spent, system)
     }
 
-    fn sleep(&mut self, index: usize, spent: Nanos, system: &mut System) -> Option<Nanos> {
+    /// The same, of a worker that counts as a sleeper.
+    fn sleep(&mut self, index: usize, spent: Nanos, system: &mut System) -> Result<Nanos, Nanos> {
         if self.driver_is_taken {
             system.wait();
             self.workers[index].state = State::Sleeps;
-        } else if system.has_events() {
-            return self.rise(index, true, system).map(|more| spent + more - system.costs.sleep);
-        } else {
-            self.driver_is_taken = true;
-            system.wait_for_kernel(index);
-            self.workers[index].state = State::SleepsAtDriver;
+            return Err(spent);
         }
-        self.workers[index].owes += spent;
-        None
+        if system.has_events() {
+            // The events are tasks then, so that it was not woken for nothing.
+            return self.rise(index, true, system).map(|more| spent + more - system.costs.sleep);
+        }
+        self.driver_is_taken = true;
+        system.wait_for_kernel(index);
+        self.workers[index].state = State::SleepsAtDriver;
+        Err(spent)
     }
 }
 
@@ -210,12 +222,10 @@ impl Policy for Tokio {
             State::Runs => {}
             State::Polls(request) => system.answer(request),
             State::SleepsAtDriver | State::Sleeps => {
-                match self.rise(index, state == State::SleepsAtDriver, system) {
-                    Some(more) => spent += more,
-                    None => match self.sleep(index, 0, system) {
-                        Some(more) => spent += more,
-                        None => return Step::Sleep,
-                    },
+                let rises = self.rise(index, state == State::SleepsAtDriver, system);
+                match rises.or_else(|spent| self.sleep(index, spent, system)) {
+                    Ok(more) => spent += more,
+                    Err(more) => return Step::Sleep(more),
                 }
             }
         }
@@ -235,11 +245,8 @@ impl Policy for Tokio {
                 return self.poll(index, request, spent, system);
             }
             match self.park(index, system) {
-                Some(more) => spent += more,
-                None => {
-                    self.workers[index].owes += spent;
-                    return Step::Sleep;
-                }
+                Ok(more) => spent += more,
+                Err(more) => return Step::Sleep(spent + more),
             }
         }
     }

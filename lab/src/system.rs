@@ -261,7 +261,7 @@ impl System {
             self.send(self.now(), connection);
         }
         let Some(connection) = self.clients[index].answers.pop_front() else {
-            return Step::Sleep;
+            return Step::Sleep(0);
         };
         self.clients[index].serves = Some(connection);
         Step::Run(self.client_cost)
