@@ -2,7 +2,7 @@
 //! is that of `worker.rs`, `shared.rs` and `runtime/monitor.rs`, in the same order.
 
 use crate::machine::{Nanos, Step};
-use crate::share::{MeanPoll, Sharing};
+use crate::share::{LONG_POLL, MeanPoll, Sharing};
 use crate::system::{Policy, Request, System};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -140,8 +140,11 @@ impl Arc {
             asked.set(asked.get() + 1);
             Some(used)
         };
+        let others = (0..self.workers.len()).filter(|it| *it != index);
+        let is_alone = others.map(|it| &self.workers[it]).all(|worker| worker.is_asleep);
         let sharing = &mut self.workers[index].sharing;
-        let needs_helper = sharing.end_stretch(&self.mean_poll, now, waiting, cpu_time);
+        let needs_helper =
+            sharing.end_stretch(&self.mean_poll, now, waiting, || is_alone, cpu_time);
         *spent += system.costs.cpu_clock * asked.get();
         needs_helper
     }
@@ -152,11 +155,11 @@ impl Arc {
         spent: &mut Nanos,
         system: &mut System,
     ) -> Option<Request> {
-        if self.end_stretch(index, spent, system) {
-            *spent += self.call_helper(system);
-        }
         if self.seat.is_none() {
             self.look(index, spent, system);
+        }
+        if self.end_stretch(index, spent, system) {
+            *spent += self.call_helper(system);
         }
         self.refill(index)
     }
@@ -188,7 +191,7 @@ impl Arc {
         if let Some(request) = self.workers[index].queue.pop_front() {
             return Some(request);
         }
-        self.workers[index].sharing.queue_is_empty();
+        self.workers[index].sharing.standing_since = None;
         self.refill(index).or_else(|| self.steal(index, spent, system))
     }
 
@@ -238,7 +241,7 @@ impl Arc {
         self.helper_is_coming = false;
         *spent += system.costs.clock;
         let now = self.at(system, *spent);
-        self.workers[index].sharing.begin(now);
+        self.workers[index].sharing.began = Some(now);
     }
 
     fn call_helper(&mut self, system: &mut System) -> Nanos {
@@ -267,7 +270,7 @@ impl Arc {
             self.workers[worker].is_asleep = false;
             spent += system.wake(worker);
         }
-        if self.mean_poll.is_long() {
+        if self.mean_poll.is_above(LONG_POLL) {
             spent += self.call_helper(system);
         }
         spent
@@ -281,7 +284,7 @@ impl Policy for Arc {
         match state {
             State::Begins => {
                 let now = self.at(system, 0);
-                self.workers[index].sharing.begin(now);
+                self.workers[index].sharing.began = Some(now);
             }
             State::Polls(request) => system.answer(request),
             State::SleepsInSeat | State::Sleeps => {

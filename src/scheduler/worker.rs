@@ -96,23 +96,25 @@ impl Worker {
 
     /// Ends a stretch of the policy. Returns whether this worker needs a helper.
     fn end_stretch(&self) -> bool {
-        let (mean, waiting) = (&self.shared.mean_poll, self.waiting());
-        self.sharing.borrow_mut().end_stretch(mean, Instant::now(), waiting, thread_cpu_time)
+        let Shared { mean_poll, idle, .. } = &*self.shared;
+        let (now, is_alone) = (Instant::now(), || idle.all_asleep_but(self.index));
+        let mut sharing = self.sharing.borrow_mut();
+        sharing.end_stretch(mean_poll, now, self.waiting(), is_alone, thread_cpu_time)
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
-        if self.end_stretch() {
-            self.shared.call_helper();
-        }
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
             let mut wakers = self.wakers.borrow_mut();
             seat.look(&mut wakers);
             wakers.drain(..).for_each(wake);
+        }
+        if self.end_stretch() {
+            self.shared.call_helper();
         }
         self.refill()
     }
