@@ -4,11 +4,12 @@
 mod common;
 
 use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
-use arc::task::{TaskInfo, TaskState, spawn_blocking, spawn_named, try_id, yield_now};
+use arc::task::{JoinHandle, TaskInfo, TaskState, spawn_blocking, spawn_named, try_id, yield_now};
 use arc::time::sleep;
 use common::*;
 use std::future::pending;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -165,6 +166,37 @@ fn states_stay_true_under_wakes_from_everywhere() {
         }
         drop(sender);
         wait_until("all have ended", || runtime.tasks().is_empty());
+    });
+}
+
+/// The list is made block by block, while others grow the number of blocks and use places again.
+#[test]
+fn tasks_that_are_there_all_the_time_are_listed_once_while_others_come_and_go() {
+    with_each_size(|runtime| {
+        let stays = |number: usize| match number % 2 {
+            0 => runtime.spawn(pending::<()>()),
+            _ => runtime.block_on(async { arc::task::spawn_named("named", pending::<()>()) }),
+        };
+        let stay: Vec<_> = (0..500).map(stays).collect();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::SeqCst) {
+                    let come: Vec<_> = (0..300).map(|_| runtime.spawn(pending::<()>())).collect();
+                    come.iter().for_each(JoinHandle::abort);
+                }
+            });
+            for _ in 0..50 {
+                let listed = runtime.tasks();
+                for (number, task) in stay.iter().enumerate() {
+                    let mine = || listed.iter().filter(|listed| listed.id == task.id());
+                    assert_eq!(mine().count(), 1);
+                    let name = mine().next().unwrap().name.as_deref();
+                    assert_eq!(name, (number % 2 == 1).then_some("named"));
+                }
+            }
+            stop.store(true, Ordering::SeqCst);
+        });
     });
 }
 

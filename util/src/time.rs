@@ -40,17 +40,14 @@ pub fn interval(period: Duration) -> Interval {
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval's period must not be zero");
     let (sleep, behavior) = (sleep_until(start), MissedTickBehavior::Burst);
-    Interval { sleep, due: start, period, behavior }
+    Interval { sleep, period, behavior }
 }
 
 /// A sequence of ticks, one per period; made by [`interval`] or [`interval_at`].
 #[derive(Debug)]
 pub struct Interval {
-    /// Waits for the next tick. After a [`reset`](Interval::reset) it may end before that tick
-    /// is due.
+    /// Ends when the next tick is due.
     sleep: Sleep,
-    /// When the next tick is due.
-    due: Instant,
     period: Duration,
     behavior: MissedTickBehavior,
 }
@@ -73,13 +70,7 @@ impl Interval {
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(context));
 
-        // The interval was reset meanwhile: this sleep was for the old tick.
-        if self.sleep.deadline() < self.due {
-            self.sleep = sleep_until(self.due);
-            ready!(Pin::new(&mut self.sleep).poll(context));
-        }
-
-        let due = self.due;
+        let due = self.sleep.deadline();
         let late = due.elapsed();
         // The cast loses nothing: this is at most `late`, and 2^64 ns are 584 years.
         let over = Duration::from_nanos((late.as_nanos() % self.period.as_nanos()) as u64);
@@ -92,24 +83,15 @@ impl Interval {
         // `None` means that the next tick lies beyond the end of the clock: it never comes.
         self.sleep =
             last.checked_add(self.period).map_or_else(|| sleep(Duration::MAX), sleep_until);
-        self.due = self.sleep.deadline();
         Poll::Ready(due)
     }
 
     /// Makes the next tick due one period from now.
     ///
     /// A task that already waits for a tick is woken for the new one, without polling again.
-    /// The exception is a new tick that is earlier than the old one (before the first tick of
-    /// [`interval_at`]): then the interval must be polled once more.
     pub fn reset(&mut self) {
-        let next = sleep(self.period);
-        self.due = next.deadline();
-
-        // The old sleep keeps the waker of a task that waits. It ends before the new tick is
-        // due, and `poll_tick` then waits for the rest.
-        if self.due < self.sleep.deadline() {
-            self.sleep = next;
-        }
+        let next = sleep(self.period).deadline();
+        Pin::new(&mut self.sleep).reset(next);
     }
 
     /// Returns what the interval does about missed ticks.

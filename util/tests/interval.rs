@@ -208,6 +208,18 @@ fn reset_before_the_first_tick_makes_it_earlier() {
 }
 
 #[test]
+fn who_waits_for_the_first_tick_is_woken_by_the_earlier_one_after_a_reset() {
+    run_each(|| async {
+        let (wakes, waker) = Wakes::new();
+        let mut interval = interval_at(Instant::now() + HOUR, millis(5));
+        assert!(interval.poll_tick(&mut Context::from_waker(&waker)).is_pending());
+        interval.reset();
+        wakes.wait_for(1);
+        interval.tick().await;
+    });
+}
+
+#[test]
 fn tick_that_is_given_up_is_not_lost() {
     run_each(|| async {
         let start = Instant::now();
