@@ -58,19 +58,24 @@ fn watch_workers(shared: &Shared) -> bool {
 /// Counts a tick without a turn of the worker, and reports the task that it polls when that has
 /// lasted for as long as the limit says.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
-    let ticks = worker.stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
+    let WorkerShared { stuck_ticks, core_wait, .. } = worker;
+    let ticks = stuck_ticks.fetch_add(1, Ordering::Relaxed) + 1;
     let limit = limit_in_ticks(shared);
     if ticks == limit.div_ceil(2) {
-        lock(&worker.core_wait).take();
+        lock(core_wait).take();
     }
     if ticks != limit {
         return;
     }
+    // No more than that if the worker has moved meanwhile, and counts from 0.
+    let count_from = |earlier: usize| {
+        let order = Ordering::Relaxed;
+        _ = stuck_ticks.compare_exchange(limit, earlier, order, order);
+    };
 
     // If the thread has not had a core meanwhile, the poll is not to blame. Judge again later.
-    if lock(&worker.core_wait).take() > TICK * limit.div_ceil(4) as u32 {
-        worker.stuck_ticks.fetch_sub(limit.div_ceil(2), Ordering::Relaxed);
-        return;
+    if lock(core_wait).take() > TICK * limit.div_ceil(4) as u32 {
+        return count_from(limit / 2);
     }
 
     // Acquire pairs with the Release in `Worker::run_one`: if this is the id of a later task, the
@@ -79,7 +84,9 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
     let task = task.filter(|_| !worker.moved.load(Ordering::Relaxed));
     let is_told = task.is_none_or(|task| shared.config.on_long_poll.report(task));
-    worker.stuck_ticks.fetch_sub(usize::from(!is_told), Ordering::Relaxed);
+    if !is_told {
+        count_from(limit - 1);
+    }
 }
 
 fn limit_in_ticks(shared: &Shared) -> usize {
