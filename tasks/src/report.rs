@@ -7,7 +7,7 @@ use std::mem::{forget, replace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 /// Calls a hook of the user's for each report.
@@ -54,27 +54,63 @@ impl Reporter {
 /// tell, which is everywhere but on Linux, that is zero.
 #[derive(Default)]
 pub struct CoreWait {
-    path: Option<Arc<str>>,
-    before: Duration,
+    /// The thread's folder in /proc.
+    folder: Option<Arc<str>>,
+    before: Option<Sample>,
+}
+
+/// What the system tells of a thread.
+#[derive(Clone, Copy)]
+struct Sample {
+    at: Instant,
+    /// For how long it has had a core, and for how long it has waited for one. A wait counts only
+    /// when it is over.
+    used: Duration,
+    waited: Duration,
+    /// It neither has nor wants a core: it sleeps in a system call.
+    is_asleep: bool,
 }
 
 impl CoreWait {
     /// Of the calling thread.
     pub fn of_this_thread() -> Self {
         thread_local! {
-            static PATH: Option<Arc<str>> = fs::read_link("/proc/thread-self")
+            static FOLDER: Option<Arc<str>> = fs::read_link("/proc/thread-self")
                 .ok()
-                .map(|thread| format!("/proc/{}/schedstat", thread.display()).into());
+                .map(|thread| format!("/proc/{}", thread.display()).into());
         }
-        Self { path: PATH.with(Clone::clone), before: Duration::ZERO }
+        Self { folder: FOLDER.with(Clone::clone), before: None }
     }
 
-    /// How long the thread has waited since this was asked last, or since the thread began.
+    /// How long the thread has waited since this was asked last. Zero the first time.
     pub fn take(&mut self) -> Duration {
-        let text = self.path.as_ref().and_then(|path| fs::read_to_string(&**path).ok());
-        let waited = text.as_ref().and_then(|text| text.split(' ').nth(1)?.parse().ok());
-        let now = Duration::from_nanos(waited.unwrap_or_default());
-        now.saturating_sub(replace(&mut self.before, now))
+        let now = self.folder.as_deref().and_then(Sample::of);
+        let before = replace(&mut self.before, now);
+        let (Some(before), Some(now)) = (before, now) else { return Duration::ZERO };
+        if now.is_asleep {
+            return now.waited.saturating_sub(before.waited);
+        }
+
+        // It may have waited for all the time that it did not have a core, and may still wait.
+        (now.at - before.at).saturating_sub(now.used.saturating_sub(before.used))
+    }
+}
+
+impl Sample {
+    fn of(folder: &str) -> Option<Self> {
+        let times = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
+        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+        let mut nanos = times.split(' ').map(|number| number.parse().map(Duration::from_nanos));
+        let used = nanos.next()?.ok()?;
+        // A kernel that was built without these times says 0.
+        (!used.is_zero()).then_some(())?;
+        Some(Self {
+            at: Instant::now(),
+            used,
+            waited: nanos.next()?.ok()?,
+            // The state follows the name, which is in parentheses and may contain some.
+            is_asleep: matches!(stat.rsplit_once(") ")?.1.as_bytes(), [b'S' | b'D', ..]),
+        })
     }
 }
 
