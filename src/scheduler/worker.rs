@@ -151,6 +151,7 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
+            self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
             // The stretch goes on: the future in `block_on`, which is polled next, counts as well.
             self.share_load();
             return monitor.ring();
@@ -169,10 +170,13 @@ impl Worker {
             thread::park();
         }
 
+        // Before the fence in `ring`: what waits now but did not call, as a helper was coming, is
+        // seen by this thread.
+        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+
         // The monitor is called before the wakers: one of them may block this thread, which is
         // then stuck, and nobody sits in the seat.
         monitor.ring();
-        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
         self.sharing.borrow_mut().began = Some(Instant::now());
         wakers.drain(..).for_each(wake);
     }

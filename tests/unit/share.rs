@@ -275,6 +275,10 @@ fn numbers_that_are_too_large_do_no_harm() {
         assert!(worker.is_eager(&mean));
         assert!(worker.is_overloaded(&mean, usize::MAX));
     }
+
+    // As nanoseconds, a multiple of 1 << 64.
+    let mean = mean_of(LONG_POLL);
+    assert!(Worker::new().is_overloaded(&mean, 1 << 60));
 }
 
 /// The clocks of some virtual machines do so.
