@@ -50,11 +50,11 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
 /// After this much time of polling a worker compares it with its CPU time. To ask for that is a
 /// system call.
-pub(crate) const SPAN: Duration = Duration::from_millis(4);
+pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
 /// For how many spans a worker counts as pressed, and the cores as crowded, after a span in which
 /// they were. Whether cores have become free is found out by trying, which costs the last of them.
-pub(crate) const PRESSED_SPANS: u32 = 5;
+pub(crate) const PRESSED_SPANS: u32 = 3;
 pub(crate) const CROWDED_SPANS: u32 = 50;
 
 /// How long a queue may stand without ever being empty.
@@ -153,11 +153,11 @@ impl Sharing {
             let used = cpu_time.zip(before).map_or(span, |(now, then)| now.saturating_sub(then));
             self.pressed_spans = self.pressed_spans.saturating_sub(1);
             self.crowded_spans = self.crowded_spans.saturating_sub(1);
-            if used + span / 8 < span {
-                match is_alone() {
-                    true => self.pressed_spans = PRESSED_SPANS,
-                    false => self.crowded_spans = CROWDED_SPANS,
-                }
+            let lost = span.saturating_sub(used);
+            match is_alone() {
+                true if lost > span / 4 => self.pressed_spans = PRESSED_SPANS,
+                false if lost > span / 8 => self.crowded_spans = CROWDED_SPANS,
+                _ => {}
             }
         }
 
