@@ -287,8 +287,8 @@ impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
 
-/// Reading and writing, for an [`Async`] and for a shared reference to one. The text is the same for
-/// both, as all that it calls takes a shared reference.
+/// Reading and writing, for an [`Async`] and for a shared reference to one. The text is the same
+/// for both, as all that it calls takes a shared reference.
 macro_rules! read_and_write {
     ($($socket:ty),*) => {$(
         impl<T: AsSource> AsyncRead for $socket
@@ -324,10 +324,9 @@ macro_rules! read_and_write {
                 self.poll_with(Direction::Write, cx, |mut io| io.write_vectored(buffers))
             }
 
-            /// A socket has nothing to flush. Other descriptors may have, and may have to wait for it.
+            /// A socket has nothing to flush. Other descriptors may have, and may have to wait.
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-                // Outside of the readiness and the runtime's end: those would fail where nothing
-                // waits.
+                // Tried directly first: where nothing waits, even the runtime's end does no harm.
                 let flushed = self.get_ref().flush();
                 match flushed.as_ref().map_err(Error::kind) {
                     Err(ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
@@ -337,7 +336,8 @@ macro_rules! read_and_write {
                 }
             }
 
-            /// Shuts down the sending direction, if there is one, whether or not there is room to write.
+            /// Shuts down the sending direction, if there is one, whether or not there is room to
+            /// write.
             fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
                 ready!(self.as_mut().poll_flush(cx))?;
 

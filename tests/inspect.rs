@@ -502,6 +502,242 @@ fn a_hook_that_panics_does_no_harm() {
     });
 }
 
+/// The hook blocks as long as the gate is shut, and says when it is called.
+fn with_a_hook_that_blocks(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>, Gate) {
+    let (sender, reports) = mpsc::channel();
+    let (sender, gate) = (Mutex::new(sender), Gate::new());
+    let opened = gate.clone();
+    let hook = move |task: &TaskInfo| {
+        let _ = sender.lock().unwrap().send(task.clone());
+        opened.wait();
+    };
+    let builder = builder(workers).long_poll_limit(Duration::from_millis(20));
+    (builder.on_long_poll(hook).build().unwrap(), reports, gate)
+}
+
+/// Tasks behind a stuck worker and timers beside stuck ones are served by the monitor, and the end
+/// of the runtime waits for no hook.
+#[test]
+fn a_hook_that_never_returns_holds_up_neither_the_monitor_nor_the_end() {
+    within_deadline(|| {
+        let (runtime, reports, hook) = with_a_hook_that_blocks(2);
+        let (is_called, behind) = (Gate::new(), Counter::new());
+        let (go_on, count) = (is_called.clone(), behind.clone());
+        let stuck = runtime.spawn(async move {
+            go_on.wait();
+
+            // They are in the queue of this worker, which does not come to them.
+            for _ in 0..10 {
+                let count = count.clone();
+                drop(arc::spawn(async move { _ = count.add() }));
+            }
+            count.wait_for(10);
+        });
+        reports.recv_timeout(DEADLINE).expect("it is reported");
+        is_called.open();
+        wait_until("those behind it", || stuck.is_finished());
+
+        // All workers are stuck, and a thread that is none of them waits for a timer.
+        let (inside, gate) = (Counter::new(), Gate::new());
+        let tasks = [(); 2].map(|()| {
+            let (inside, gate) = (inside.clone(), gate.clone());
+            runtime.spawn(async move {
+                inside.add();
+                gate.wait();
+            })
+        });
+        inside.wait_for(2);
+        runtime.block_on(sleep(Duration::from_millis(1)));
+        gate.open();
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+
+        drop(runtime);
+        assert!(!hook.is_open(), "the hook has not returned");
+        hook.open();
+    });
+}
+
+#[track_caller]
+fn wait_for_running_time(handle: &Handle, id: arc::task::Id, least: Duration) {
+    wait_until("the poll lasts", || match told(handle, id).state {
+        TaskState::Running { time, .. } => time >= least,
+        _ => false,
+    });
+}
+
+#[test]
+fn a_poll_that_gets_stuck_during_a_report_is_reported_after_it() {
+    within_deadline(|| {
+        let (runtime, reports, hook) = with_a_hook_that_blocks(2);
+        let gate = Gate::new();
+        let stuck = || {
+            let gate = gate.clone();
+            runtime.spawn(async move { gate.wait() })
+        };
+        let first = stuck();
+        assert_eq!(reports.recv_timeout(DEADLINE).expect("reported").id, first.id());
+
+        // Its time is a tick below the limit at least, as that is when it is judged again.
+        let second = stuck();
+        wait_until("its poll", || {
+            matches!(told(&runtime, second.id()).state, TaskState::Running { .. })
+        });
+        wait_for_running_time(&runtime, second.id(), Duration::from_millis(19));
+        wait_for_running_time(&runtime, first.id(), Duration::from_millis(100));
+        assert!(reports.try_recv().is_err(), "one at a time");
+        hook.open();
+        assert_eq!(reports.recv_timeout(DEADLINE).expect("reported, too").id, second.id());
+        wait_for_running_time(&runtime, second.id(), Duration::from_millis(50));
+        gate.open();
+        for task in [first, second] {
+            runtime.block_on(task).unwrap();
+        }
+        assert!(reports.try_recv().is_err(), "once each");
+    });
+}
+
+/// The same for the future in `block_on`.
+#[test]
+fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
+    within_deadline(|| {
+        let (runtime, reports, hook) = with_a_hook_that_blocks(1);
+        let gate = Gate::new();
+        let wait = gate.clone();
+        let stuck = runtime.spawn(async move { wait.wait() });
+        assert_eq!(reports.recv_timeout(DEADLINE).expect("reported").id, stuck.id());
+
+        let inside = Gate::new();
+        thread::scope(|scope| {
+            let caller = scope.spawn(|| {
+                runtime.block_on(async {
+                    inside.open();
+                    gate.wait();
+                });
+            });
+            inside.wait();
+            // Many ticks of the monitor, in which the poll reaches the limit.
+            let now = match told(&runtime, stuck.id()).state {
+                TaskState::Running { time, .. } => time,
+                state => panic!("{state:?}"),
+            };
+            wait_for_running_time(&runtime, stuck.id(), now + Duration::from_millis(100));
+            assert!(reports.try_recv().is_err(), "one at a time");
+            hook.open();
+            let report = reports.recv_timeout(DEADLINE).expect("reported, too");
+            assert!(matches!(report.state, TaskState::InBlockOn { .. }), "{report}");
+            gate.open();
+            caller.join().unwrap();
+        });
+        runtime.block_on(stuck).unwrap();
+        assert!(reports.try_recv().is_err(), "once each");
+    });
+}
+
+/// By default a report goes to standard error. That may be a pipe which is full, as its reader is
+/// stuck itself.
+#[cfg(unix)]
+#[test]
+fn a_standard_error_that_nobody_reads_holds_up_nobody() {
+    use std::io::{ErrorKind, Write};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::process::Stdio;
+
+    const CHILD: &str = "ARC_TEST_FULL_STDERR";
+    if std::env::var_os(CHILD).is_some() {
+        let limit = Duration::from_millis(20);
+        let runtime = builder(2).long_poll_limit(limit).build().unwrap();
+        let handle = runtime.handle().clone();
+        let stuck = runtime.spawn(async move {
+            // Afterwards the report has begun: it is printed, or tries to be.
+            wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
+            let ran = Counter::new();
+            let count = ran.clone();
+            drop(arc::spawn(async move { _ = count.add() }));
+            ran.wait_for(1);
+        });
+        runtime.block_on(stuck).unwrap();
+        drop(runtime);
+        println!("it went on");
+        return;
+    }
+
+    let (near, _far) = UnixStream::pair().unwrap();
+    near.set_nonblocking(true).unwrap();
+    let full = loop {
+        if let Err(error) = (&near).write(&[b'.'; 1 << 16]) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    near.set_nonblocking(false).unwrap();
+
+    let name = "a_standard_error_that_nobody_reads_holds_up_nobody";
+    let words = this_program::words();
+    let child = Command::new(&words[0])
+        .args(&words[1..])
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1")
+        .stdout(Stdio::piped())
+        .stderr(OwnedFd::from(near))
+        .spawn()
+        .unwrap();
+    let output = this_program::output(child, DEADLINE);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("it went on"), "{}\n{text}", output.status);
+}
+
+/// A poll of a few milliseconds, on a core that many others want. It lasts for hundreds of
+/// milliseconds, in which its thread waits for the core.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_poll_whose_thread_has_no_core_is_not_reported() {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use rustix::time::{ClockId, clock_gettime};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const CROWD: usize = 40;
+    fn stay_on_one_core() {
+        let mine = sched_getaffinity(None).unwrap();
+        let mut one = CpuSet::new();
+        one.set((0..CpuSet::MAX_CPU).find(|&core| mine.is_set(core)).unwrap());
+        sched_setaffinity(None, &one).unwrap();
+    }
+    let name = "a_poll_whose_thread_has_no_core_is_not_reported";
+    in_own_process(name, || {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (runtime, reports) = watched_by(builder(1).on_thread_start(|| {
+            // The worker, and not the monitor.
+            if thread::current().name() == Some("arc-worker-0") {
+                stay_on_one_core();
+            }
+        }));
+        let crowd: Vec<_> = (0..CROWD)
+            .map(|_| {
+                let is_over = is_over.clone();
+                thread::spawn(move || {
+                    stay_on_one_core();
+                    while !is_over.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                })
+            })
+            .collect();
+        let task = runtime.spawn(async {
+            let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+            let before = used();
+            while used() - before < Duration::from_millis(6) {}
+        });
+        wait_until("the poll is over", || task.is_finished());
+        is_over.store(true, Ordering::Relaxed);
+        crowd.into_iter().for_each(|thread| thread.join().unwrap());
+        let report = reports.try_recv();
+        assert!(report.is_err(), "{report:?}");
+    });
+}
+
 #[test]
 fn a_limit_of_nothing_is_refused() {
     let text = panic_of(|| builder(1).long_poll_limit(Duration::ZERO));

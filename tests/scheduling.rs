@@ -593,6 +593,167 @@ fn work_that_one_worker_has_is_shared_by_all() {
     });
 }
 
+// Helpers.
+
+/// As many short polls as it takes until the workers know that polls are short. (Nothing is
+/// asserted that needs it to be enough.)
+fn make_polls_short(runtime: &Runtime) {
+    let turns = async {
+        for _ in 0..10_000 {
+            yield_now().await;
+        }
+    };
+    runtime.block_on(runtime.spawn(turns)).unwrap();
+}
+
+/// Tasks that all wait, in their polls, until as many as there are workers do.
+fn spawn_that_meet(count: usize) -> Vec<arc::task::JoinHandle<()>> {
+    let all = Arc::new(Barrier::new(count));
+    let meet = |_| {
+        let all = all.clone();
+        arc::spawn(async move { _ = all.wait() })
+    };
+    (0..count).map(meet).collect()
+}
+
+async fn join(tasks: Vec<arc::task::JoinHandle<()>>) {
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+/// Whoever spawns them, all of the workers come, whether or not polls are known to be short.
+#[test]
+fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
+    within_deadline(|| {
+        for workers in [2, 8] {
+            let runtime = runtime(workers);
+            for are_short in [false, true] {
+                for _ in 0..10 {
+                    if are_short {
+                        make_polls_short(&runtime);
+                    }
+                    let from_a_task = async move { join(spawn_that_meet(workers)).await };
+                    runtime.block_on(runtime.spawn(from_a_task)).unwrap();
+
+                    runtime.block_on(async { join(spawn_that_meet(workers)).await });
+
+                    let _guard = runtime.enter();
+                    let from_a_thread = spawn_that_meet(workers);
+                    wait_until("all have met", || from_a_thread.iter().all(|it| it.is_finished()));
+                }
+            }
+        }
+    });
+}
+
+/// All workers but one are in polls that last until a task from outside has run.
+#[test]
+fn a_task_from_outside_begins_while_the_others_are_in_long_polls() {
+    within_deadline(|| {
+        for workers in [2, 4] {
+            let runtime = runtime(workers);
+            for round in 0..40 {
+                if round % 10 == 0 {
+                    let_everything_sleep();
+                }
+                let (inside, gate) = (Counter::new(), Gate::new());
+                let stuck = [(); 3].map(|()| {
+                    let (inside, gate) = (inside.clone(), gate.clone());
+                    async move {
+                        inside.add();
+                        gate.wait();
+                    }
+                });
+                let stuck: Vec<_> =
+                    stuck.into_iter().take(workers - 1).map(|task| runtime.spawn(task)).collect();
+                inside.wait_for(workers - 1);
+                let begun = gate.clone();
+                let outside = runtime.spawn(async move { begun.open() });
+                wait_until("it runs", || outside.is_finished());
+                runtime.block_on(join(stuck));
+            }
+        }
+    });
+}
+
+/// A waker that belongs to no runtime may take as long as it likes: the monitor sees to it that
+/// somebody else waits for the kernel, or does so itself.
+#[test]
+fn a_foreign_waker_that_blocks_holds_up_nobody_else() {
+    with_each_size(|runtime| {
+        let workers = runtime.handle().workers();
+        for round in 0..10 {
+            // After the long one the monitor sleeps, too. (Nothing is asserted that needs it to.)
+            let millis = if round % 5 == 0 { 100 } else { 1 };
+            let _guard = runtime.enter();
+            let (inside, gate) = (Gate::new(), Gate::new());
+            let (tell, wait) = (inside.clone(), gate.clone());
+            let wake = Box::new(move || {
+                tell.open();
+                wait.wait();
+            });
+            let blocks = waker_with(Hooks { wake, ..Hooks::default() });
+            let mut timer = Box::pin(sleep(Duration::from_millis(millis)));
+            if poll_with(timer.as_mut(), &blocks).is_ready() {
+                continue; // this thread was held up for so long
+            }
+            inside.wait();
+
+            // Who waits for another timer is no task, and it is somebody else's.
+            let (waker, wakes) = counting_waker();
+            let mut other = Box::pin(sleep(Duration::from_millis(1)));
+            if poll_with(other.as_mut(), &waker).is_pending() {
+                wakes.wait_for(1);
+            }
+            if workers > 1 {
+                let task = runtime.spawn(echo_and_sleep(3));
+                wait_until("the other workers go on", || task.is_finished());
+            }
+            gate.open();
+        }
+    });
+}
+
+/// Workers whose queues are never empty look for tasks from outside, for sockets and for timers by
+/// time, whatever the number of polls says.
+#[test]
+fn busy_workers_look_outside_by_time() {
+    let compute = |lasts: Duration| {
+        let begin = Instant::now();
+        while begin.elapsed() < lasts {
+            std::hint::spin_loop();
+        }
+    };
+    for lasts in [Duration::ZERO, Duration::from_micros(400)] {
+        within_deadline(move || {
+            for workers in SIZES {
+                let runtime = builder(workers).event_interval(u32::MAX).build().unwrap();
+                let stop = Arc::new(AtomicBool::new(false));
+                let busy: Vec<_> = (0..2 * workers)
+                    .map(|_| {
+                        let stop = stop.clone();
+                        runtime.spawn(async move {
+                            while !stop.load(Ordering::SeqCst) {
+                                compute(lasts);
+                                yield_now().await;
+                            }
+                        })
+                    })
+                    .collect();
+                for _ in 0..10 {
+                    let outside = runtime.spawn(async {});
+                    wait_until("the one from outside", || outside.is_finished());
+                }
+                let traffic = runtime.spawn(echo_and_sleep(3));
+                wait_until("the traffic", || traffic.is_finished());
+                stop.store(true, Ordering::SeqCst);
+                runtime.block_on(join(busy));
+            }
+        });
+    }
+}
+
 /// A wake from a thread outside while the only thing to wait for is that wake.
 #[test]
 fn an_idle_runtime_answers_after_a_long_pause() {

@@ -147,8 +147,7 @@ impl Reactor {
         direction: Direction,
         context: &Context<'_>,
     ) -> Poll<Result<()>> {
-        // To ask for the descriptor, or to clone, drop or wake a waker, may run foreign code. None
-        // of it happens under the lock.
+        // Foreign code may run here, and where a waker is dropped or woken: not under the lock.
         let io = source.descriptor_of(io)?;
         let waker = context.waker().clone();
         let mut to_wake = Vec::new();

@@ -30,7 +30,6 @@ impl Builder {
             self.workers = 1;
         }
         let shared = Arc::new(Shared::new(self)?);
-
         // Other threads find it by its id from now on.
         RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
 

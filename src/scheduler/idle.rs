@@ -97,6 +97,11 @@ impl Idle {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether every worker but this one sleeps. This is only a hint.
+    pub(crate) fn all_asleep_but(&self, worker: usize) -> bool {
+        self.asleep.load(Ordering::Relaxed) | 1 << worker == self.all
+    }
+
     /// Whether every worker sleeps. Without a fence before it, this is only a hint.
     pub(crate) fn all_asleep(&self) -> bool {
         self.asleep.load(Ordering::Relaxed) == self.all

@@ -1,23 +1,28 @@
 //! When a busy worker wakes another one to share its load.
 //!
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of
-//! another core. Whether that is worth it depends on two things, which the workers measure.
+//! another core. Whether that is worth it depends on what the workers measure:
 //!
-//! **How long a poll takes.** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
-//! poll, and whatever waits behind a poll waits for long. The workers are then *eager*: before
-//! each poll a worker wakes another one if tasks wait, or if no thread waits for the kernel. Only
-//! one helper is on its way at a time. It wakes the next one, if there is more to do.
+//! **Are there free cores?** A thread that is alone on its core uses as much CPU time as time goes
+//! by. As long as no time is lost, the cores count as free, and a worker *shares*: before each poll
+//! it wakes another worker if tasks wait in its queue. Only one helper is on its way at a time. It
+//! wakes the next one, if there is more to do.
 //!
-//! If polls are shorter, a worker wakes no other as soon as two tasks wait in its queue. It does so
-//! when they wait for too long: if the length of the queue times the mean is more than
-//! [`WAIT_MAX`], or if the queue has not been empty for some time. Such a *standing* queue is more
-//! than one core can drain, however short each wait is. (The idea comes from CoDel, which judges
-//! the queues of a network by the time that is spent in them, and by whether they ever drain.)
+//! If a worker loses an eighth of its time or more while others are awake, the cores are *crowded*:
+//! the workers take them from each other, or from the program that they serve. For some time it
+//! then wakes a helper only if tasks wait for too long: if the length of the queue times the mean
+//! of a poll is more than [`WAIT_MAX`], or if the queue has not been empty for [`STANDING_MAX`].
+//! Such a *standing* queue is more than one core can drain, however short each wait is. (The idea
+//! comes from CoDel, which judges the queues of a network by the time that is spent in them, and by
+//! whether they ever drain.)
 //!
-//! **Whether the worker has its core to itself.** A thread that is alone on its core uses as much
-//! CPU time as time goes by. If a worker loses an eighth or more, then other programs take its core
-//! away, and while they do nobody serves its tasks. So it is eager for a while, however short polls
-//! are: a second worker gets a second share of the machine.
+//! If a worker loses that much while all others sleep, other programs take its core away, and while
+//! they do nobody serves its tasks. It is *pressed*. For some time it then shares in any case: a
+//! second worker gets a second share of the machine.
+//!
+//! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
+//! poll, and workers share even if the cores are crowded. If it is above [`WATCHED_POLL`], or if a
+//! worker is pressed, it also sees to it that somebody waits for the kernel while it polls.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.
@@ -32,6 +37,9 @@ use std::mem::{replace, take};
 /// Polls are long if their mean is above this: some times what it costs to wake a worker.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
+/// If the mean is above this, what the kernel has should not have to wait for the end of a poll.
+pub(crate) const WATCHED_POLL: Duration = Duration::from_micros(60);
+
 /// How long a task may wait in a worker's queue before another worker is woken. Waking one is
 /// then cheap by comparison, and the delay is one that people do not notice.
 pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
@@ -44,8 +52,10 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 /// system call.
 pub(crate) const SPAN: Duration = Duration::from_millis(4);
 
-/// For how many spans a worker is eager after its core was taken away.
-pub(crate) const EAGER_SPANS: u32 = 5;
+/// For how many spans a worker counts as pressed, and the cores as crowded, after a span in which
+/// they were. Whether cores have become free is found out by trying, which costs the last of them.
+pub(crate) const PRESSED_SPANS: u32 = 5;
+pub(crate) const CROWDED_SPANS: u32 = 50;
 
 /// How long a queue may stand without ever being empty.
 pub(crate) const STANDING_MAX: Duration = Duration::from_millis(10);
@@ -65,8 +75,8 @@ impl Default for MeanPoll {
 }
 
 impl MeanPoll {
-    pub(crate) fn is_long(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > nanos(LONG_POLL)
+    pub(crate) fn is_above(&self, limit: Duration) -> bool {
+        self.0.load(Ordering::Relaxed) > nanos(limit)
     }
 
     /// Workers that do this at once may overwrite each other's part, which does no harm.
@@ -90,7 +100,8 @@ pub(crate) struct Sharing {
     /// the span began.
     span: Duration,
     span_began: Option<Duration>,
-    eager_spans: u32,
+    pressed_spans: u32,
+    crowded_spans: u32,
 }
 
 impl Sharing {
@@ -113,17 +124,20 @@ impl Sharing {
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let is_eager = self.eager_spans > 0 || mean.is_long();
-        is_eager && (waiting() > 0 || !kernel_is_watched())
+        let watches = self.pressed_spans > 0 || mean.is_above(WATCHED_POLL);
+        let shares = watches || self.crowded_spans == 0 || mean.is_above(LONG_POLL);
+        shares && (waiting() > 0 || (watches && !kernel_is_watched()))
     }
 
-    /// Called when a stretch ends, with a look at the kernel or with a sleep, and with the number of
-    /// tasks that wait. Returns whether they are more than this worker should do alone.
+    /// Called when a stretch ends, with a look at the kernel or with a sleep. `waiting` is the
+    /// number of tasks that wait. Returns whether they are more than this worker should do alone.
+    /// `is_alone` says whether all other workers sleep.
     pub(crate) fn end_stretch(
         &mut self,
         mean: &MeanPoll,
         now: Instant,
         waiting: usize,
+        is_alone: impl Fn() -> bool,
         cpu_time: impl Fn() -> Option<Duration>,
     ) -> bool {
         let took = now - self.began.unwrap_or(now);
@@ -137,9 +151,13 @@ impl Sharing {
             let cpu_time = cpu_time();
             let before = replace(&mut self.span_began, cpu_time);
             let used = cpu_time.zip(before).map_or(span, |(now, then)| now.saturating_sub(then));
-            self.eager_spans = self.eager_spans.saturating_sub(1);
+            self.pressed_spans = self.pressed_spans.saturating_sub(1);
+            self.crowded_spans = self.crowded_spans.saturating_sub(1);
             if used + span / 8 < span {
-                self.eager_spans = EAGER_SPANS;
+                match is_alone() {
+                    true => self.pressed_spans = PRESSED_SPANS,
+                    false => self.crowded_spans = CROWDED_SPANS,
+                }
             }
         }
 

@@ -6,7 +6,7 @@ use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::queue::{self, Runnable};
-use crate::scheduler::share::MeanPoll;
+use crate::scheduler::share::{LONG_POLL, MeanPoll};
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, RwLock, lock, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
@@ -114,7 +114,7 @@ impl Shared {
         self.wake_if_all_asleep();
 
         // A worker that is awake may not come by for a long time.
-        if self.mean_poll.is_long() {
+        if self.mean_poll.is_above(LONG_POLL) {
             self.call_helper();
         }
     }

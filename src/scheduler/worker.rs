@@ -96,23 +96,25 @@ impl Worker {
 
     /// Ends a stretch of the policy. Returns whether this worker needs a helper.
     fn end_stretch(&self) -> bool {
-        let (mean, waiting) = (&self.shared.mean_poll, self.waiting());
-        self.sharing.borrow_mut().end_stretch(mean, Instant::now(), waiting, thread_cpu_time)
+        let Shared { mean_poll, idle, .. } = &*self.shared;
+        let (now, is_alone) = (Instant::now(), || idle.all_asleep_but(self.index));
+        let mut sharing = self.sharing.borrow_mut();
+        sharing.end_stretch(mean_poll, now, self.waiting(), is_alone, thread_cpu_time)
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
-        if self.end_stretch() {
-            self.shared.call_helper();
-        }
         if driver.is_needed()
             && let Some(seat) = driver.take_seat()
         {
             let mut wakers = self.wakers.borrow_mut();
             seat.look(&mut wakers);
             wakers.drain(..).for_each(wake);
+        }
+        if self.end_stretch() {
+            self.shared.call_helper();
         }
         self.refill()
     }
@@ -149,7 +151,8 @@ impl Worker {
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
-            // The stretch goes on. The future in `block_on`, which is polled next, counts as a task.
+            self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
+            // The stretch goes on: the future in `block_on`, which is polled next, counts as well.
             self.share_load();
             return monitor.ring();
         }
@@ -159,8 +162,7 @@ impl Worker {
         let is_asleep = || idle.is_asleep(self.index);
         if let Some(seat) = driver.take_seat() {
             seat.sleep(self.index, is_asleep, &mut wakers);
-            // An event ended the sleep, or a thread that claimed this worker. Then its unpark is
-            // stale, and does no harm.
+            // If a thread that claimed this worker ended the sleep, its unpark is stale: no harm.
             let _ = idle.claim(self.index);
         }
         // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
@@ -168,10 +170,13 @@ impl Worker {
             thread::park();
         }
 
+        // Before the fence in `ring`: what waits now but did not call, as a helper was coming, is
+        // seen by this thread.
+        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+
         // The monitor is called before the wakers: one of them may block this thread, which is
         // then stuck, and nobody sits in the seat.
         monitor.ring();
-        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
         self.sharing.borrow_mut().began = Some(Instant::now());
         wakers.drain(..).for_each(wake);
     }

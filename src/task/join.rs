@@ -7,6 +7,9 @@ use async_task::FallibleTask;
 use std::task::{Context, Poll, ready};
 use std::{panic::AssertUnwindSafe, pin::Pin};
 
+/// What async-task gives for a task.
+type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;
+
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
 /// Dropping the handle detaches the task, which goes on without it. A handle gives the output
@@ -34,7 +37,7 @@ use std::{panic::AssertUnwindSafe, pin::Pin};
 pub struct JoinHandle<T> {
     /// None only while the handle is being dropped. Unwind safe whatever the output: that is moved
     /// out, and never seen half-way.
-    pub(crate) task: Option<AssertUnwindSafe<FallibleTask<Unread<Result<T, JoinError>>, Key>>>,
+    pub(crate) task: Option<AssertUnwindSafe<Task<T>>>,
     pub(crate) key: Key,
 }
 

@@ -64,9 +64,8 @@ struct Worker {
 
 impl Worker {
     fn new() -> Self {
-        let mut worker = Worker { sharing: Sharing::default(), clocks: Clocks::new() };
-        worker.sharing.begin(worker.clocks.time());
-        worker
+        let clocks = Clocks::new();
+        Worker { sharing: Sharing::new(clocks.time()), clocks }
     }
 
     /// A poll of this duration, with a core to itself.
@@ -80,8 +79,13 @@ impl Worker {
         self.clocks.pass(lasts, used);
     }
 
+    /// With so many tasks that wait. Returns whether they are too many.
+    fn look(&mut self, mean: &MeanPoll, waiting: usize) -> bool {
+        self.sharing.end_stretch(mean, self.clocks.time(), waiting, || self.clocks.cpu_time())
+    }
+
     fn end_stretch(&mut self, mean: &MeanPoll) {
-        self.sharing.end_stretch(mean, self.clocks.time(), || self.clocks.cpu_time());
+        assert!(!self.look(mean, 0));
     }
 
     /// A stretch of one poll.
@@ -100,15 +104,21 @@ impl Worker {
     fn sleep(&mut self, mean: &MeanPoll, lasts: Duration) {
         self.end_stretch(mean);
         self.clocks.pass(lasts, Duration::ZERO);
-        self.sharing.begin(self.clocks.time());
+        self.wake_up();
+    }
+
+    fn wake_up(&mut self) {
+        self.sharing.began = Some(self.clocks.time());
     }
 
     fn is_time_to_look(&self, polls_max: u32) -> bool {
         self.sharing.is_time_to_look(polls_max, || self.clocks.now())
     }
 
+    /// What a look says of the queue, if nothing was polled before it.
     fn is_overloaded(&mut self, mean: &MeanPoll, waiting: usize) -> bool {
-        self.sharing.is_overloaded(mean, waiting, self.clocks.time())
+        self.wake_up();
+        self.look(mean, waiting)
     }
 
     /// Whether it would wake another worker if a task waited.
@@ -250,7 +260,7 @@ fn time_asleep_is_no_poll_time() {
         worker.sleep(&mean, Duration::from_secs(3600));
     }
     assert_eq!(worker.clocks.cpu_readings.take(), 0);
-    worker.sharing.queue_is_empty();
+    worker.sharing.standing_since = None;
     worker.poll(&mean, MICRO);
     assert!(!worker.is_time_to_look(u32::MAX), "the stretch began after the sleep");
 }
@@ -265,6 +275,10 @@ fn numbers_that_are_too_large_do_no_harm() {
         assert!(worker.is_eager(&mean));
         assert!(worker.is_overloaded(&mean, usize::MAX));
     }
+
+    // As nanoseconds, a multiple of 1 << 64.
+    let mean = mean_of(LONG_POLL);
+    assert!(Worker::new().is_overloaded(&mean, 1 << 60));
 }
 
 /// The clocks of some virtual machines do so.
@@ -274,13 +288,13 @@ fn clock_that_goes_back_does_no_harm() {
     let mut worker = Worker::new();
     let before = worker.clocks.time();
     worker.clocks.pass(Duration::from_secs(1), Duration::ZERO);
-    worker.sharing.begin(worker.clocks.time());
+    worker.wake_up();
     worker.sharing.before_poll(&mean, || 0, || true);
     assert!(!worker.sharing.is_time_to_look(61, || before));
-    worker.sharing.end_stretch(&mean, before, || None);
+    worker.sharing.end_stretch(&mean, before, 0, || None);
     assert!(!mean.is_long());
 
-    worker.sharing.begin(worker.clocks.time());
+    worker.wake_up();
     worker.span(&mean, Duration::ZERO);
     worker.clocks.cpu_time.set(Some(Duration::ZERO));
     worker.clocks.pass(WHOLE_SPAN, Duration::ZERO);
@@ -541,7 +555,8 @@ fn queue_stands_from_the_first_look_that_finds_a_task() {
 
 #[test]
 fn queue_that_was_empty_once_begins_to_stand_anew() {
-    let empty_for_the_worker = |worker: &mut Worker, _: &MeanPoll| worker.sharing.queue_is_empty();
+    let empty_for_the_worker =
+        |worker: &mut Worker, _: &MeanPoll| worker.sharing.standing_since = None;
     let empty_at_a_look = |worker: &mut Worker, mean: &MeanPoll| {
         assert!(!worker.is_overloaded(mean, 0));
     };
@@ -674,7 +689,8 @@ fn step() -> impl Strategy<Value = Step> {
     let nanos = || prop_oneof![0..2_000_u64, 0..60_000_u64, 250_000..350_000_u64, 0..9_000_000_u64];
     let lost = || prop_oneof![2 => Just(0), 2 => 28..36_u8, 1 => any::<u8>()];
     prop_oneof![
-        6 => (1..40_u32, nanos(), lost()).prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
+        6 => (1..40_u32, nanos(), lost())
+            .prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
         2 => (1..1_000_u32, 0..5_000_u64, lost())
             .prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
         3 => (prop_oneof![0..3_usize, 0..2_000_usize], any::<bool>())
@@ -711,12 +727,12 @@ proptest! {
                     let expected = model.is_time_to_look(polls_max.into());
                     prop_assert_eq!((look, worker.clocks.readings.take()), expected);
                     if look {
-                        worker.end_stretch(&mean);
+                        let is_too_much = worker.look(&mean, waiting);
                         let asked = model.end_stretch(&mut model_mean, cpu_time(worker));
                         prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
                         let now = nanos(worker.clocks.time.get());
                         let expected = model.is_overloaded(model_mean, waiting, now);
-                        prop_assert_eq!(worker.is_overloaded(&mean, waiting), expected);
+                        prop_assert_eq!(is_too_much, expected);
                     }
                     let called = worker.sharing.before_poll(&mean, || waiting, || is_watched);
                     prop_assert_eq!(called, model.before_poll(model_mean, waiting, is_watched));
@@ -729,9 +745,10 @@ proptest! {
                     worker.sleep(&mean, Duration::from_nanos(lasts));
                     let asked = model.end_stretch(&mut model_mean, cpu_time(worker));
                     prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
+                    model.standing.clear();
                 }
                 Step::FindEmpty => {
-                    worker.sharing.queue_is_empty();
+                    worker.sharing.standing_since = None;
                     model.standing.clear();
                 }
                 Step::PollsMax(polls) => polls_max = polls,

@@ -22,8 +22,8 @@ pub const MACROS: &str = "macros/src";
 pub const TASKS: &str = "tasks/src";
 
 /// What stands beside it, each counted apart.
-const BESIDE: [&str; 10] = [
-    "compat", "util", "redis", "tests", "models", "examples", "benches", "versus", "trials",
+const BESIDE: [&str; 11] = [
+    "compat", "util", "redis", "tests", "models", "examples", "benches", "versus", "lab", "trials",
     "xtask",
 ];
 

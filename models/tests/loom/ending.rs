@@ -3,7 +3,7 @@
 
 use crate::scheduler::{end, shared::Shared, threads::SignedOn};
 use crate::sync::{Duration, lock};
-use crate::{in_order, model, race};
+use crate::{in_order, model, model_within, race};
 use loom::sync::Notify;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
@@ -60,6 +60,30 @@ fn worker_that_falls_asleep_does_not_miss_the_end() {
             assert_eq!(shared.registry.0[0].dropped(), 1);
         },
     );
+}
+
+/// (i) A worker is called as a helper (`Shared::call_helper`) while it falls asleep and the runtime
+/// ends: whoever claims it wakes it.
+// ~ models/tests/loom/ending.rs
+// - shared.unpark(shared.idle.claim_one(None));
+// + let _ = shared.idle.claim_one(None);
+#[test]
+fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
+    model_within(3, || {
+        let shared = Shared::new(1, 0);
+        let running = end::InLoop::new(&shared);
+        let (sleeps, calls) = (shared.clone(), shared.clone());
+        let others = [
+            thread::spawn(move || run_worker(&sleeps, 0, running)),
+            thread::spawn(move || {
+                let shared = calls;
+                shared.unpark(shared.idle.claim_one(None));
+            }),
+        ];
+        end::begin(&shared);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(shared.closed(), 1);
+    });
 }
 
 /// Hands an `end::InLoop` to the thread that it stands for.

@@ -246,3 +246,124 @@ fn future_in_block_on_does_not_miss_the_end() {
         |(_, woken), is_ending, ()| assert!(is_ending || woken.load(Ordering::Relaxed)),
     );
 }
+
+/// Calls for helpers: three workers, of which one is stuck in a poll and never helps.
+struct Help {
+    idle: Idle,
+    is_coming: AtomicBool,
+    injector: Injector,
+    doorbell: Doorbell,
+}
+
+impl Help {
+    fn new(asleep: &[usize], is_coming: bool) -> Self {
+        let idle = Idle::new(3);
+        asleep.iter().for_each(|&worker| idle.fall_asleep(worker));
+        let is_coming = AtomicBool::new(is_coming);
+        Self { idle, is_coming, injector: Injector::default(), doorbell: Doorbell::default() }
+    }
+
+    /// `Shared::inject`, while polls are long. Returns the helper that it wakes, if any.
+    fn inject(&self) -> Option<usize> {
+        self.injector.push();
+        let first = self.idle.claim_if_all_asleep(None);
+        first.or(self.call_helper())
+    }
+
+    /// `Shared::call_helper`. There it is one `fetch_and`, of which loom does not know that it reads
+    /// the last value.
+    fn call_helper(&self) -> Option<usize> {
+        if self.idle.any_asleep() && !self.is_coming.swap(true, Ordering::Relaxed) {
+            let helper = self.idle.claim_one(None);
+            if helper.is_none() {
+                self.is_coming.store(false, Ordering::Relaxed);
+            }
+            return helper;
+        }
+        None
+    }
+
+    /// The end of `Worker::sleep`, and the look of the next turn. True: there is a task.
+    fn wake_up(&self) -> bool {
+        self.is_coming.store(false, Ordering::Relaxed);
+        self.doorbell.ring();
+        !self.injector.is_empty()
+    }
+
+    /// S1 to S3, and the early return. True: there is a task. None: it sleeps.
+    fn fall_asleep(&self, worker: usize) -> Option<bool> {
+        self.idle.fall_asleep(worker);
+        if !self.injector.is_empty() {
+            let _ = self.idle.claim(worker);
+            return Some(self.wake_up());
+        }
+        if self.idle.is_asleep(worker) { None } else { Some(self.wake_up()) }
+    }
+}
+
+/// (i) A task is injected while a helper is on its way. That helper sees the task, or the thread
+/// that injected it calls another one.
+// ~ models/tests/loom/parking.rs
+// - self.is_coming.store(false, Ordering::Relaxed);
+// - self.doorbell.ring();
+// - !self.injector.is_empty()
+// + self.doorbell.ring();
+// + self.is_coming.store(false, Ordering::Relaxed);
+// + !self.injector.is_empty()
+// ~ src/scheduler/idle.rs
+// - fence(Ordering::SeqCst);
+// - if self.asleep.load(Ordering::Relaxed)
+// + if self.asleep.load(Ordering::Relaxed)
+// ~ src/scheduler/idle.rs
+// - fence(Ordering::SeqCst);
+// - if self.all_asleep()
+// + if self.all_asleep()
+// ~ models/tests/loom/parking.rs
+// - self.injector.push();
+// - let first = self.idle.claim_if_all_asleep(None);
+// + let first = self.idle.claim_if_all_asleep(None);
+// + self.injector.push();
+#[test]
+fn helper_on_its_way_sees_the_task_that_calls_no_other() {
+    race(
+        || Help::new(&[2], true),
+        Help::wake_up,
+        Help::inject,
+        |_, sees, called| assert!(sees || called.is_some()),
+    );
+}
+
+/// (i) A task is injected while a worker falls asleep. Whatever comes first, somebody is awake for
+/// the task, and once all who were called have come, another helper can be called.
+// ~ models/tests/loom/parking.rs
+// - return Some(self.wake_up());
+// - }
+// + return Some(true);
+// + }
+// ~ models/tests/loom/parking.rs
+// - if helper.is_none() {
+// + if false {
+// ~ models/tests/loom/parking.rs
+// - let helper = self.idle.claim_one(None);
+// + let helper = self.idle.claim_one(None);
+// + self.is_coming.store(true, Ordering::Relaxed);
+#[test]
+fn helpers_can_be_called_after_all_who_were_called_have_come() {
+    for asleep in [&[][..], &[2]] {
+        race(
+            move || Help::new(asleep, false),
+            |help| help.fall_asleep(0),
+            Help::inject,
+            |help, slept, called| {
+                let is_awake = slept.is_some() || called.is_some();
+                assert!(is_awake, "nobody comes for the task");
+
+                // Who sleeps and was called wakes up now.
+                if called == Some(2) || (called == Some(0) && slept.is_none()) {
+                    assert!(help.wake_up());
+                }
+                assert!(!help.is_coming.load(Ordering::Relaxed), "nobody can be called");
+            },
+        );
+    }
+}

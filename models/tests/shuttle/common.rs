@@ -4,7 +4,8 @@ use crate::io::{Async, AsyncReadExt};
 use crate::model_kernel;
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
-use crate::sync::{Arc, Mutex, lock, thread};
+use crate::scheduler::share::{MEAN_POLLS, MeanPoll, SPAN, Sharing};
+use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread::{JoinHandle, spawn};
 use shuttle::{Config, MaxSteps, Runner};
@@ -102,8 +103,36 @@ fn run(
     }
 }
 
+/// In half of the schedules its workers know that polls are short, and hardly call each other.
 pub(crate) fn runtime(workers: usize) -> Runtime {
+    let runtime = eager_runtime(workers);
+    if shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()) {
+        learn_that_polls_are_short(&runtime.handle.shared.mean_poll);
+    }
+    runtime
+}
+
+/// Nothing is known of polls, so they count as long, and a worker that has nothing to do is called
+/// whenever a task waits. The clock stands still, and few polls are made: it stays like that.
+pub(crate) fn eager_runtime(workers: usize) -> Runtime {
     Builder::new_multi_thread().workers(workers).build().unwrap()
+}
+
+fn learn_that_polls_are_short(mean: &MeanPoll) {
+    let mut worker = Sharing::default();
+    let mut now = Instant::now();
+    worker.begin(now);
+    // A worker that has lost its core does not ask for the mean before each poll, where another
+    // thread would go on.
+    for _ in 0..2 {
+        now = now + 2 * SPAN;
+        worker.end_stretch(mean, now, || Some(Duration::ZERO));
+    }
+    // The workers that have just started may overwrite what they had not read yet.
+    while mean.is_long() {
+        (0..10 * MEAN_POLLS).for_each(|_| _ = worker.before_poll(mean, || 0, || true));
+        worker.end_stretch(mean, now, || None);
+    }
 }
 
 pub(crate) fn current_thread() -> Runtime {

@@ -1,7 +1,8 @@
 //! Tasks that run, wake each other, and are aborted; threads in `block_on`.
 
-use crate::common::{OnDrop, Signal, model, model_with_monitor, runtime, wait};
-use crate::sync::thread;
+use crate::common::{OnDrop, Signal, eager_runtime, model, model_with_monitor, runtime, wait};
+use crate::runtime::Builder;
+use crate::sync::{Duration, thread};
 use crate::task;
 use shuttle::thread::spawn;
 
@@ -279,5 +280,96 @@ fn stuck_worker_is_relieved_by_the_monitor() {
         });
         wait(task).unwrap();
         assert!(!thread::panicking());
+    });
+}
+
+/// A task blocks its worker until another one has run, which is spawned from outside. While polls
+/// count as long, no monitor is needed: a worker that sleeps is called, one that is about to sleep
+/// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
+/// that in motion.
+// ~ src/scheduler/worker.rs
+// - self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
+// ~ src/scheduler/worker.rs 2
+// - self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+// ~ src/scheduler/shared.rs
+// - self.helper_is_coming.fetch_and(helper.is_some(), Ordering::Relaxed);
+// ~ src/scheduler/shared.rs
+// - self.call_helper();
+#[test]
+fn task_from_outside_begins_beside_a_poll_that_blocks() {
+    model(|| {
+        let runtime = eager_runtime(2);
+        let handle = runtime.handle().clone();
+        let spawner = spawn(move || wait(handle.spawn(async {})).unwrap());
+        wait(runtime.spawn(async {})).unwrap();
+        spawner.join().unwrap();
+
+        let (blocks, other) = (Signal::default(), Signal::default());
+        let (is_in_poll, is_free) = (blocks.clone(), other.clone());
+        let blocked = runtime.spawn(async move {
+            is_in_poll.send();
+            wait(is_free.sent(1));
+        });
+        wait(blocks.sent(1));
+        wait(runtime.spawn(async move { other.send() })).unwrap();
+        wait(blocked).unwrap();
+    });
+}
+
+/// As many tasks as there are workers block until all of them run. They are spawned by a task, so
+/// that they are all in one worker's queue. Whatever call is lost, the monitor makes it later.
+// ~ src/runtime/monitor.rs
+// - is_stranded |= worker.queue.len() > 0;
+// ~ src/scheduler/worker.rs
+// - self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
+// ~ src/scheduler/worker.rs 2
+// - self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+#[test]
+fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
+    model_with_monitor(|| {
+        const TASKS: usize = 3;
+        let runtime = runtime(TASKS);
+        let here = Signal::default();
+        let parent = runtime.spawn(async move {
+            [(); TASKS].map(|()| {
+                let here = here.clone();
+                task::spawn(async move {
+                    here.send();
+                    wait(here.sent(TASKS));
+                })
+            })
+        });
+        for task in wait(parent).unwrap() {
+            wait(task).unwrap();
+        }
+    });
+}
+
+/// The hook that is told of long polls does not return, so the monitor asks for the next report
+/// again and again, while the worker begins other polls. It never counts less than nothing.
+// ~ tasks/src/report.rs
+// - let less = |before: usize| before.checked_sub(ticks);
+// + let less = |before: usize| Some(before.wrapping_sub(ticks));
+#[test]
+fn poll_that_ends_before_it_is_reported_is_forgotten() {
+    model_with_monitor(|| {
+        let (runtime_ends, waits) = std::sync::mpsc::channel::<()>();
+        let waits = std::sync::Mutex::new(waits);
+        let runtime = Builder::new_multi_thread()
+            .workers(1)
+            .long_poll_limit(Duration::from_nanos(1))
+            .on_long_poll(move |_| _ = waits.lock().unwrap().recv())
+            .build()
+            .unwrap();
+        let task = runtime.spawn(async {
+            for _ in 0..3 {
+                (0..3).for_each(|_| shuttle::thread::yield_now());
+                task::yield_now().await;
+            }
+        });
+        wait(task).unwrap();
+
+        assert!(runtime.handle.shared.workers[0].stuck.ticks() < 1_000_000);
+        drop(runtime_ends);
     });
 }

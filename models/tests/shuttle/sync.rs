@@ -177,8 +177,21 @@ impl std::ops::Sub for Instant {
     }
 }
 
+/// A thread has a core to itself whenever the clock moves, or the system does not tell. Any of
+/// them may be so at any time.
+pub(crate) fn thread_cpu_time() -> Option<Duration> {
+    let is_told = shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng());
+    if is_told { Some(CLOCK.get()) } else { None }
+}
+
 /// A thread-local of shuttle's threads, with the methods of std's.
 pub(crate) struct LocalKey<T: 'static>(pub(crate) shuttle::thread::LocalKey<T>);
+
+impl<T> LocalKey<T> {
+    pub(crate) fn with<R>(&'static self, function: impl FnOnce(&T) -> R) -> R {
+        self.0.with(function)
+    }
+}
 
 impl<T: Copy> LocalKey<Cell<T>> {
     pub(crate) fn set(&'static self, value: T) {

@@ -1,0 +1,342 @@
+//! arc's workers: the policy is `src/scheduler/share.rs` itself, and the loop around it
+//! is that of `worker.rs`, `shared.rs` and `runtime/monitor.rs`, in the same order.
+
+use crate::machine::{Nanos, Step};
+use crate::share::{LONG_POLL, MeanPoll, Sharing};
+use crate::system::{Policy, Request, System};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// As in `Builder`.
+const EVENT_INTERVAL: u32 = 61;
+
+/// As in `queue.rs`.
+const BATCH_MAX: usize = 256;
+
+/// After so many ticks without a poll the monitor sleeps.
+const QUIET_TICKS_MAX: u32 = 20;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum State {
+    #[default]
+    Begins,
+    Polls(Request),
+    SleepsInSeat,
+    Sleeps,
+}
+
+#[derive(Default)]
+struct Worker {
+    state: State,
+    queue: VecDeque<Request>,
+    sharing: Sharing,
+    is_asleep: bool,
+    /// It has come by since the monitor's last tick.
+    moved: bool,
+    /// Its caches are cold.
+    is_cold: bool,
+}
+
+/// The workers.
+pub struct Arc {
+    workers: Vec<Worker>,
+    injector: VecDeque<Request>,
+    mean_poll: MeanPoll,
+    helper_is_coming: bool,
+    /// Who sleeps in the seat.
+    seat: Option<usize>,
+    /// Somebody has looked at the kernel since the monitor's last tick.
+    looked: bool,
+    quiet_ticks: u32,
+    /// When virtual time began.
+    start: Instant,
+}
+
+impl Arc {
+    /// All are awake.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            workers: (0..workers).map(|_| Worker::default()).collect(),
+            injector: VecDeque::new(),
+            mean_poll: MeanPoll::default(),
+            helper_is_coming: false,
+            seat: None,
+            looked: false,
+            quiet_ticks: 0,
+            start: Instant::now(),
+        }
+    }
+
+    fn at(&self, system: &System, spent: Nanos) -> Instant {
+        self.start + Duration::from_nanos(system.now() + spent)
+    }
+
+    /// `Worker::run_one` until a poll or a sleep.
+    fn turn(&mut self, index: usize, mut spent: Nanos, system: &mut System) -> Step {
+        loop {
+            self.workers[index].moved = true;
+            let reads = Cell::new(0);
+            let now = self.at(system, spent);
+            let clock = || {
+                reads.set(reads.get() + 1);
+                now
+            };
+            let is_time = self.workers[index].sharing.is_time_to_look(EVENT_INTERVAL, clock);
+            spent += system.costs.clock * reads.get();
+            let mut found = None;
+            if is_time {
+                found = self.look_outside(index, &mut spent, system);
+            }
+            if found.is_none() {
+                found = self.find_work(index, &mut spent, system);
+            }
+            if let Some(request) = found {
+                return self.poll(index, request, spent, system);
+            }
+            if !self.sleep(index, &mut spent, system) {
+                return Step::Sleep(spent);
+            }
+        }
+    }
+
+    fn poll(
+        &mut self,
+        index: usize,
+        request: Request,
+        mut spent: Nanos,
+        system: &mut System,
+    ) -> Step {
+        spent += self.share_load(index, system);
+        let worker = &mut self.workers[index];
+        worker.state = State::Polls(request);
+        spent += system.costs.poll;
+        if std::mem::take(&mut worker.is_cold) {
+            spent += system.costs.cold;
+        }
+        Step::Run(spent + request.takes)
+    }
+
+    /// `Worker::share_load`.
+    fn share_load(&mut self, index: usize, system: &mut System) -> Nanos {
+        let (is_watched, waiting) = (self.seat.is_some(), self.waiting(index));
+        let sharing = &mut self.workers[index].sharing;
+        match sharing.before_poll(&self.mean_poll, || waiting, || is_watched) {
+            true => self.call_helper(system),
+            false => 0,
+        }
+    }
+
+    fn waiting(&self, index: usize) -> usize {
+        self.workers[index].queue.len() + self.injector.len()
+    }
+
+    fn end_stretch(&mut self, index: usize, spent: &mut Nanos, system: &System) -> bool {
+        *spent += system.costs.clock;
+        let (now, waiting) = (self.at(system, *spent), self.waiting(index));
+        let used = Duration::from_nanos(system.cpu_time(index) + *spent);
+        let asked = Cell::new(0);
+        let cpu_time = || {
+            asked.set(asked.get() + 1);
+            Some(used)
+        };
+        let others = (0..self.workers.len()).filter(|it| *it != index);
+        let is_alone = others.map(|it| &self.workers[it]).all(|worker| worker.is_asleep);
+        let sharing = &mut self.workers[index].sharing;
+        let needs_helper =
+            sharing.end_stretch(&self.mean_poll, now, waiting, || is_alone, cpu_time);
+        *spent += system.costs.cpu_clock * asked.get();
+        needs_helper
+    }
+
+    fn look_outside(
+        &mut self,
+        index: usize,
+        spent: &mut Nanos,
+        system: &mut System,
+    ) -> Option<Request> {
+        if self.seat.is_none() {
+            self.look(index, spent, system);
+        }
+        if self.end_stretch(index, spent, system) {
+            *spent += self.call_helper(system);
+        }
+        self.refill(index)
+    }
+
+    /// What the kernel has, to the worker's queue.
+    fn look(&mut self, index: usize, spent: &mut Nanos, system: &mut System) {
+        self.looked = true;
+        *spent += system.costs.look;
+        while let Some(request) = system.take_event() {
+            *spent += system.costs.event;
+            self.workers[index].queue.push_back(request);
+        }
+    }
+
+    fn refill(&mut self, index: usize) -> Option<Request> {
+        let count = self.injector.len().div_ceil(self.workers.len()).min(BATCH_MAX);
+        let mut taken = self.injector.drain(..count);
+        let first = taken.next()?;
+        self.workers[index].queue.extend(taken);
+        Some(first)
+    }
+
+    fn find_work(
+        &mut self,
+        index: usize,
+        spent: &mut Nanos,
+        system: &mut System,
+    ) -> Option<Request> {
+        if let Some(request) = self.workers[index].queue.pop_front() {
+            return Some(request);
+        }
+        self.workers[index].sharing.standing_since = None;
+        self.refill(index).or_else(|| self.steal(index, spent, system))
+    }
+
+    fn steal(&mut self, index: usize, spent: &mut Nanos, system: &mut System) -> Option<Request> {
+        let count = self.workers.len();
+        let first = system.random.usize(..count);
+        for victim in (first..first + count).map(|it| it % count) {
+            let length = self.workers[victim].queue.len();
+            if length == 0 {
+                *spent += system.costs.search;
+                continue;
+            }
+            *spent += system.costs.steal;
+            let count = length.div_ceil(2).min(BATCH_MAX);
+            let mut taken = self.workers[victim].queue.drain(..count).collect::<VecDeque<_>>();
+            let request = taken.pop_front();
+            self.workers[index].queue.append(&mut taken);
+            return request;
+        }
+        None
+    }
+
+    /// `Worker::sleep`. True: it did not sleep, as there was something.
+    fn sleep(&mut self, index: usize, spent: &mut Nanos, system: &mut System) -> bool {
+        if !self.injector.is_empty() {
+            *spent += self.share_load(index, system);
+            return true;
+        }
+        self.end_stretch(index, spent, system);
+        if self.seat.is_some() {
+            system.wait();
+            self.workers[index].state = State::Sleeps;
+        } else if system.has_events() {
+            self.look(index, spent, system);
+            self.after_sleep(index, spent, system);
+            return true;
+        } else {
+            self.seat = Some(index);
+            system.wait_for_kernel(index);
+            self.workers[index].state = State::SleepsInSeat;
+        }
+        self.workers[index].is_asleep = true;
+        false
+    }
+
+    fn after_sleep(&mut self, index: usize, spent: &mut Nanos, system: &System) {
+        self.helper_is_coming = false;
+        *spent += system.costs.clock;
+        let now = self.at(system, *spent);
+        self.workers[index].sharing.began = Some(now);
+    }
+
+    fn call_helper(&mut self, system: &mut System) -> Nanos {
+        if self.helper_is_coming {
+            return 0;
+        }
+        let seat = self.seat;
+        let asleep = |&index: &usize| self.workers[index].is_asleep;
+        let parked = (0..self.workers.len()).find(|index| asleep(index) && seat != Some(*index));
+        let Some(helper) = parked.or(seat.filter(asleep)) else {
+            return 0;
+        };
+        self.helper_is_coming = true;
+        self.workers[helper].is_asleep = false;
+        system.wake(helper)
+    }
+
+    /// `Shared::inject`, by the monitor.
+    fn inject(&mut self, request: Request, system: &mut System) -> Nanos {
+        self.injector.push_back(request);
+        let mut spent = 0;
+        if self.workers.iter().all(|worker| worker.is_asleep) {
+            let seat = self.seat;
+            let parked = (0..self.workers.len()).find(|index| seat != Some(*index));
+            let worker = parked.or(seat).expect("there is a worker");
+            self.workers[worker].is_asleep = false;
+            spent += system.wake(worker);
+        }
+        if self.mean_poll.is_above(LONG_POLL) {
+            spent += self.call_helper(system);
+        }
+        spent
+    }
+}
+
+impl Policy for Arc {
+    fn step(&mut self, index: usize, system: &mut System) -> Step {
+        let mut spent = 0;
+        let state = std::mem::take(&mut self.workers[index].state);
+        match state {
+            State::Begins => {
+                let now = self.at(system, 0);
+                self.workers[index].sharing.began = Some(now);
+            }
+            State::Polls(request) => system.answer(request),
+            State::SleepsInSeat | State::Sleeps => {
+                spent += system.costs.sleep;
+                self.workers[index].is_asleep = false;
+                self.workers[index].is_cold = true;
+                if state == State::SleepsInSeat {
+                    self.seat = None;
+                    self.look(index, &mut spent, system);
+                }
+                self.after_sleep(index, &mut spent, system);
+            }
+        }
+        self.turn(index, spent, system)
+    }
+
+    /// `monitor::main`, but for its reports.
+    fn tick(&mut self, system: &mut System) {
+        let mut has_moved = false;
+        let mut is_stranded = !self.injector.is_empty();
+        for worker in &mut self.workers {
+            if std::mem::take(&mut worker.moved) {
+                has_moved = true;
+            } else if !worker.is_asleep {
+                is_stranded |= !worker.queue.is_empty();
+            }
+        }
+        self.quiet_ticks = if has_moved { 0 } else { self.quiet_ticks + 1 };
+        if self.quiet_ticks < QUIET_TICKS_MAX {
+            system.monitor_uses(system.costs.tick);
+        }
+        let mut spent = 0;
+        if is_stranded {
+            spent += self.call_helper(system);
+        }
+        let has_looked = std::mem::take(&mut self.looked);
+        if !has_looked && self.seat.is_none() {
+            if self.workers.iter().any(|worker| worker.is_asleep) {
+                spent += self.call_helper(system);
+            } else {
+                spent += system.costs.look;
+                while let Some(request) = system.take_event() {
+                    spent += self.inject(request, system);
+                }
+            }
+        }
+        system.monitor_uses(spent);
+    }
+
+    fn held(&self) -> usize {
+        let polled = |worker: &Worker| usize::from(matches!(worker.state, State::Polls(_)));
+        let workers = self.workers.iter().map(|worker| worker.queue.len() + polled(worker));
+        workers.sum::<usize>() + self.injector.len()
+    }
+}
