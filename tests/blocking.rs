@@ -395,6 +395,29 @@ fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
     }
 }
 
+/// The drop of what it holds gives the runtime another one.
+#[test]
+fn a_job_that_comes_after_the_end_is_dropped_where_its_drop_may_come_back() {
+    struct Again(Handle, Counter);
+    impl Drop for Again {
+        fn drop(&mut self) {
+            let job = self.0.spawn_blocking(|| unreachable!("the runtime has ended"));
+            self.1.add();
+            drop(job);
+        }
+    }
+    with_each_flavor(|runtime| {
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let drops = Counter::new();
+        let again = Again(handle.clone(), drops.clone());
+        let job = handle.spawn_blocking(move || drop(again));
+        let other = current_thread();
+        assert!(other.block_on(job).unwrap_err().is_cancelled());
+        drops.wait_for(1);
+    });
+}
+
 /// What the job sends arrives while its own worker sleeps.
 #[test]
 fn a_job_feeds_a_task_by_a_channel() {

@@ -7,6 +7,7 @@ use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
 use arc::task::{JoinHandle, TaskInfo, TaskState, spawn_blocking, spawn_named, try_id, yield_now};
 use arc::time::sleep;
 use common::*;
+use std::collections::HashMap;
 use std::future::pending;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,14 +185,16 @@ fn tasks_that_are_there_all_the_time_are_listed_once_while_others_come_and_go() 
                 while !stop.load(Ordering::SeqCst) {
                     let come: Vec<_> = (0..300).map(|_| runtime.spawn(pending::<()>())).collect();
                     come.iter().for_each(JoinHandle::abort);
+                    wait_until("they go", || come.iter().all(JoinHandle::is_finished));
                 }
             });
             for _ in 0..50 {
-                let listed = runtime.tasks();
+                let mut listed = HashMap::new();
+                for task in runtime.tasks() {
+                    assert!(listed.insert(task.id, task.name).is_none(), "it is listed twice");
+                }
                 for (number, task) in stay.iter().enumerate() {
-                    let mine = || listed.iter().filter(|listed| listed.id == task.id());
-                    assert_eq!(mine().count(), 1);
-                    let name = mine().next().unwrap().name.as_deref();
+                    let name = listed[&task.id()].as_deref();
                     assert_eq!(name, (number % 2 == 1).then_some("named"));
                 }
             }
@@ -262,6 +265,56 @@ fn a_task_and_a_job_know_their_id_and_others_have_none() {
         assert!(own);
         assert!(in_job);
         assert_eq!(try_id(), None);
+    });
+}
+
+/// Whether it is ready or aborted, a task is itself until the last of it is dropped.
+#[test]
+fn the_drop_of_a_future_and_of_an_output_that_nobody_wants_knows_the_task() {
+    struct Tells(mpsc::Sender<Option<arc::task::Id>>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let _ = self.0.send(try_id());
+        }
+    }
+    with_each_flavor(|runtime| {
+        let (sender, told) = mpsc::channel();
+        let tells = || Tells(sender.clone());
+
+        let (captured, gate) = (tells(), async_channel::bounded::<()>(1));
+        let ready = runtime.spawn(async move {
+            let _captured = captured;
+            yield_now().await;
+        });
+        let id = ready.id();
+        runtime.block_on(ready).unwrap();
+        assert_eq!(told.recv().unwrap(), Some(id));
+
+        let captured = tells();
+        let aborted = runtime.spawn(async move {
+            let _captured = captured;
+            pending::<()>().await;
+        });
+        let id = aborted.id();
+        aborted.abort();
+        runtime.block_on(aborted).unwrap_err();
+        assert_eq!(told.recv().unwrap(), Some(id));
+
+        // The handle has gone before the output is there.
+        let (output, opened) = (tells(), gate.1);
+        let unwanted = runtime.spawn(async move {
+            let _ = opened.recv().await;
+            output
+        });
+        let id = unwanted.id();
+        drop(unwanted);
+        gate.0.try_send(()).unwrap();
+        runtime.block_on(async {
+            while !arc::runtime::Handle::current().tasks().is_empty() {
+                yield_now().await;
+            }
+        });
+        assert_eq!(told.recv().unwrap(), Some(id));
     });
 }
 

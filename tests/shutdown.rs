@@ -9,6 +9,7 @@ use arc::runtime::{Handle, UnhandledPanic};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
 use common::*;
+use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -604,6 +605,64 @@ fn shutdown_within_no_time_works_inside_a_task() {
             outer.block_on(async move { drop(another.shutdown(Duration::ZERO)) });
         });
     }
+}
+
+/// The last thing that its thread drops, when most of the thread is gone already.
+#[test]
+fn dropped_with_the_thread_local_that_holds_it_it_ends() {
+    thread_local!(static HELD: Cell<Option<arc::runtime::Runtime>> = const { Cell::new(None) });
+    for workers in SIZES {
+        within_deadline(move || {
+            let drops = Counter::new();
+            let held = drops.on_drop();
+            let thread = thread::spawn(move || {
+                let runtime = runtime(workers);
+                runtime.block_on(async {
+                    let task = arc::spawn(async move {
+                        let _held = held;
+                        pending::<()>().await;
+                    });
+                    yield_now().await;
+                    drop(task);
+                });
+                HELD.set(Some(runtime));
+            });
+            thread.join().unwrap();
+            assert_eq!(drops.get(), 1);
+        });
+    }
+}
+
+/// The futures that it leaves wake each other in their drops.
+#[test]
+fn dropped_by_a_panic_outside_it_ends_as_ever() {
+    struct WakesInDrop(async_channel::Sender<()>);
+    impl Drop for WakesInDrop {
+        fn drop(&mut self) {
+            let _ = self.0.try_send(());
+        }
+    }
+    with_each_flavor(|runtime| {
+        let (left, right) = (async_channel::bounded(1), async_channel::bounded(1));
+        let drops = Counter::new();
+        for (sender, receiver) in [(left.0, right.1), (right.0, left.1)] {
+            let held = (WakesInDrop(sender), drops.on_drop());
+            drop(runtime.spawn(async move {
+                let _held = held;
+                let _ = receiver.recv().await;
+                pending::<()>().await;
+            }));
+        }
+        let panics = std::panic::AssertUnwindSafe(|| {
+            let runtime = runtime;
+            runtime.block_on(async {
+                yield_now().await;
+                panic!("outside {ON_PURPOSE}");
+            });
+        });
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!(drops.get(), 2);
+    });
 }
 
 #[test]

@@ -277,11 +277,23 @@ fn yield_now_lets_all_run_that_are_queued() {
 }
 
 #[test]
+fn yield_now_lets_the_executor_of_another_crate_go_on() {
+    let mut yields = pin!(yield_now());
+    let (waker, wakes) = counting_waker();
+    assert!(poll_with(yields.as_mut(), &waker).is_pending());
+    assert_eq!(wakes.get(), 1);
+    assert!(poll_with(yields.as_mut(), &waker).is_ready());
+    assert_eq!(wakes.get(), 1);
+}
+
+#[test]
 fn two_tasks_that_yield_take_turns() {
     within_deadline(|| {
         let turns = Arc::new(Mutex::new(Vec::new()));
         let note = turns.clone();
-        runtime(1).block_on(async move {
+        let runtime = runtime(1);
+        // On the worker: from outside, one could begin long before the other is there.
+        let both = runtime.spawn(async move {
             let task = |name: char| {
                 let note = note.clone();
                 arc::spawn(async move {
@@ -295,6 +307,7 @@ fn two_tasks_that_yield_take_turns() {
             one.await.unwrap();
             other.await.unwrap();
         });
+        runtime.block_on(both).unwrap();
         let turns = turns.lock().unwrap();
         // They may begin apart, and then alternate.
         let begin = turns.iter().position(|&name| name != turns[0]).unwrap();
