@@ -15,7 +15,7 @@
 //! the queues of a network by the time that is spent in them, and by whether they ever drain.)
 //!
 //! **Whether the worker has its core to itself.** A thread that is alone on its core uses as much
-//! CPU time as time goes by. If a worker loses an eighth or more, then other programs take its core
+//! CPU time as time goes by. If a worker loses more than an eighth, other programs take its core
 //! away, and while they do nobody serves its tasks. So it is eager for a while, however short polls
 //! are: a second worker gets a second share of the machine.
 //!
