@@ -117,7 +117,7 @@ builder! {
     event_interval: u32 = 61, |polls: u32| within("event_interval", polls, 1..=u32::MAX);
 
     /// Sets for how long a poll may last before it is [reported](Self::on_long_poll); 100 ms by
-    /// default. `Duration::MAX` switches the reports off. The precision is 5 ms.
+    /// default. `Duration::MAX` switches the reports off. The precision is 1 ms.
     ///
     /// # Panics
     ///
@@ -129,9 +129,14 @@ builder! {
     /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default it prints a line to
     /// standard error.
     ///
-    /// The hook is called once for each such poll, while the poll still lasts, by a thread that
-    /// runs no tasks. It must not block: nobody watches over the workers meanwhile. (Other tasks,
-    /// sockets and timers are served meanwhile, unless all workers are stuck.)
+    /// The hook is called once for each such poll, while the poll still lasts, on a thread of its
+    /// own. If it blocks, it holds up nothing else: no worker, not the end of the runtime, but only
+    /// other reports, which are made one after the other. The end of the runtime does not wait for
+    /// a call that goes on.
+    ///
+    /// On Linux a poll is not reported as long as its thread mostly waits for a core: then the
+    /// machine is too busy, and the task is not to blame. (The future in a `block_on` is reported
+    /// even so.)
     ///
     /// # Examples
     ///

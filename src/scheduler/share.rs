@@ -8,7 +8,7 @@
 //! it wakes another worker if tasks wait in its queue. Only one helper is on its way at a time. It
 //! wakes the next one, if there is more to do.
 //!
-//! If a worker loses an eighth of its time or more while others are awake, the cores are *crowded*:
+//! If a worker loses more than an eighth of its time while others are awake, the cores are *crowded*:
 //! the workers take them from each other, or from the program that they serve. For some time it
 //! then wakes a helper only if tasks wait for too long: if the length of the queue times the mean
 //! of a poll is more than [`WAIT_MAX`], or if the queue has not been empty for [`STANDING_MAX`].
@@ -16,9 +16,9 @@
 //! comes from CoDel, which judges the queues of a network by the time that is spent in them, and by
 //! whether they ever drain.)
 //!
-//! If a worker loses that much while all others sleep, other programs take its core away, and while
-//! they do nobody serves its tasks. It is *pressed*. For some time it then shares in any case: a
-//! second worker gets a second share of the machine.
+//! If a worker loses more than a quarter while all others sleep, other programs take its core away,
+//! and while they do nobody serves its tasks. It is *pressed*. For some time it then shares in any
+//! case: a second worker gets a second share of the machine.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`WATCHED_POLL`], or if a
