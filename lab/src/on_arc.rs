@@ -191,7 +191,6 @@ impl Arc {
         if let Some(request) = self.workers[index].queue.pop_front() {
             return Some(request);
         }
-        self.workers[index].sharing.standing_since = None;
         self.refill(index).or_else(|| self.steal(index, spent, system))
     }
 

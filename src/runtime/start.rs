@@ -32,7 +32,6 @@ impl Builder {
         let shared = Arc::new(Shared::new(self)?);
         // Other threads find it by its id from now on.
         RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
-
         let mut threads = Vec::new();
         if let Err(error) = start_threads(&shared, &mut threads) {
             end::begin(&shared);

@@ -11,10 +11,8 @@
 //! If a worker loses more than an eighth of its time while others are awake, the cores are *crowded*:
 //! the workers take them from each other, or from the program that they serve. For some time it
 //! then wakes a helper only if tasks wait for too long: if the length of the queue times the mean
-//! of a poll is more than [`WAIT_MAX`], or if the queue has not been empty for [`STANDING_MAX`].
-//! Such a *standing* queue is more than one core can drain, however short each wait is. (The idea
-//! comes from CoDel, which judges the queues of a network by the time that is spent in them, and by
-//! whether they ever drain.)
+//! of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the queues of a
+//! network by the time that is spent in them, not by their length.)
 //!
 //! If a worker loses more than a quarter while all others sleep, other programs take its core away,
 //! and while they do nobody serves its tasks. It is *pressed*. For some time it then shares in any
@@ -57,9 +55,6 @@ pub(crate) const SPAN: Duration = Duration::from_millis(16);
 pub(crate) const PRESSED_SPANS: u32 = 3;
 pub(crate) const CROWDED_SPANS: u32 = 50;
 
-/// How long a queue may stand without ever being empty.
-pub(crate) const STANDING_MAX: Duration = Duration::from_millis(10);
-
 /// Over how many polls the mean is taken.
 pub(crate) const MEAN_POLLS: u64 = 512;
 
@@ -94,8 +89,6 @@ pub(crate) struct Sharing {
     pub(crate) began: Option<Instant>,
     /// How many polls the stretch has had.
     polls: u32,
-    /// Since when every look has found a task waiting. None, too, when the queue was empty.
-    pub(crate) standing_since: Option<Instant>,
     /// How long the worker has polled in the current span, and what its thread's CPU time was when
     /// the span began.
     span: Duration,
@@ -161,18 +154,7 @@ impl Sharing {
             }
         }
 
-        if waiting == 0 {
-            self.standing_since = None;
-            return false;
-        }
-        let since = *self.standing_since.get_or_insert(now);
-        let takes = mean.0.load(Ordering::Relaxed).saturating_mul(waiting as u64);
-        let is_too_much = now - since > STANDING_MAX || takes > nanos(WAIT_MAX);
-        if is_too_much {
-            // The next wake-up for this reason comes only if the helper does not help.
-            self.standing_since = None;
-        }
-        is_too_much
+        mean.0.load(Ordering::Relaxed).saturating_mul(waiting as u64) > nanos(WAIT_MAX)
     }
 }
 

@@ -96,10 +96,10 @@ impl Worker {
 
     /// Ends a stretch of the policy. Returns whether this worker needs a helper.
     fn end_stretch(&self) -> bool {
-        let Shared { mean_poll, idle, .. } = &*self.shared;
-        let (now, is_alone) = (Instant::now(), || idle.all_asleep_but(self.index));
-        let mut sharing = self.sharing.borrow_mut();
-        sharing.end_stretch(mean_poll, now, self.waiting(), is_alone, thread_cpu_time)
+        let Shared { mean_poll: mean, idle, .. } = &*self.shared;
+        let is_alone = || idle.all_asleep_but(self.index);
+        let (mut sharing, now) = (self.sharing.borrow_mut(), Instant::now());
+        sharing.end_stretch(mean, now, self.waiting(), is_alone, thread_cpu_time)
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
@@ -127,11 +127,8 @@ impl Worker {
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.
     fn find_work(&self) -> Option<Runnable> {
-        if let Some(runnable) = self.mine().queue.pop() {
-            return Some(runnable);
-        }
-        self.sharing.borrow_mut().standing_since = None;
-        self.refill().or_else(|| self.steal())
+        let own = self.mine().queue.pop();
+        own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
     fn steal(&self) -> Option<Runnable> {
@@ -170,12 +167,9 @@ impl Worker {
             thread::park();
         }
 
-        // Before the fence in `ring`: what waits now but did not call, as a helper was coming, is
-        // seen by this thread.
+        // Before the fence in `ring`: this thread sees what called nobody because of the flag.
         self.shared.helper_is_coming.store(false, Ordering::Relaxed);
-
-        // The monitor is called before the wakers: one of them may block this thread, which is
-        // then stuck, and nobody sits in the seat.
+        // Before the wakers: one of them may block this thread while nobody sits in the seat.
         monitor.ring();
         self.sharing.borrow_mut().began = Some(Instant::now());
         wakers.drain(..).for_each(wake);

@@ -60,12 +60,14 @@ impl Clocks {
 struct Worker {
     sharing: Sharing,
     clocks: Clocks,
+    /// All other workers sleep.
+    is_alone: bool,
 }
 
 impl Worker {
     fn new() -> Self {
         let clocks = Clocks::new();
-        Worker { sharing: Sharing::new(clocks.time()), clocks }
+        Worker { sharing: Sharing::new(clocks.time()), clocks, is_alone: true }
     }
 
     /// A poll of this duration, with a core to itself.
@@ -81,7 +83,8 @@ impl Worker {
 
     /// With so many tasks that wait. Returns whether they are too many.
     fn look(&mut self, mean: &MeanPoll, waiting: usize) -> bool {
-        self.sharing.end_stretch(mean, self.clocks.time(), waiting, || self.clocks.cpu_time())
+        let (now, is_alone) = (self.clocks.time(), || self.is_alone);
+        self.sharing.end_stretch(mean, now, waiting, is_alone, || self.clocks.cpu_time())
     }
 
     fn end_stretch(&mut self, mean: &MeanPoll) {
@@ -121,9 +124,23 @@ impl Worker {
         self.look(mean, waiting)
     }
 
+    /// Whether it would wake another worker to wait for the kernel.
+    fn watches(&mut self, mean: &MeanPoll) -> bool {
+        self.sharing.before_poll(mean, || 0, || false)
+    }
+
     /// Whether it would wake another worker if a task waited.
-    fn is_eager(&mut self, mean: &MeanPoll) -> bool {
+    fn shares(&mut self, mean: &MeanPoll) -> bool {
         self.sharing.before_poll(mean, || 1, || true)
+    }
+
+    /// Makes it find out that the cores are crowded, with short polls.
+    fn crowd(&mut self) {
+        let mean = mean_of(Duration::ZERO);
+        self.is_alone = false;
+        self.span(&mean, Duration::ZERO);
+        self.span(&mean, WHOLE_SPAN / 2);
+        self.is_alone = true;
     }
 }
 
@@ -159,18 +176,31 @@ fn assert_mean(mean: &MeanPoll, expected: Duration) {
 
 // How long a poll takes.
 
+/// The mean of the polls is longer than is short, and short enough not to be watched.
+fn is_long(mean: &MeanPoll) -> bool {
+    let mut crowded = Worker::new();
+    crowded.crowd();
+    crowded.shares(mean)
+}
+
 #[test]
 fn unknown_polls_count_as_long() {
     let mean = MeanPoll::default();
-    assert!(mean.is_long());
-    assert!(Worker::new().is_eager(&mean));
+    assert!(is_long(&mean));
+    assert!(Worker::new().watches(&mean));
 }
 
 #[test]
 fn polls_are_long_if_the_mean_is_above_the_limit() {
-    assert!(!mean_of(LONG_POLL).is_long(), "just as long as the limit");
-    assert!(mean_of(LONG_POLL + NANO).is_long());
-    assert!(!mean_of(Duration::ZERO).is_long());
+    for (limit, is_above) in [
+        (LONG_POLL, is_long as fn(&MeanPoll) -> bool),
+        (LONG_POLL, |mean| mean.is_above(LONG_POLL)),
+        (WATCHED_POLL, |mean| Worker::new().watches(mean)),
+    ] {
+        assert!(!is_above(&mean_of(limit)), "just as long as the limit");
+        assert!(is_above(&mean_of(limit + NANO)));
+        assert!(!is_above(&mean_of(Duration::ZERO)));
+    }
 }
 
 /// Short polls are known as such soon, and long ones as well.
@@ -185,7 +215,7 @@ fn mean_follows_the_polls() {
                 worker.end_stretch(&mean);
             }
         }
-        mean.is_long()
+        is_long(&mean)
     };
     assert!(!learn(LONG_POLL / 2));
     assert!(learn(LONG_POLL * 2));
@@ -223,7 +253,7 @@ fn single_long_poll_does_not_make_polls_long() {
     let mean = mean_of(MICRO);
     let mut worker = Worker::new();
     worker.stretch(&mean, LONG_POLL * (MEAN_POLLS as u32 / 2), Duration::ZERO);
-    assert!(!mean.is_long());
+    assert!(!is_long(&mean));
 }
 
 #[test]
@@ -241,9 +271,9 @@ fn polls_of_a_stretch_are_counted_in_it_alone() {
 fn what_one_worker_learns_all_of_them_know() {
     let mean = mean_of(MICRO);
     let mut other = Worker::new();
-    assert!(!other.is_eager(&mean));
+    assert!(!other.watches(&mean));
     Worker::new().stretch(&mean, Duration::from_secs(1), Duration::from_secs(1));
-    assert!(other.is_eager(&mean));
+    assert!(other.watches(&mean));
 }
 
 #[test]
@@ -260,7 +290,6 @@ fn time_asleep_is_no_poll_time() {
         worker.sleep(&mean, Duration::from_secs(3600));
     }
     assert_eq!(worker.clocks.cpu_readings.take(), 0);
-    worker.sharing.standing_since = None;
     worker.poll(&mean, MICRO);
     assert!(!worker.is_time_to_look(u32::MAX), "the stretch began after the sleep");
 }
@@ -272,7 +301,7 @@ fn numbers_that_are_too_large_do_no_harm() {
     for _ in 0..3 {
         let mut worker = Worker::new();
         worker.stretch(&mean, years, years);
-        assert!(worker.is_eager(&mean));
+        assert!(worker.watches(&mean));
         assert!(worker.is_overloaded(&mean, usize::MAX));
     }
 
@@ -291,8 +320,8 @@ fn clock_that_goes_back_does_no_harm() {
     worker.wake_up();
     worker.sharing.before_poll(&mean, || 0, || true);
     assert!(!worker.sharing.is_time_to_look(61, || before));
-    worker.sharing.end_stretch(&mean, before, 0, || None);
-    assert!(!mean.is_long());
+    worker.sharing.end_stretch(&mean, before, 0, || true, || None);
+    assert!(!is_long(&mean));
 
     worker.wake_up();
     worker.span(&mean, Duration::ZERO);
@@ -304,8 +333,8 @@ fn clock_that_goes_back_does_no_harm() {
 // Whom a worker wakes before a poll.
 
 #[test]
-fn eager_worker_calls_if_tasks_wait_or_nobody_is_at_the_kernel() {
-    let lost_core = {
+fn pressed_worker_and_one_with_long_polls_call_if_tasks_wait_or_nobody_is_at_the_kernel() {
+    let pressed = {
         let mean = mean_of(Duration::ZERO);
         let mut worker = Worker::new();
         worker.span(&mean, Duration::ZERO);
@@ -313,7 +342,7 @@ fn eager_worker_calls_if_tasks_wait_or_nobody_is_at_the_kernel() {
         (worker, mean_of(Duration::ZERO))
     };
     let long_polls = (Worker::new(), MeanPoll::default());
-    for (mut worker, mean) in [lost_core, long_polls] {
+    for (mut worker, mean) in [pressed, long_polls] {
         let mut calls =
             |waiting, is_watched| worker.sharing.before_poll(&mean, || waiting, || is_watched);
         assert!(calls(1, true));
@@ -323,11 +352,23 @@ fn eager_worker_calls_if_tasks_wait_or_nobody_is_at_the_kernel() {
     }
 }
 
+#[test]
+fn worker_with_free_cores_calls_if_tasks_wait() {
+    let (mean, mut worker) = (mean_of(LONG_POLL), Worker::new());
+    let mut calls = |waiting| {
+        let is_watched = || unreachable!("who is at the kernel does not matter");
+        worker.sharing.before_poll(&mean, || waiting, is_watched)
+    };
+    assert!(calls(1));
+    assert!(!calls(0));
+}
+
 /// It does not even ask for what others have written to.
 #[test]
-fn worker_that_is_not_eager_never_calls_before_a_poll() {
+fn worker_on_crowded_cores_never_calls_before_a_short_poll() {
     let mean = mean_of(LONG_POLL);
     let mut worker = Worker::new();
+    worker.crowd();
     for _ in 0..100 {
         let called = worker.sharing.before_poll(
             &mean,
@@ -342,18 +383,48 @@ fn worker_that_is_not_eager_never_calls_before_a_poll() {
 // Whether the worker has its core to itself.
 
 #[test]
-fn worker_that_loses_more_than_an_eighth_is_eager() {
-    for (lost, is_eager) in [
+fn worker_that_loses_more_than_a_quarter_while_it_is_alone_is_pressed() {
+    for (lost, is_pressed) in [
+        (Duration::ZERO, false),
+        (WHOLE_SPAN / 4, false),
+        (WHOLE_SPAN / 4 + NANO, true),
+        (WHOLE_SPAN, true),
+    ] {
+        let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+        worker.span(&mean, Duration::ZERO);
+        worker.span(&mean, lost);
+        let short = mean_of(Duration::ZERO);
+        assert_eq!(worker.watches(&short), is_pressed, "{lost:?}");
+        assert!(worker.shares(&short), "the cores are not crowded");
+    }
+}
+
+#[test]
+fn worker_that_loses_more_than_an_eighth_beside_others_finds_the_cores_crowded() {
+    for (lost, is_crowded) in [
         (Duration::ZERO, false),
         (WHOLE_SPAN / 8, false),
         (WHOLE_SPAN / 8 + NANO, true),
         (WHOLE_SPAN, true),
     ] {
         let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+        worker.is_alone = false;
         worker.span(&mean, Duration::ZERO);
         worker.span(&mean, lost);
-        assert_eq!(worker.is_eager(&mean_of(Duration::ZERO)), is_eager, "{lost:?}");
+        let short = mean_of(Duration::ZERO);
+        assert_eq!(worker.shares(&short), !is_crowded, "{lost:?}");
+        assert!(!worker.watches(&short));
     }
+}
+
+/// Pressed by other programs, it shares although the cores are crowded.
+#[test]
+fn pressed_worker_shares_on_crowded_cores() {
+    let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+    worker.crowd();
+    assert!(!worker.shares(&mean));
+    worker.span(&mean_of(Duration::ZERO), WHOLE_SPAN);
+    assert!(worker.shares(&mean));
 }
 
 /// What the thread did before is not known, and neither how long it took.
@@ -361,22 +432,28 @@ fn worker_that_loses_more_than_an_eighth_is_eager() {
 fn first_span_is_not_judged() {
     let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
     worker.span(&mean, WHOLE_SPAN);
-    assert!(!worker.is_eager(&mean_of(Duration::ZERO)));
+    assert!(!worker.watches(&mean_of(Duration::ZERO)));
 }
 
 #[test]
-fn worker_is_eager_for_some_spans_after_its_core_was_lost() {
-    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
-    let mut worker = Worker::new();
-    worker.span(&mean, Duration::ZERO);
-    for good in [EAGER_SPANS, 1, EAGER_SPANS - 1, EAGER_SPANS] {
-        // However long it was eager before: it is for as long after the last loss.
-        worker.span(&mean, WHOLE_SPAN);
-        for span in 1..=good {
-            assert!(worker.is_eager(&short), "before good span {span}");
-            worker.span(&mean, Duration::ZERO);
+fn both_last_for_some_spans_after_the_loss() {
+    let short = mean_of(Duration::ZERO);
+    let pressed = (PRESSED_SPANS, true, Worker::watches as fn(&mut Worker, &MeanPoll) -> bool);
+    let crowded =
+        (CROWDED_SPANS, false, |worker: &mut Worker, mean: &MeanPoll| !worker.shares(mean));
+    for (spans, is_alone, is_so) in [pressed, (crowded.0, crowded.1, crowded.2)] {
+        let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+        worker.is_alone = is_alone;
+        worker.span(&mean, Duration::ZERO);
+        for good in [spans, 1, spans - 1, spans] {
+            // However long it was so before: it is for as long after the last loss.
+            worker.span(&mean, WHOLE_SPAN);
+            for span in 1..=good {
+                assert!(is_so(&mut worker, &short), "before good span {span}");
+                worker.span(&mean, Duration::ZERO);
+            }
+            assert_eq!(is_so(&mut worker, &short), good < spans);
         }
-        assert_eq!(worker.is_eager(&short), good < EAGER_SPANS);
     }
 }
 
@@ -389,10 +466,10 @@ fn spans_are_judged_one_by_one() {
     // A thread uses CPU time outside of its polls, too.
     worker.clocks.pass(Duration::ZERO, Duration::from_secs(1));
     worker.span(&mean, Duration::ZERO);
-    assert!(!worker.is_eager(&short));
+    assert!(!worker.watches(&short));
     worker.span(&mean, WHOLE_SPAN);
-    (0..EAGER_SPANS).for_each(|_| worker.span(&mean, Duration::ZERO));
-    assert!(!worker.is_eager(&short));
+    (0..PRESSED_SPANS).for_each(|_| worker.span(&mean, Duration::ZERO));
+    assert!(!worker.watches(&short));
 }
 
 #[test]
@@ -403,7 +480,7 @@ fn system_that_does_not_tell_cpu_time_makes_no_worker_eager() {
         // Between two answers that say 3 s no time at all seems to have been used.
         worker.clocks.cpu_time.set(told.map(Duration::from_secs));
         worker.span(&mean, WHOLE_SPAN);
-        assert!(!worker.is_eager(&short), "{told:?}");
+        assert!(!worker.watches(&short), "{told:?}");
     }
 }
 
@@ -429,7 +506,7 @@ fn stretches_add_up_to_a_span() {
     worker.span(&mean, Duration::ZERO);
     (0..8).for_each(|_| worker.stretch(&mean, WHOLE_SPAN / 8, WHOLE_SPAN / 16));
     assert_eq!(worker.clocks.cpu_readings.take(), 1);
-    assert!(worker.is_eager(&short));
+    assert!(worker.watches(&short));
 }
 
 // When it looks outside.
@@ -497,7 +574,7 @@ fn short_polls_read_the_clock_seldom() {
     assert_eq!(worker.clocks.cpu_readings.take(), 0);
 }
 
-// Short polls: how long tasks wait, and whether the queue ever drains.
+// Short polls: how long tasks wait.
 
 #[test]
 fn queue_that_takes_longer_than_the_limit_is_too_much() {
@@ -513,79 +590,10 @@ fn queue_that_takes_longer_than_the_limit_is_too_much() {
     }
 }
 
-/// When a look first said that a standing queue is too much.
-fn stand(worker: &mut Worker, mean: &MeanPoll, total: Duration) -> Option<Duration> {
-    let begin = worker.clocks.time();
-    let step = STANDING_MAX / 100;
-    loop {
-        let stood = worker.clocks.time() - begin;
-        if stood > total {
-            return None;
-        }
-        if worker.is_overloaded(mean, 1) {
-            return Some(stood);
-        }
-        worker.clocks.pass(step, step);
-    }
-}
-
-#[test]
-fn queue_that_stands_for_too_long_is_too_much() {
-    let mean = mean_of(Duration::ZERO);
-    let mut worker = Worker::new();
-    let step = STANDING_MAX / 100;
-    for _ in 0..3 {
-        // The next call comes only if the helper does not help, and then as late.
-        let called = stand(&mut worker, &mean, 2 * STANDING_MAX);
-        assert_eq!(called, Some(STANDING_MAX + step));
-    }
-}
-
-#[test]
-fn queue_stands_from_the_first_look_that_finds_a_task() {
-    let mean = mean_of(Duration::ZERO);
-    let mut worker = Worker::new();
-    worker.clocks.pass(2 * STANDING_MAX, Duration::ZERO);
-    assert!(!worker.is_overloaded(&mean, 1));
-    worker.clocks.pass(STANDING_MAX, Duration::ZERO);
-    assert!(!worker.is_overloaded(&mean, 1), "a moment early");
-    worker.clocks.pass(NANO, Duration::ZERO);
-    assert!(worker.is_overloaded(&mean, 1));
-}
-
-#[test]
-fn queue_that_was_empty_once_begins_to_stand_anew() {
-    let empty_for_the_worker =
-        |worker: &mut Worker, _: &MeanPoll| worker.sharing.standing_since = None;
-    let empty_at_a_look = |worker: &mut Worker, mean: &MeanPoll| {
-        assert!(!worker.is_overloaded(mean, 0));
-    };
-    let empties: [fn(&mut Worker, &MeanPoll); 2] = [empty_for_the_worker, empty_at_a_look];
-    for empty in empties {
-        let mean = mean_of(Duration::ZERO);
-        let mut worker = Worker::new();
-        for _ in 0..5 {
-            assert_eq!(stand(&mut worker, &mean, STANDING_MAX - NANO), None);
-            empty(&mut worker, &mean);
-        }
-        assert!(stand(&mut worker, &mean, 2 * STANDING_MAX).is_some());
-    }
-}
-
-/// A helper was called for it. Whether it helps is to be seen first.
-#[test]
-fn queue_that_was_too_long_begins_to_stand_anew() {
-    let mean = mean_of(MICRO);
-    let mut worker = Worker::new();
-    assert_eq!(stand(&mut worker, &mean, STANDING_MAX - NANO), None);
-    assert!(worker.is_overloaded(&mean, usize::MAX));
-    assert_eq!(stand(&mut worker, &mean, STANDING_MAX), None);
-}
-
 /// A stretch has to be short beside what it measures, and a long poll short beside that.
 #[test]
 fn limits_are_in_order() {
-    let limits = [LONG_POLL, STRETCH_MAX, WAIT_MAX, SPAN, STANDING_MAX];
+    let limits = [LONG_POLL, WATCHED_POLL, STRETCH_MAX, WAIT_MAX, SPAN];
     assert!(limits.is_sorted(), "{limits:?}");
 }
 
@@ -600,10 +608,8 @@ struct Model {
     span: u64,
     /// The CPU times that were told, if they were.
     told: Vec<Option<u64>>,
-    /// Of each span: whether the core was lost.
-    spans: Vec<bool>,
-    /// When the looks were that found a task, since the queue was found empty or help was called.
-    standing: Vec<u64>,
+    /// Of each span: its length, how much of it was lost, and whether all others slept then.
+    spans: Vec<(u64, u64, bool)>,
 }
 
 impl Model {
@@ -614,14 +620,19 @@ impl Model {
         self.stretches.last_mut().unwrap()
     }
 
-    fn is_eager(&self, mean: u64) -> bool {
-        let last = self.spans.iter().rev().take(EAGER_SPANS as usize);
-        mean > LONG_POLL.as_nanos() as u64 || last.copied().any(|lost| lost)
+    /// Whether a span of the last ones was lost by more than this part of it.
+    fn has_lost(&self, spans: u32, part: u64, while_alone: bool) -> bool {
+        let mut last = self.spans.iter().rev().take(spans as usize);
+        last.any(|&(span, lost, is_alone)| is_alone == while_alone && lost > span / part)
     }
 
     fn before_poll(&mut self, mean: u64, waiting: usize, is_watched: bool) -> bool {
         self.stretch().1 += 1;
-        self.is_eager(mean) && (waiting > 0 || !is_watched)
+        let is_pressed = self.has_lost(PRESSED_SPANS, 4, true);
+        let is_crowded = self.has_lost(CROWDED_SPANS, 8, false);
+        let needs_watch = is_pressed || mean > WATCHED_POLL.as_nanos() as u64;
+        let needs_share = needs_watch || !is_crowded || mean > LONG_POLL.as_nanos() as u64;
+        (needs_share && waiting > 0) || (needs_watch && !is_watched)
     }
 
     /// Whether to look, and how often the clock is read for it.
@@ -636,7 +647,7 @@ impl Model {
     }
 
     /// Returns how often the CPU time was asked for.
-    fn end_stretch(&mut self, mean: &mut u64, cpu_time: Option<u64>) -> u32 {
+    fn end_stretch(&mut self, mean: &mut u64, cpu_time: Option<u64>, is_alone: bool) -> u32 {
         let (took, polls) = *self.stretch();
         self.stretches.push((0, 0));
         *mean = (*mean * MEAN_POLLS + took) / (MEAN_POLLS + polls);
@@ -650,24 +661,9 @@ impl Model {
             (Some(before), Some(now)) => self.span.saturating_sub(now - before),
             _ => 0,
         };
-        self.spans.push(lost > self.span / 8);
+        self.spans.push((self.span, lost, is_alone));
         self.span = 0;
         1
-    }
-
-    fn is_overloaded(&mut self, mean: u64, waiting: usize, now: u64) -> bool {
-        if waiting == 0 {
-            self.standing.clear();
-            return false;
-        }
-        self.standing.push(now);
-        let stood = now - self.standing[0];
-        let is_too_much = mean * waiting as u64 > WAIT_MAX.as_nanos() as u64
-            || stood > STANDING_MAX.as_nanos() as u64;
-        if is_too_much {
-            self.standing.clear();
-        }
-        is_too_much
     }
 }
 
@@ -678,7 +674,8 @@ enum Step {
     /// How many tasks wait, and whether somebody is at the kernel.
     Sees(usize, bool),
     Sleep(u64),
-    FindEmpty,
+    /// Whether all other workers sleep.
+    Alone(bool),
     PollsMax(u32),
     TellsCpuTime(bool),
     /// Another worker goes on.
@@ -696,7 +693,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (prop_oneof![0..3_usize, 0..2_000_usize], any::<bool>())
             .prop_map(|(waiting, is_watched)| Step::Sees(waiting, is_watched)),
         1 => nanos().prop_map(Step::Sleep),
-        1 => Just(Step::FindEmpty),
+        1 => any::<bool>().prop_map(Step::Alone),
         1 => prop_oneof![1..5_u32, 1..200_u32, Just(u32::MAX)].prop_map(Step::PollsMax),
         1 => prop::bool::weighted(0.9).prop_map(Step::TellsCpuTime),
         1 => (0..2_usize).prop_map(Step::Worker),
@@ -728,11 +725,10 @@ proptest! {
                     prop_assert_eq!((look, worker.clocks.readings.take()), expected);
                     if look {
                         let is_too_much = worker.look(&mean, waiting);
-                        let asked = model.end_stretch(&mut model_mean, cpu_time(worker));
+                        let asked = model.end_stretch(&mut model_mean, cpu_time(worker), worker.is_alone);
                         prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
-                        let now = nanos(worker.clocks.time.get());
-                        let expected = model.is_overloaded(model_mean, waiting, now);
-                        prop_assert_eq!(is_too_much, expected);
+                        let takes = model_mean * waiting as u64;
+                        prop_assert_eq!(is_too_much, takes > WAIT_MAX.as_nanos() as u64);
                     }
                     let called = worker.sharing.before_poll(&mean, || waiting, || is_watched);
                     prop_assert_eq!(called, model.before_poll(model_mean, waiting, is_watched));
@@ -743,14 +739,10 @@ proptest! {
                 Step::Sees(tasks, somebody) => (waiting, is_watched) = (tasks, somebody),
                 Step::Sleep(lasts) => {
                     worker.sleep(&mean, Duration::from_nanos(lasts));
-                    let asked = model.end_stretch(&mut model_mean, cpu_time(worker));
+                    let asked = model.end_stretch(&mut model_mean, cpu_time(worker), worker.is_alone);
                     prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
-                    model.standing.clear();
                 }
-                Step::FindEmpty => {
-                    worker.sharing.standing_since = None;
-                    model.standing.clear();
-                }
+                Step::Alone(is_alone) => worker.is_alone = is_alone,
                 Step::PollsMax(polls) => polls_max = polls,
                 Step::TellsCpuTime(tells) => {
                     // It never goes back.
