@@ -2,7 +2,7 @@
 
 mod common;
 
-use arc::task::{JoinHandle, yield_now};
+use arc::task::{JoinHandle, spawn_blocking, try_id, yield_now};
 use common::*;
 use std::collections::HashSet;
 use std::future::{pending, poll_fn, ready};
@@ -168,6 +168,79 @@ fn ids_are_unique_and_outlive_their_task() {
         task.abort();
         let error = runtime.block_on(task).unwrap_err();
         assert_eq!(error.id(), id);
+    });
+}
+
+#[test]
+fn a_task_and_a_job_know_their_id_and_others_have_none() {
+    with_each_flavor(|runtime| {
+        assert_eq!(try_id(), None);
+        let (own, in_job) = runtime.block_on(async {
+            assert_eq!(try_id(), None, "the future of block_on is no task");
+            let own = arc::spawn(async { try_id() });
+            let job = spawn_blocking(|| {
+                // It stays that of the job in another runtime, but for its block_on.
+                let other = common::runtime(1);
+                let entered = (try_id(), other.enter());
+                assert_eq!(other.block_on(async { try_id() }), None);
+                assert_eq!(try_id(), entered.0);
+                entered.0
+            });
+            (own.id() == own.await.unwrap().unwrap(), Some(job.id()) == job.await.unwrap())
+        });
+        assert!(own);
+        assert!(in_job);
+        assert_eq!(try_id(), None);
+    });
+}
+
+/// Whether it is ready or aborted, a task is itself until the last of it is dropped.
+#[test]
+fn the_drop_of_a_future_and_of_an_output_that_nobody_wants_knows_the_task() {
+    struct Tells(mpsc::Sender<Option<arc::task::Id>>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let _ = self.0.send(try_id());
+        }
+    }
+    with_each_flavor(|runtime| {
+        let (sender, told) = mpsc::channel();
+        let tells = || Tells(sender.clone());
+
+        let (captured, gate) = (tells(), async_channel::bounded::<()>(1));
+        let ready = runtime.spawn(async move {
+            let _captured = captured;
+            yield_now().await;
+        });
+        let id = ready.id();
+        runtime.block_on(ready).unwrap();
+        assert_eq!(told.recv().unwrap(), Some(id));
+
+        let captured = tells();
+        let aborted = runtime.spawn(async move {
+            let _captured = captured;
+            pending::<()>().await;
+        });
+        let id = aborted.id();
+        aborted.abort();
+        runtime.block_on(aborted).unwrap_err();
+        assert_eq!(told.recv().unwrap(), Some(id));
+
+        // The handle has gone before the output is there.
+        let (output, opened) = (tells(), gate.1);
+        let unwanted = runtime.spawn(async move {
+            let _ = opened.recv().await;
+            output
+        });
+        let id = unwanted.id();
+        drop(unwanted);
+        gate.0.try_send(()).unwrap();
+        runtime.block_on(async {
+            while !arc::runtime::Handle::current().tasks().is_empty() {
+                yield_now().await;
+            }
+        });
+        assert_eq!(told.recv().unwrap(), Some(id));
     });
 }
 
