@@ -678,7 +678,8 @@ fn step() -> impl Strategy<Value = Step> {
     let nanos = || prop_oneof![0..2_000_u64, 0..60_000_u64, 250_000..350_000_u64, 0..9_000_000_u64];
     let lost = || prop_oneof![2 => Just(0), 2 => 28..36_u8, 1 => any::<u8>()];
     prop_oneof![
-        6 => (1..40_u32, nanos(), lost()).prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
+        6 => (1..40_u32, nanos(), lost())
+            .prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
         2 => (1..1_000_u32, 0..5_000_u64, lost())
             .prop_map(|(count, each, lost)| Step::Polls(count, each, lost)),
         3 => (prop_oneof![0..3_usize, 0..2_000_usize], any::<bool>())
