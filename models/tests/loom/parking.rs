@@ -270,8 +270,8 @@ impl Help {
         first.or(self.call_helper())
     }
 
-    /// `Shared::call_helper`. There it is one `fetch_and`, of which loom does not know that it reads
-    /// the last value.
+    /// `Shared::call_helper`. There it is one `fetch_and`, of which loom does not know that it
+    /// reads the last value.
     fn call_helper(&self) -> Option<usize> {
         if self.idle.any_asleep() && !self.is_coming.swap(true, Ordering::Relaxed) {
             let helper = self.idle.claim_one(None);

@@ -30,7 +30,7 @@ macro_rules! thread_local {
                 _p: std::marker::PhantomData,
             });
     };
-    // What the system tells of a thread (`CoreWait`) differs from run to run: it tells nothing here.
+    // What the system tells of a thread (`CoreWait`) differs from run to run. Here that is nothing.
     ($(#[$attribute:meta])* static $name:ident: $kind:ty = $told:expr $(;)?) => {
         thread_local! {
             $(#[$attribute])*
