@@ -103,7 +103,7 @@ impl Reactor {
     /// fails it is leaked: what the kernel watches must stay open, and what some other code has
     /// closed must not be closed again.
     pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
-        // It is dropped after the lock: its wakers are foreign. (`close` may have emptied the slab.)
+        // Dropped after the lock: its wakers are foreign. (`close` may have emptied the slab.)
         let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
         drop(removed);
         let io = ManuallyDrop::new(io);

@@ -717,6 +717,7 @@ proptest! {
 
         for step in steps {
             let (worker, model) = (&mut workers[index], &mut models[index]);
+            let is_alone = worker.is_alone;
             let cpu_time = |worker: &Worker| worker.clocks.cpu_time.get().map(nanos);
             match step {
                 Step::Polls(count, each, lost) => for _ in 0..count {
@@ -725,7 +726,8 @@ proptest! {
                     prop_assert_eq!((look, worker.clocks.readings.take()), expected);
                     if look {
                         let is_too_much = worker.look(&mean, waiting);
-                        let asked = model.end_stretch(&mut model_mean, cpu_time(worker), worker.is_alone);
+                        let cpu_time = cpu_time(worker);
+                        let asked = model.end_stretch(&mut model_mean, cpu_time, is_alone);
                         prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
                         let takes = model_mean * waiting as u64;
                         prop_assert_eq!(is_too_much, takes > WAIT_MAX.as_nanos() as u64);
@@ -739,10 +741,11 @@ proptest! {
                 Step::Sees(tasks, somebody) => (waiting, is_watched) = (tasks, somebody),
                 Step::Sleep(lasts) => {
                     worker.sleep(&mean, Duration::from_nanos(lasts));
-                    let asked = model.end_stretch(&mut model_mean, cpu_time(worker), worker.is_alone);
+                    let cpu_time = cpu_time(worker);
+                        let asked = model.end_stretch(&mut model_mean, cpu_time, is_alone);
                     prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
                 }
-                Step::Alone(is_alone) => worker.is_alone = is_alone,
+                Step::Alone(others_sleep) => worker.is_alone = others_sleep,
                 Step::PollsMax(polls) => polls_max = polls,
                 Step::TellsCpuTime(tells) => {
                     // It never goes back.
