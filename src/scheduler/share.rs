@@ -9,10 +9,10 @@
 //! wakes the next one, if there is more to do.
 //!
 //! If a worker loses more than an eighth of its time while others are awake, the cores are
-//! *crowded*: the workers take them from each other, or from the program that they serve. For some time it
-//! then wakes a helper only if tasks wait for too long: if the length of the queue times the mean
-//! of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the queues of a
-//! network by the time that is spent in them, not by their length.)
+//! *crowded*: the workers take them from each other, or from the program that they serve. For some
+//! time it then wakes a helper only if tasks wait for too long: if the length of the queue times
+//! the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the
+//! queues of a network by the time that is spent in them, not by their length.)
 //!
 //! If a worker loses more than a quarter while all others sleep, other programs take its core away,
 //! and while they do nobody serves its tasks. It is *pressed*. For some time it then shares in any

@@ -4,7 +4,7 @@ use crate::io::{Async, AsyncReadExt};
 use crate::model_kernel;
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
-use crate::scheduler::share::{MEAN_POLLS, MeanPoll, SPAN, Sharing};
+use crate::scheduler::share::{LONG_POLL, MEAN_POLLS, MeanPoll, SPAN, Sharing};
 use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread::{JoinHandle, spawn};
@@ -103,7 +103,8 @@ fn run(
     }
 }
 
-/// In half of the schedules its workers know that polls are short, and hardly call each other.
+/// In half of the schedules its workers know that polls are short: they call each other only if a
+/// task waits in a worker's queue, and not for what is injected.
 pub(crate) fn runtime(workers: usize) -> Runtime {
     let runtime = eager_runtime(workers);
     if shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()) {
@@ -119,19 +120,18 @@ pub(crate) fn eager_runtime(workers: usize) -> Runtime {
 }
 
 fn learn_that_polls_are_short(mean: &MeanPoll) {
-    let mut worker = Sharing::default();
     let mut now = Instant::now();
-    worker.begin(now);
+    let mut worker = Sharing::new(now);
     // A worker that has lost its core does not ask for the mean before each poll, where another
     // thread would go on.
     for _ in 0..2 {
         now = now + 2 * SPAN;
-        worker.end_stretch(mean, now, || Some(Duration::ZERO));
+        worker.end_stretch(mean, now, 0, || true, || Some(Duration::ZERO));
     }
     // The workers that have just started may overwrite what they had not read yet.
-    while mean.is_long() {
+    while mean.is_above(LONG_POLL) {
         (0..10 * MEAN_POLLS).for_each(|_| _ = worker.before_poll(mean, || 0, || true));
-        worker.end_stretch(mean, now, || None);
+        worker.end_stretch(mean, now, 0, || true, || None);
     }
 }
 
