@@ -8,7 +8,7 @@ use std::mem::{forget, replace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 /// Calls a hook of the user's for each report.
@@ -56,35 +56,45 @@ impl Reporter {
 #[derive(Default)]
 struct CoreUse {
     /// Where the system tells of the thread.
-    path: Option<Arc<str>>,
-    used: Duration,
+    folder: Option<Arc<str>>,
+    /// When this was asked last, and for how long the thread had had a core by then.
+    before: Option<(Instant, Duration)>,
 }
 
 impl CoreUse {
     /// Of the calling thread.
     fn of_this_thread() -> Self {
         thread_local! {
-            static PATH: Option<Arc<str>> = fs::read_link("/proc/thread-self")
+            static FOLDER: Option<Arc<str>> = fs::read_link("/proc/thread-self")
                 .ok()
                 .map(|thread| format!("/proc/{}", thread.display()).into());
         }
-        Self { path: PATH.with(Clone::clone), used: Duration::ZERO }
+        Self { folder: FOLDER.with(Clone::clone), before: None }
     }
 
-    /// Whether the thread wants to run now, but has had a core for less than half of `time`, which
-    /// is how long ago this was asked last.
-    fn has_been_starved(&mut self, time: Duration) -> bool {
-        let read = |file| fs::read_to_string(format!("{}/{file}", self.path.as_ref()?)).ok();
-        let stat = read("stat").unwrap_or_default();
-        let schedstat = read("schedstat").unwrap_or_default();
-
-        // The state stands behind the name in parentheses, and R is "running, or ready to run".
-        let wants_to_run = stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" R"));
-        let used = schedstat.split(' ').next().and_then(|nanos| nanos.parse().ok());
-        let used = Duration::from_nanos(used.unwrap_or_default());
-        let before = replace(&mut self.used, used);
-        wants_to_run && used.saturating_sub(before) < time / 2
+    /// Whether the thread wants to run, now and when this was asked last, but has had a core for
+    /// less than half of the time between.
+    fn has_been_starved(&mut self) -> bool {
+        let now = self.folder.as_deref().and_then(core_time);
+        let before = replace(&mut self.before, now);
+        now.zip(before).is_some_and(|((now, used), (before, used_before))| {
+            used.saturating_sub(used_before) < (now - before) / 2
+        })
     }
+}
+
+/// For how long a thread that wants to run has had a core, and when that was so. None: it sleeps
+/// in a system call, or the system does not tell.
+fn core_time(folder: &str) -> Option<(Instant, Duration)> {
+    let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+    let times = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
+
+    // The state stands behind the name in parentheses, and R is "running, or ready to run".
+    let wants_to_run = stat.rsplit(')').next()?.starts_with(" R");
+    let used = Duration::from_nanos(times.split(' ').next()?.parse().ok()?);
+
+    // A kernel that was built without these times says 0.
+    (wants_to_run && !used.is_zero()).then(|| (Instant::now(), used))
 }
 
 /// Counts for how many ticks a thread has been in the same turn of its loop.
@@ -132,7 +142,7 @@ impl Stuck {
         }
 
         // If the thread has not had a core, the poll is not to blame. It is judged again later.
-        let is_starved = lock(&self.core_use).has_been_starved(tick * half as u32);
+        let is_starved = lock(&self.core_use).has_been_starved();
         if is_starved {
             self.take_back(half);
         }
