@@ -507,6 +507,11 @@ fn http_answers_what_has_begun_before_it_ends() {
     later.expect(200, HELLO);
     http.interrupt();
     assert!(idle.is_closed());
+
+    // Its task may run on another worker than that of the idle one. By the time that the server
+    // waits for it alone it has been told, too.
+    let waiting = "waiting for 1 connection to finish, for 10s at most; ctrl-c ends at once";
+    assert_eq!(http.error(), waiting);
     begun.send(&GET[20..]);
     let head = begun.expect(200, HELLO);
     assert!(head.contains("connection: close\r\n"), "{head}");
