@@ -59,7 +59,7 @@ fn watch_workers(shared: &Shared) -> bool {
 /// Counts a tick without a turn of the worker, and reports the task that it polls when that has
 /// lasted for as long as the limit says.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
-    if !worker.stuck.has_reached(shared.config.long_poll_limit, TICK) {
+    if !worker.stuck.has_reached(shared.config.long_poll_limit, TICK, &shared.config.on_long_poll) {
         return;
     }
 

@@ -4,7 +4,7 @@ use super::Registry;
 use super::info::{Id, TaskInfo, TaskState};
 use super::sync::{AtomicUsize, Mutex, Ordering, lock};
 use std::collections::BTreeMap;
-use std::mem::{forget, replace};
+use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +22,11 @@ impl Reporter {
     /// `hook` is called for each report.
     pub fn new(hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> Self {
         Self { hook: Arc::new(hook), is_busy: Arc::default() }
+    }
+
+    /// Whether a call of the hook has not returned yet.
+    fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
     }
 
     /// Calls the hook on a thread of its own. Where it blocks, even for ever (standard error may be
@@ -57,9 +62,13 @@ impl Reporter {
 struct CoreUse {
     /// Where the system tells of the thread.
     folder: Option<Arc<str>>,
-    /// When this was asked last, and for how long the thread had had a core by then.
-    before: Option<(Instant, Duration)>,
+    /// When the mark was set, and for how long the thread had had a core by then.
+    mark: Option<(Instant, Duration)>,
 }
+
+/// The system counts what a running thread has used at ticks of its own, of up to 10 ms. Less time
+/// than this says nothing.
+const JUDGED_MIN: Duration = Duration::from_millis(20);
 
 impl CoreUse {
     /// Of the calling thread.
@@ -69,16 +78,22 @@ impl CoreUse {
                 .ok()
                 .map(|thread| format!("/proc/{}", thread.display()).into());
         }
-        Self { folder: FOLDER.with(Clone::clone), before: None }
+        // This may be called in the destructor of another thread-local, after that of this one.
+        let folder = FOLDER.try_with(Clone::clone).ok().flatten();
+        Self { folder, mark: None }
     }
 
-    /// Whether the thread wants to run, now and when this was asked last, but has had a core for
-    /// less than half of the time between.
-    fn has_been_starved(&mut self) -> bool {
+    fn set_mark(&mut self) {
+        self.mark = self.folder.as_deref().and_then(core_time);
+    }
+
+    /// Whether the thread wants to run, now and when the mark was set, but has had a core for less
+    /// than half of the time between.
+    fn has_been_starved(&self) -> bool {
         let now = self.folder.as_deref().and_then(core_time);
-        let before = replace(&mut self.before, now);
-        now.zip(before).is_some_and(|((now, used), (before, used_before))| {
-            used.saturating_sub(used_before) < (now - before) / 2
+        now.zip(self.mark).is_some_and(|((now, used), (then, used_then))| {
+            let time = now - then;
+            time >= JUDGED_MIN && used.saturating_sub(used_then) < time / 2
         })
     }
 }
@@ -132,21 +147,28 @@ impl Stuck {
         self.ticks.load(Ordering::Relaxed) == 0
     }
 
-    /// Called after each tick. True: the turn has lasted for `limit`, and is to blame.
-    pub fn has_reached(&self, limit: Duration, tick: Duration) -> bool {
-        let limit = in_ticks(limit, tick);
-        let ticks = self.ticks();
+    /// Called after each tick. True: the turn has lasted for `limit`, and is to blame, and
+    /// `reporter` can be told.
+    pub fn has_reached(&self, limit: Duration, tick: Duration, reporter: &Reporter) -> bool {
+        let (ticks, limit) = (self.ticks(), in_ticks(limit, tick));
         let half = limit.div_ceil(2);
-        if ticks != half && ticks != limit {
+        if ticks == half {
+            lock(&self.core_use).set_mark();
+        }
+        if ticks != limit {
             return false;
         }
 
         // If the thread has not had a core, the poll is not to blame. It is judged again later.
-        let is_starved = lock(&self.core_use).has_been_starved();
-        if is_starved {
+        if lock(&self.core_use).has_been_starved() {
             self.take_back(half);
+            return false;
         }
-        ticks == limit && !is_starved
+        if reporter.is_busy() {
+            self.try_again();
+            return false;
+        }
+        true
     }
 
     /// The limit was reached, but that could not be told. It is reached again at the next tick.
