@@ -191,6 +191,13 @@ impl<T> LocalKey<T> {
     pub(crate) fn with<R>(&'static self, function: impl FnOnce(&T) -> R) -> R {
         self.0.with(function)
     }
+
+    pub(crate) fn try_with<R>(
+        &'static self,
+        function: impl FnOnce(&T) -> R,
+    ) -> Result<R, shuttle::thread::AccessError> {
+        self.0.try_with(function)
+    }
 }
 
 impl<T: Copy> LocalKey<Cell<T>> {
