@@ -66,9 +66,9 @@ struct CoreUse {
     mark: Option<(Instant, Duration)>,
 }
 
-/// The system counts what a running thread has used at ticks of its own, of up to 10 ms. Less time
-/// than this says nothing.
-const JUDGED_MIN: Duration = Duration::from_millis(20);
+/// The system counts what a running thread has used at ticks of its own, of 4 ms most often. Less
+/// time than this says nothing.
+const JUDGED_MIN: Duration = Duration::from_millis(10);
 
 impl CoreUse {
     /// Of the calling thread.
