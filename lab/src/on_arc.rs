@@ -1,5 +1,8 @@
 //! arc's workers: the policy is `src/scheduler/share.rs` itself, and the loop around it
 //! is that of `worker.rs`, `shared.rs` and `runtime/monitor.rs`, in the same order.
+//!
+//! To yield before a sleep costs a system call here, as to ask for the CPU time does. Whom the core
+//! goes to meanwhile is not played.
 
 use crate::machine::{Nanos, Step};
 use crate::share::{LONG_POLL, MeanPoll, Sharing};
@@ -220,6 +223,7 @@ impl Arc {
             return true;
         }
         self.end_stretch(index, spent, system);
+        *spent += system.costs.clock + system.costs.cpu_clock;
         if self.seat.is_some() {
             system.wait();
             self.workers[index].state = State::Sleeps;

@@ -294,6 +294,94 @@ fn time_asleep_is_no_poll_time() {
     assert!(!worker.is_time_to_look(u32::MAX), "the stretch began after the sleep");
 }
 
+/// A look that brings nothing, and what the worker does around it.
+#[test]
+fn time_without_polls_is_no_poll_time() {
+    let mean = mean_of(MICRO);
+    let mut worker = Worker::new();
+    for _ in 0..1_000 {
+        worker.clocks.pass(SPAN, SPAN);
+        worker.end_stretch(&mean);
+    }
+    assert_mean(&mean, MICRO);
+}
+
+/// Beside floods of short polls, which are most of the mean.
+#[test]
+fn tasks_of_a_worker_whose_polls_are_longer_than_most_do_not_wait_for_too_long() {
+    let long = Duration::from_micros(500);
+    for polls in [1, 40] {
+        let mean = mean_of(Duration::ZERO);
+        let mut worker = Worker::new();
+        (0..polls).for_each(|_| worker.poll(&mean, long));
+        assert!(worker.look(&mean, 3), "{polls} polls before, and three to come");
+        worker.poll(&mean, long);
+        assert!(!worker.look(&mean, 2), "which takes a millisecond");
+    }
+}
+
+// Who else is on the worker's core.
+
+/// Yields, if the worker does so before it sleeps now. Others then have the core for this long.
+fn yields(worker: &mut Worker, lasts: Duration) -> bool {
+    worker.end_stretch(&mean_of(Duration::ZERO));
+    let (clocks, yielded) = (&worker.clocks, Cell::new(false));
+    let yield_core = || {
+        yielded.set(true);
+        clocks.pass(lasts, Duration::ZERO);
+    };
+    worker.sharing.before_sleep(yield_core, || clocks.now());
+    yielded.get()
+}
+
+#[test]
+fn worker_lets_threads_run_that_soon_give_the_core_back() {
+    let mut worker = Worker::new();
+    for _ in 0..1_000 {
+        assert!(yields(&mut worker, YIELD_MAX / 2));
+    }
+    // Once in a while it may take longer.
+    for _ in 0..10 {
+        assert!(yields(&mut worker, 3 * YIELD_MAX));
+        (0..100).for_each(|_| assert!(yields(&mut worker, YIELD_MAX / 4)));
+    }
+}
+
+#[test]
+fn worker_keeps_its_core_from_threads_that_compute() {
+    let mut worker = Worker::new();
+    let slice = 3 * YIELD_MAX;
+    let given = (0..MEAN_YIELDS).take_while(|_| yields(&mut worker, slice)).count();
+    assert!(given < MEAN_YIELDS as usize / 2, "{given} slices were given away");
+    assert!(given > 1, "the first said nothing");
+
+    // It tries again, but the time that this takes is a small part of all.
+    for _ in 0..10 {
+        worker.clocks.pass(slice * KEPT_FACTOR - NANO, Duration::ZERO);
+        assert!(!yields(&mut worker, slice));
+        worker.clocks.pass(2 * NANO, Duration::ZERO);
+        assert!(yields(&mut worker, slice));
+    }
+
+    // When the others have gone, it lets its core go at every sleep again.
+    for _ in 0..2 * MEAN_YIELDS {
+        worker.clocks.pass(slice * KEPT_FACTOR, Duration::ZERO);
+        yields(&mut worker, Duration::ZERO);
+    }
+    assert!((0..100).all(|_| yields(&mut worker, Duration::ZERO)));
+}
+
+#[test]
+fn what_a_worker_gives_away_is_no_core_that_it_lost() {
+    let mut worker = Worker::new();
+    worker.span(&mean_of(Duration::ZERO), Duration::ZERO);
+    for _ in 0..100 {
+        assert!(yields(&mut worker, YIELD_MAX));
+        worker.wake_up();
+    }
+    assert_eq!(worker.clocks.cpu_readings.take(), 0, "no time of polling has gone by");
+}
+
 #[test]
 fn numbers_that_are_too_large_do_no_harm() {
     let years = Duration::from_secs(1 << 40);
@@ -610,6 +698,8 @@ struct Model {
     told: Vec<Option<u64>>,
     /// Of each span: its length, how much of it was lost, and whether all others slept then.
     spans: Vec<(u64, u64, bool)>,
+    /// What a poll of those that wait is taken to last.
+    poll: u64,
 }
 
 impl Model {
@@ -650,7 +740,10 @@ impl Model {
     fn end_stretch(&mut self, mean: &mut u64, cpu_time: Option<u64>, is_alone: bool) -> u32 {
         let (took, polls) = *self.stretch();
         self.stretches.push((0, 0));
-        *mean = (*mean * MEAN_POLLS + took) / (MEAN_POLLS + polls);
+        if polls > 0 {
+            *mean = (*mean * MEAN_POLLS + took) / (MEAN_POLLS + polls);
+        }
+        self.poll = (*mean).max(took / polls.max(1));
         self.span += took;
         if self.span <= SPAN.as_nanos() as u64 {
             return 0;
@@ -729,7 +822,7 @@ proptest! {
                         let cpu_time = cpu_time(worker);
                         let asked = model.end_stretch(&mut model_mean, cpu_time, is_alone);
                         prop_assert_eq!(worker.clocks.cpu_readings.take(), asked);
-                        let takes = model_mean * waiting as u64;
+                        let takes = model.poll * waiting as u64;
                         prop_assert_eq!(is_too_much, takes > WAIT_MAX.as_nanos() as u64);
                     }
                     let called = worker.sharing.before_poll(&mean, || waiting, || is_watched);
