@@ -6,11 +6,12 @@
 //!   on other threads ──► injector ──share┘
 //! ```
 //!
-//! What comes first is served first. The queues are `concurrent_queue`s, unbounded and never
-//! closed. Every thread may use both ends of them, which makes stealing plain code.
+//! What comes first is served first. The queues are made of `concurrent_queue`s, which are never
+//! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
 
 use crate::registry::Key;
 use concurrent_queue::ConcurrentQueue;
+use std::iter;
 
 /// A task that waits to be polled. It carries its key.
 pub(crate) type Runnable = async_task::Runnable<Key>;
@@ -19,43 +20,62 @@ pub(crate) type Runnable = async_task::Runnable<Key>;
 /// them polls none meanwhile.
 pub(crate) const BATCH_MAX: usize = 256;
 
-/// The queue of a worker.
-pub(crate) struct Local<T>(ConcurrentQueue<T>);
+/// How many runnables fit into the ring of a worker's queue.
+const RING_SIZE: usize = 256;
+
+/// The queue of a worker. A bounded queue costs half as much as an unbounded one, for each item. So
+/// the items are in a ring, and only what does not fit into it is in `rest`, in the same order.
+pub(crate) struct Local<T> {
+    ring: ConcurrentQueue<T>,
+    rest: ConcurrentQueue<T>,
+}
 
 impl<T> Default for Local<T> {
     fn default() -> Self {
-        Self(ConcurrentQueue::unbounded())
+        let ring = ConcurrentQueue::bounded(RING_SIZE);
+        Self { ring, rest: ConcurrentQueue::unbounded() }
     }
 }
 
 impl<T> Local<T> {
+    /// Only the thread that runs the worker may push. What it finds in `rest` is older.
     pub(crate) fn push(&self, item: T) {
-        push(&self.0, item);
+        if !self.rest.is_empty() {
+            return push(&self.rest, item);
+        }
+        if let Err(full) = self.ring.push(item) {
+            push(&self.rest, full.into_inner());
+        }
     }
+
     pub(crate) fn pop(&self) -> Option<T> {
-        self.0.pop().ok()
+        self.ring.pop().or_else(|_| self.rest.pop()).ok()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.ring.len() + self.rest.len()
     }
 
     /// Takes half of another worker's queue. Returns the first item, and queues the others.
     pub(crate) fn steal_from(&self, victim: &Self) -> Option<T> {
-        self.take_from(&victim.0, victim.len().div_ceil(2))
+        self.take(|| victim.pop(), victim.len().div_ceil(2))
     }
 
-    /// Takes some items of another queue. Returns the first item, and queues the others.
-    pub(crate) fn take_from(&self, other: &ConcurrentQueue<T>, count: usize) -> Option<T> {
-        let first = other.pop().ok()?;
+    /// Takes some of the injected items. Returns the first, and queues the others.
+    pub(crate) fn take_from(&self, injector: &ConcurrentQueue<T>, count: usize) -> Option<T> {
+        self.take(|| injector.pop().ok(), count)
+    }
+
+    fn take(&self, pop: impl Fn() -> Option<T>, count: usize) -> Option<T> {
+        let first = pop()?;
         let more = count.min(BATCH_MAX).saturating_sub(1);
-        other.try_iter().take(more).for_each(|item| self.push(item));
+        iter::from_fn(&pop).take(more).for_each(|item| self.push(item));
         Some(first)
     }
 
     /// Moves everything into the injector, where every worker finds it.
     pub(crate) fn spill(&self, injector: &ConcurrentQueue<T>) {
-        self.0.try_iter().for_each(|item| push(injector, item));
+        iter::from_fn(|| self.pop()).for_each(|item| push(injector, item));
     }
 }
 

@@ -246,7 +246,7 @@ pub(crate) mod thread {
     use std::io::Result;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    pub(crate) use shuttle::thread::{ThreadId, panicking};
+    pub(crate) use shuttle::thread::{ThreadId, panicking, yield_now};
 
     #[derive(Clone, Debug)]
     pub(crate) struct Thread {
