@@ -1,5 +1,5 @@
 // The HTTP server of the comparison with Go's net/http. It takes the options that the
-// servers of versus/src take, and does the same work for a request.
+// servers of lab/versus/src take, and does the same work for a request.
 package main
 
 import (
@@ -26,7 +26,7 @@ const (
 	spinsPerLook   = 1000
 )
 
-// What every handler does, as in versus/src/work.rs.
+// What every handler does, as in lab/versus/src/work.rs.
 var (
 	workTime   time.Duration
 	workEvery  uint64 = 1

@@ -14,7 +14,7 @@ use super::options::Before;
 use crate::{Failure, say};
 
 /// What is taken from the present workspace: it knows all options that are asked for.
-const PRESENT: [&str; 2] = ["versus", "benches"];
+const PRESENT: [&str; 2] = ["lab/versus", "benches"];
 
 /// Builds a package with the arc of then; gives the folder of its programs.
 ///
@@ -41,6 +41,9 @@ pub fn build(
     for part in PRESENT {
         mirror(root, &tree, part, false)?;
     }
+    if !tree.join("crates/compat/Cargo.toml").exists() {
+        adapt(&tree)?;
+    }
 
     let programs = home.join("target");
     let arguments = ["build", "--release", "--package", package];
@@ -56,6 +59,20 @@ pub fn build(
         true => Ok(programs.join("release")),
         false => Err(Failure::Check(format!("arc of {} does not build", tree.display()))),
     }
+}
+
+/// Lets a tree in which all packages stand at the top, as they once did, build the present
+/// servers.
+fn adapt(tree: &Path) -> Result<(), Failure> {
+    for (file, old, new) in [
+        ("Cargo.toml", "\"versus\"", "\"lab/versus\""),
+        ("lab/versus/Cargo.toml", "../../crates/", "../../"),
+    ] {
+        let path = tree.join(file);
+        let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+        fs::write(&path, text.replace(old, new)).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
 }
 
 /// The files of a commit; they are unpacked once.

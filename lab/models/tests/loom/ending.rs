@@ -39,7 +39,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
 // - shared.unpark(shared.idle.claim(worker).then_some(worker));
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - shared.idle.fall_asleep(index);
 // - if shared.is_ending() {
 // + let is_ending = shared.is_ending();
@@ -64,7 +64,7 @@ fn worker_that_falls_asleep_does_not_miss_the_end() {
 
 /// (i) A worker is called as a helper (`Shared::call_helper`) while it falls asleep and the runtime
 /// ends: whoever claims it wakes it.
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - shared.unpark(shared.idle.claim_one(None));
 // + let _ = shared.idle.claim_one(None);
 #[test]
@@ -132,7 +132,7 @@ fn last_worker_closes_after_all_have_left() {
 
 /// (h) The starter's `Running`: workers that leave before the others were started do not close the
 /// runtime.
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - let starter = end::InLoop::new(&shared);
 // + let starter = ();
 #[test]
@@ -171,7 +171,7 @@ fn worker_that_leaves_early_does_not_close() {
 // ~ src/scheduler/end.rs
 // - wakers.drain(..).for_each(wake);
 // + wakers.clear();
-// ~ models/tests/loom/scheduler.rs
+// ~ lab/models/tests/loom/scheduler.rs
 // - let runtimes = lock(&RUNTIMES.0);
 // - match runtimes.get(&runnable.0.runtime) {
 // + let runtime = lock(&RUNTIMES.0).get(&runnable.0.runtime).cloned();
@@ -294,21 +294,21 @@ impl Sleeper {
 }
 
 /// (h) The same worker in the seat: it sees that the runtime ends, or is notified.
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - if !self.is_ending() {
 // + if self.sleeper.load(Ordering::SeqCst) == NOBODY {
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - self.idle.fall_asleep(0);
 // - if !self.is_ending() {
 // + let is_ending = self.is_ending();
 // + self.idle.fall_asleep(0);
 // + if !is_ending {
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - in_order(|| self.ending.store(true, Ordering::SeqCst));
 // - let claimed = in_order(|| self.idle.claim(0));
 // + let claimed = in_order(|| self.idle.claim(0));
 // + in_order(|| self.ending.store(true, Ordering::SeqCst));
-// ~ models/tests/loom/ending.rs
+// ~ lab/models/tests/loom/ending.rs
 // - if in_order(|| self.idle.is_asleep(0)) {
 // + if self.sleeper.load(Ordering::SeqCst) == 0 {
 #[test]

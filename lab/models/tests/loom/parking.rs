@@ -20,10 +20,10 @@ use loom::thread;
 // ~ src/scheduler/idle.rs
 // - self.asleep.load(Ordering::Relaxed) == self.all
 // + self.asleep.load(Ordering::Relaxed) == self.all >> 1
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - if !injector.is_empty() && idle.claim(worker) {
 // + if false {
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - injector.push();
 // - let _ = idle.claim_if_all_asleep(None);
 // + let _ = idle.claim_if_all_asleep(None);
@@ -98,21 +98,21 @@ impl Seat {
 /// (d) A thread that sits down in the seat, against a thread that claims its worker. The sleeper is
 /// notified in the kernel, or sees that it was claimed before it goes there. If the wake-up were
 /// lost, it would sleep for ever, which loom calls a deadlock.
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - if in_order(|| self.idle.is_asleep(worker)) {
 // + if worker != NOBODY {
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
 // - if in_order(|| self.idle.is_asleep(worker)) {
 // + let asleep = in_order(|| self.idle.is_asleep(worker));
 // + in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
 // + if asleep {
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
 // - if in_order(|| self.idle.is_asleep(worker)) {
 // + self.sleeper.store(worker, Ordering::SeqCst);
 // + if self.idle.is_asleep(worker) {
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - self.kernel.notify();
 #[test]
 fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
@@ -141,11 +141,11 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
 // - fence(Ordering::SeqCst);
 // - if self.asleep.load(Ordering::Relaxed)
 // + if self.asleep.load(Ordering::Relaxed)
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - fence(Ordering::SeqCst);
 // - !polls.load(Ordering::Relaxed)
 // + !polls.load(Ordering::Relaxed)
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - doorbell.asleep.store(true, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
 // - !polls.load(Ordering::Relaxed)
@@ -153,7 +153,7 @@ fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
 // + fence(Ordering::SeqCst);
 // + doorbell.asleep.store(true, Ordering::Relaxed);
 // + sleeps
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - polls.store(true, Ordering::Relaxed);
 // - doorbell.ring();
 // + doorbell.ring();
@@ -186,12 +186,12 @@ struct Main {
 /// (e) `Worker::sleep` with the `stop` of `block_on`, against `Main::wake`: the thread that runs
 /// the worker sees that its future was woken, or the waker claims the worker. (That a claimed
 /// worker wakes up, in the seat or parked, is another model's.)
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - main.idle.fall_asleep(0);
 // - let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
 // + let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
 // + main.idle.fall_asleep(0);
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - main.woken.swap(true, Ordering::SeqCst);
 // - main.idle.claim(0)
 // + let claimed = main.idle.claim(0);
@@ -216,15 +216,15 @@ fn thread_with_the_lease_does_not_sleep_when_its_future_is_woken() {
 
 /// (h) A turn of `block_on` against the end, which sets its flag and then wakes the future
 /// (`close`): the thread sees that the runtime ends, or takes another turn.
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - let is_woken = woken.swap(false, Ordering::Acquire);
 // - let is_ending = ending.load(Ordering::SeqCst);
 // + let is_ending = ending.load(Ordering::SeqCst);
 // + let is_woken = woken.swap(false, Ordering::Acquire);
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - let is_woken = woken.swap(false, Ordering::Acquire);
 // + let is_woken = woken.swap(false, Ordering::Relaxed);
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - ending.store(true, Ordering::SeqCst);
 // - woken.swap(true, Ordering::SeqCst);
 // + woken.swap(true, Ordering::SeqCst);
@@ -303,7 +303,7 @@ impl Help {
 
 /// (i) A task is injected while a helper is on its way. That helper sees the task, or the thread
 /// that injected it calls another one.
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - self.is_coming.store(false, Ordering::Relaxed);
 // - self.doorbell.ring();
 // - !self.injector.is_empty()
@@ -318,7 +318,7 @@ impl Help {
 // - fence(Ordering::SeqCst);
 // - if self.all_asleep()
 // + if self.all_asleep()
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - self.injector.push();
 // - let first = self.idle.claim_if_all_asleep(None);
 // + let first = self.idle.claim_if_all_asleep(None);
@@ -335,15 +335,15 @@ fn helper_on_its_way_sees_the_task_that_calls_no_other() {
 
 /// (i) A task is injected while a worker falls asleep. Whatever comes first, somebody is awake for
 /// the task, and once all who were called have come, another helper can be called.
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - return Some(self.wake_up());
 // - }
 // + return Some(true);
 // + }
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - if helper.is_none() {
 // + if false {
-// ~ models/tests/loom/parking.rs
+// ~ lab/models/tests/loom/parking.rs
 // - let helper = self.idle.claim_one(None);
 // + let helper = self.idle.claim_one(None);
 // + self.is_coming.store(true, Ordering::Relaxed);

@@ -26,7 +26,7 @@ fn entered() -> (Arc<Registry>, Key) {
 }
 
 /// (g) The list of tasks: a handle of a task that ends aborts it, and another task has its place.
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
 // + let tenant = tenant.as_ref()?;
 #[test]
@@ -46,14 +46,14 @@ fn abort_never_hits_the_next_tenant() {
 
 /// (g) `AbortHandle::abort` against the poll that its wake-up causes: that poll sees
 /// that the task was aborted. A flag stands for what async-task does.
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - self.place.aborted.store(true, Ordering::Relaxed);
-// ~ models/tests/loom/places.rs
+// ~ lab/models/tests/loom/places.rs
 // - let waker = key.abort();
 // - woken.store(true, Ordering::Release);
 // + woken.store(true, Ordering::Release);
 // + let waker = key.abort();
-// ~ models/tests/loom/places.rs
+// ~ lab/models/tests/loom/places.rs
 // - woken.store(true, Ordering::Release);
 // + woken.store(true, Ordering::Relaxed);
 #[test]
@@ -74,9 +74,9 @@ fn poll_that_an_abort_causes_sees_it() {
 }
 
 /// (g) `Registry::close` against `enter`: a task that comes too late is not entered.
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - places.closed = true;
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - places.free.push(place);
 // - return task;
 #[test]
@@ -90,9 +90,9 @@ fn nothing_is_entered_after_the_end() {
 }
 
 /// (g) `Registry::close` against `remove`: the task's waker is returned once.
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - wakers.extend(tenant.map(|tenant| tenant.waker));
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - let tenant = lock(&place.tenant).take_if(|tenant| !place.is_begun_job(tenant));
 // - wakers.extend(tenant.map(|tenant| tenant.waker));
 // + let tenant = lock(&place.tenant);

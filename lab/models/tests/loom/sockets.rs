@@ -21,7 +21,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 // ~ src/driver/readiness.rs
 // - self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next)
 // + self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-// ~ models/tests/loom/sockets.rs
+// ~ lab/models/tests/loom/sockets.rs
 // - seen = self.readiness.load();
 // - if !seen.is_ready() {
 // -     *waiting = true;
@@ -29,7 +29,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 // - }
 // + *waiting = true;
 // + return false;
-// ~ models/tests/loom/sockets.rs
+// ~ lab/models/tests/loom/sockets.rs
 // - self.readiness.set(hang_up);
 // - std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
 // + let woken = std::mem::replace(&mut *self.waiting.lock().unwrap(), false);
@@ -53,12 +53,12 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 /// (b) `Async::poll_transfer`: a read that got less than it could have clears the
 /// word as it was before the read. What came since stands: more bytes, or the end of
 /// the stream, which a read of bytes does not tell, and which may have come before.
-// ~ models/tests/loom/sockets.rs
+// ~ lab/models/tests/loom/sockets.rs
 // - let seen = source.readiness.load();
 // - let read = source.bytes.load(Ordering::Relaxed);
 // + let read = source.bytes.load(Ordering::Relaxed);
 // + let seen = source.readiness.load();
-// ~ models/tests/loom/sockets.rs
+// ~ lab/models/tests/loom/sockets.rs
 // - if read > 0 && !seen.is_hung_up() {
 // + if read > 0 {
 // ~ src/driver/readiness.rs

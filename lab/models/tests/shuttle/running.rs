@@ -113,10 +113,10 @@ fn aborted_task_ends_and_tells_its_joiner() {
 }
 
 /// The next task gets the place of a task that has ended. An abort of the old task does not hit it.
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
 // + let tenant = tenant.as_ref()?;
-// ~ tasks/src/lib.rs
+// ~ crates/tasks/src/lib.rs
 // - place.aborted.store(false, Ordering::Relaxed);
 #[test]
 fn abort_of_the_last_tenant_does_not_hit_the_next() {
@@ -347,7 +347,7 @@ fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
 
 /// The hook that is told of long polls does not return, so the monitor asks for the next report
 /// again and again, while the worker begins other polls. It never counts less than nothing.
-// ~ tasks/src/report.rs
+// ~ crates/tasks/src/report.rs
 // - let less = |before: usize| before.checked_sub(ticks);
 // + let less = |before: usize| Some(before.wrapping_sub(ticks));
 #[test]
