@@ -152,3 +152,27 @@ fn remove_others(tree: &Path, folder: &Path, files: &str) -> Result<(), Failure>
 fn failed(path: &Path, error: std::io::Error) -> Failure {
     Failure::Check(format!("{}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace_root;
+
+    #[test]
+    fn a_tree_of_packages_at_the_top_builds_the_present_servers() {
+        let tree = env::temp_dir().join(format!("arc-xtask-before-{}", std::process::id()));
+        let manifest = "lab/versus/Cargo.toml";
+        fs::create_dir_all(tree.join("lab/versus")).unwrap();
+        fs::copy(workspace_root().join(manifest), tree.join(manifest)).unwrap();
+        fs::write(tree.join("Cargo.toml"), "members = [\"versus\", \"lab\"]").unwrap();
+
+        // The tree of a commit is kept, and adapted again.
+        adapt(&tree).unwrap();
+        adapt(&tree).unwrap();
+        let texts = ["Cargo.toml", manifest].map(|it| fs::read_to_string(tree.join(it)).unwrap());
+        fs::remove_dir_all(&tree).unwrap();
+
+        assert_eq!(texts[0], "members = [\"lab/versus\", \"lab\"]");
+        assert!(texts[1].contains("arc-compat = { path = \"../../compat\" }"), "{}", texts[1]);
+    }
+}
