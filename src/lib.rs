@@ -88,10 +88,10 @@
 //! | `runtime/handle.rs` | what programs do with a runtime |
 //! | `runtime/mod.rs` | what programs see of this room |
 //!
-//! The list of unfinished tasks is a crate of its own, `arc-tasks` in `tasks/`: ids, names, states,
-//! and the error of a task that gave no output. Here it is called `registry`. Read it when you want
-//! to know how tasks are listed. To follow the rest, it is enough that a task carries a `Key` with
-//! its id, and the id of its runtime.
+//! The list of unfinished tasks is a crate of its own, `arc-tasks` in `crates/tasks/`: ids, names,
+//! states, and the error of a task that gave no output. Here it is called `registry`. Read it when
+//! you want to know how tasks are listed. To follow the rest, it is enough that a task carries a
+//! `Key` with its id, and the id of its runtime.
 
 pub mod io;
 pub mod net;

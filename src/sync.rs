@@ -1,7 +1,8 @@
 //! What threads share, wait for, and tell the time by.
 //!
 //! Whatever threads use to meet each other, the other files take from here and not from std. So the
-//! models in `models/` can compile arc as it stands, over another file in the place of this one.
+//! models in `lab/models/` can compile arc as it stands, over another file in the place of this
+//! one.
 
 pub(crate) use ::blocking::unblock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};

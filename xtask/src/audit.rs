@@ -282,8 +282,8 @@ fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
     for (what, allowed, counted) in [
         ("lines of src", lines.src, audit.src.total()),
         ("lines of code of src", lines.code, audit.src.code),
-        ("lines of macros/src", lines.macros, audit.macros.total()),
-        ("lines of tasks/src", lines.tasks, audit.tasks.total()),
+        ("lines of crates/macros/src", lines.macros, audit.macros.total()),
+        ("lines of crates/tasks/src", lines.tasks, audit.tasks.total()),
     ] {
         budgets.push(Budget {
             what: what.to_owned(),
@@ -408,7 +408,8 @@ mod tests {
         let broken = budgets(&audit, &limits).unwrap();
         let broken = broken.iter().filter(|it| it.is_broken()).map(|it| it.what.as_str());
         let broken: Vec<_> = broken.collect();
-        let expected = ["lines of code of src", "lines of macros/src", "lines of tasks/src"];
+        let expected =
+            ["lines of code of src", "lines of crates/macros/src", "lines of crates/tasks/src"];
         assert_eq!(broken, expected);
     }
 

@@ -180,7 +180,7 @@ src = 3000
 
 [unsafe]
 src = 1
-\"macros/src\" = 0
+\"crates/macros/src\" = 0
 
 [package]
 one = [\"a\", \"b\"]
@@ -196,7 +196,7 @@ reason = \"it is a table\"
     fn limits_are_read() {
         let limits = Limits::parse(TEXT).unwrap();
         assert_eq!(limits.number("lines", "src"), Ok(3000));
-        let expected = [("macros/src".to_owned(), 0), ("src".to_owned(), 1)];
+        let expected = [("crates/macros/src".to_owned(), 0), ("src".to_owned(), 1)];
         assert_eq!(limits.numbers("unsafe").unwrap(), expected);
         assert_eq!(limits.lists("package")[0].1, ["a", "b"]);
         assert_eq!(limits.exceptions().unwrap()[0].text, "fn f");

@@ -16,14 +16,23 @@ use crate::{Failure, workspace_root};
 pub const SRC: &str = "src";
 
 /// Its macros, which have a budget of their own.
-pub const MACROS: &str = "macros/src";
+pub const MACROS: &str = "crates/macros/src";
 
 /// Its list of tasks, which has one, too.
-pub const TASKS: &str = "tasks/src";
+pub const TASKS: &str = "crates/tasks/src";
 
-/// What stands beside it, each counted apart.
+/// What stands beside it, each counted apart, and without what is in another one of them.
 const BESIDE: [&str; 11] = [
-    "compat", "util", "redis", "tests", "models", "examples", "benches", "versus", "lab", "trials",
+    "crates/compat",
+    "crates/util",
+    "tests",
+    "examples",
+    "examples/redis",
+    "benches",
+    "lab/models",
+    "lab/trials",
+    "lab/versus",
+    "lab/simulation",
     "xtask",
 ];
 
@@ -67,9 +76,9 @@ pub struct LineLimits {
     pub src: usize,
     /// Of `src/`: code alone.
     pub code: usize,
-    /// Of `macros/src/`: code, comments and blanks.
+    /// Of `crates/macros/src/`: code, comments and blanks.
     pub macros: usize,
-    /// Of `tasks/src/`: code, comments and blanks.
+    /// Of `crates/tasks/src/`: code, comments and blanks.
     pub tasks: usize,
 }
 
@@ -115,7 +124,8 @@ impl Loc {
         let runtime = rust_files(root, &[SRC, MACROS, TASKS])?;
         let mut beside = Vec::new();
         for folder in BESIDE {
-            let files = rust_files(root, &[folder])?;
+            let mut files = rust_files(root, &[folder])?;
+            files.retain(|file| home_of(&file.name) == Some(folder));
             if !files.is_empty() {
                 beside.push((folder.to_owned(), sum(&files)));
             }
@@ -217,6 +227,12 @@ impl Loc {
     }
 }
 
+/// The innermost folder of `BESIDE` that a file is in.
+fn home_of(file: &str) -> Option<&'static str> {
+    let is_in = |folder: &&str| Path::new(file).starts_with(folder);
+    BESIDE.into_iter().filter(is_in).max_by_key(|folder| folder.len())
+}
+
 /// The runtime's functions, the longest first.
 fn functions(files: &[Source]) -> Result<Vec<(String, Function)>, Failure> {
     let mut functions = Vec::new();
@@ -315,6 +331,14 @@ mod tests {
         let names: Vec<_> = functions(&files).unwrap();
         let names: Vec<_> = names.iter().map(|it| it.1.name.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn a_file_is_counted_in_the_innermost_folder() {
+        assert_eq!(home_of("examples/hello.rs"), Some("examples"));
+        assert_eq!(home_of("examples/redis/src/lib.rs"), Some("examples/redis"));
+        assert_eq!(home_of("examples/redistribution.rs"), Some("examples"));
+        assert_eq!(home_of("src/lib.rs"), None);
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
     let mut sum = own;
     let vendored = matches(&arc)?;
     sum += vendored;
-    add("arc: src, macros/src", 2, own);
+    add("arc: src, crates/macros/src", 2, own);
     add("arc: vendored dependencies", arc.len(), vendored);
     add("arc", arc.len() + 2, sum);
     let rest = arc.iter().filter(|it| it.name != "linux-raw-sys");

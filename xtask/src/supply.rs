@@ -36,18 +36,8 @@ const LIBRARIES: [&str; 5] = ["arc-runtime", "arc-macros", "arc-tasks", "arc-com
 const FEATURED: &str = "arc-compat";
 
 /// The folders and files that a copy must have in which only these are built.
-const COPIED: [&str; 10] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "README.md",
-    "src",
-    "macros",
-    "tasks",
-    "compat",
-    "util",
-    "tests",
-    "examples",
-];
+const COPIED: [&str; 7] =
+    ["Cargo.toml", "Cargo.lock", "README.md", "src", "crates", "tests", "examples"];
 
 /// Runs `cargo xtask supply` with the arguments that follow these words.
 ///
@@ -182,7 +172,7 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in ["macros", "tasks", "compat", "util"]
+    for (folder, name) in ["crates/macros", "crates/tasks", "crates/compat", "crates/util"]
         .iter()
         .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
     {
@@ -253,7 +243,7 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     for name in COPIED {
         copy_all(&root.join(name), &copy.join(name)).map_err(fail)?;
     }
-    let featured = copy.join("compat/Cargo.toml");
+    let featured = copy.join("crates/compat/Cargo.toml");
     let text = fs::read_to_string(&featured).map_err(fail)?;
     let mut table: Table =
         text.parse().map_err(|it| Failure::Check(format!("{FEATURED}: {it}")))?;
@@ -264,7 +254,7 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let mut table: Table =
         text.parse().map_err(|it| Failure::Check(format!("Cargo.toml: {it}")))?;
-    let members = toml::toml! { members = ["macros", "tasks", "compat", "util"] };
+    let members = toml::toml! { members = ["crates/*"] };
     if let Some(Value::Table(workspace)) = table.get_mut("workspace") {
         workspace.extend(members);
     }

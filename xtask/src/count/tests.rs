@@ -167,7 +167,7 @@ fn what_is_not_rust_is_an_error_with_its_line() {
 /// tokei passes over two lines of this file.
 #[test]
 fn no_line_is_free_by_mistake() {
-    let source = include_str!("../../../macros/src/expand.rs");
+    let source = include_str!("../../../crates/macros/src/expand.rs");
     let Lines { code, comments, blanks, documentation } = lines(source);
     assert_eq!(code + comments + blanks + documentation, source.lines().count());
 }

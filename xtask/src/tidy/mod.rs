@@ -92,8 +92,8 @@ impl File {
 
     /// Whether the file is code of a library that users build.
     fn is_library(&self) -> bool {
-        let folders = ["src/", "macros/src/", "tasks/src/", "compat/src/", "util/src/"];
-        folders.iter().any(|folder| self.name.starts_with(folder))
+        let in_crate = self.name.strip_prefix("crates/").and_then(|it| it.split_once('/'));
+        self.is_runtime() || in_crate.is_some_and(|(_, file)| file.starts_with("src/"))
     }
 
     /// Whether the file is code of the runtime.
@@ -313,6 +313,13 @@ mod tests {
         let two = [exception("fn f"), exception("fn gone")];
         let remarks = breaches(&files, &repository(), &two);
         assert!(remarks[0].text.contains("`fn gone` in xtask/a.rs is not needed"));
+    }
+
+    #[test]
+    fn libraries_are_the_runtime_and_the_crates() {
+        let is_library = |name| File::of(name, "").is_library();
+        assert!(is_library("src/a.rs") && is_library("crates/util/src/a/b.rs"));
+        assert!(!is_library("crates/util/tests/a.rs") && !is_library("lab/models/src/lib.rs"));
     }
 
     #[test]

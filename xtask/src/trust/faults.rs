@@ -1,6 +1,6 @@
 //! System calls that fail or are slow, and limits that are reached.
 //!
-//! strace makes the calls of a fixed amount of work fail (`trials/src/workload/`), which
+//! strace makes the calls of a fixed amount of work fail (`lab/trials/src/workload/`), which
 //! must come out right all the same, or end with a clear error. What comes of each fault
 //! is a line of a table; docs/RELIABILITY.md has it.
 

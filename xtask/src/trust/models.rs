@@ -176,7 +176,7 @@ fn places(text: &str, wanted: &str) -> Vec<(usize, usize)> {
 fn all_mutations(root: &Path) -> Result<Vec<Mutation>, String> {
     let mut mutations = Vec::new();
     for program in ["loom", "shuttle"] {
-        let folder = root.join("models/tests").join(program);
+        let folder = root.join("lab/models/tests").join(program);
         let entries = fs::read_dir(&folder).map_err(|error| error.to_string())?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.sort();
@@ -227,13 +227,13 @@ fn mutations_in(text: &str, program: &str, module: &str) -> Result<Vec<Mutation>
 /// for the dependencies, so that these need not be built again.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     fs::create_dir_all(copy)?;
-    for folder in ["src", "tasks", "models"] {
+    for folder in ["src", "crates/tasks", "lab/models"] {
         copy_folder(&root.join(folder), &copy.join(folder))?;
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let mut manifest: toml::Table = manifest.parse().map_err(std::io::Error::other)?;
     manifest.retain(|name, _| name == "workspace" || name == "profile");
-    let members = toml::toml! { members = ["models"] };
+    let members = toml::toml! { members = ["lab/models"] };
     if let Some(toml::Value::Table(workspace)) = manifest.get_mut("workspace") {
         workspace.extend(members);
     }

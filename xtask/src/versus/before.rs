@@ -14,7 +14,7 @@ use super::options::Before;
 use crate::{Failure, say};
 
 /// What is taken from the present workspace: it knows all options that are asked for.
-const PRESENT: [&str; 2] = ["versus", "benches"];
+const PRESENT: [&str; 2] = ["lab/versus", "benches"];
 
 /// Builds a package with the arc of then; gives the folder of its programs.
 ///
@@ -41,6 +41,9 @@ pub fn build(
     for part in PRESENT {
         mirror(root, &tree, part, false)?;
     }
+    if !tree.join("crates/compat/Cargo.toml").exists() {
+        adapt(&tree)?;
+    }
 
     let programs = home.join("target");
     let arguments = ["build", "--release", "--package", package];
@@ -56,6 +59,20 @@ pub fn build(
         true => Ok(programs.join("release")),
         false => Err(Failure::Check(format!("arc of {} does not build", tree.display()))),
     }
+}
+
+/// Lets a tree in which all packages stand at the top, as they once did, build the present
+/// servers.
+fn adapt(tree: &Path) -> Result<(), Failure> {
+    for (file, old, new) in [
+        ("Cargo.toml", "\"versus\"", "\"lab/versus\""),
+        ("lab/versus/Cargo.toml", "../../crates/", "../../"),
+    ] {
+        let path = tree.join(file);
+        let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+        fs::write(&path, text.replace(old, new)).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
 }
 
 /// The files of a commit; they are unpacked once.
@@ -134,4 +151,28 @@ fn remove_others(tree: &Path, folder: &Path, files: &str) -> Result<(), Failure>
 
 fn failed(path: &Path, error: std::io::Error) -> Failure {
     Failure::Check(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace_root;
+
+    #[test]
+    fn a_tree_of_packages_at_the_top_builds_the_present_servers() {
+        let tree = env::temp_dir().join(format!("arc-xtask-before-{}", std::process::id()));
+        let manifest = "lab/versus/Cargo.toml";
+        fs::create_dir_all(tree.join("lab/versus")).unwrap();
+        fs::copy(workspace_root().join(manifest), tree.join(manifest)).unwrap();
+        fs::write(tree.join("Cargo.toml"), "members = [\"versus\", \"lab\"]").unwrap();
+
+        // The tree of a commit is kept, and adapted again.
+        adapt(&tree).unwrap();
+        adapt(&tree).unwrap();
+        let texts = ["Cargo.toml", manifest].map(|it| fs::read_to_string(tree.join(it)).unwrap());
+        fs::remove_dir_all(&tree).unwrap();
+
+        assert_eq!(texts[0], "members = [\"lab/versus\", \"lab\"]");
+        assert!(texts[1].contains("arc-compat = { path = \"../../compat\" }"), "{}", texts[1]);
+    }
 }

@@ -93,7 +93,7 @@ fn collected(text: &str) -> Option<u64> {
 pub fn sizes(root: &Path, programs: &Path, costs: &mut Vec<Cost>) -> Result<(), Failure> {
     let folder = programs.with_file_name("versus-hello");
     for kind in ["http", "tiny", "echo"] {
-        let what = format!("stripped program, {kind} server of versus/");
+        let what = format!("stripped program, {kind} server of lab/versus/");
         let measured =
             once(|runtime| stripped_kib(programs, &folder, &format!("{kind}-{runtime}")))?;
         costs.extend(cost([(what.as_str(), "KiB")], measured));

@@ -25,7 +25,7 @@ const SLACK: Duration = Duration::from_secs(15);
 pub enum Tool {
     Oha,
     Wrk,
-    /// `http-load` and `echo-load`, of `versus/`.
+    /// `http-load` and `echo-load`, of `lab/versus/`.
     Builtin,
 }
 
@@ -108,7 +108,7 @@ pub struct Load<'a> {
     pub address: &'a str,
     pub connections: usize,
     pub seconds: f64,
-    /// Where the programs of `versus/` are.
+    /// Where the programs of `lab/versus/` are.
     pub programs: &'a Path,
     /// The cores it may use, as taskset takes them.
     pub cores: Option<String>,

@@ -32,7 +32,7 @@ pub struct Setting {
     pub open: Option<f64>,
     /// Processes that keep the cores busy.
     pub busy: Vec<Process>,
-    /// Where the programs of `versus/` are.
+    /// Where the programs of `lab/versus/` are.
     pub programs: PathBuf,
     /// Where those with the arc of before are.
     pub programs_before: PathBuf,

@@ -7,7 +7,7 @@
 //! | `measure.rs` | one measurement of one server |
 //! | `before.rs` | arc of another commit, to be measured beside the present one |
 //! | `ratios.rs` | `cargo xtask ratios`: the same for single operations |
-//! | `load.rs` | the load generators: oha, wrk and those of `versus/` |
+//! | `load.rs` | the load generators: oha, wrk and those of `lab/versus/` |
 //! | `costs.rs` | instructions per request, sizes, memory per connection |
 //! | `process.rs` | processes that end in any case |
 //! | `proc.rs` | what Linux says about CPU, context switches and memory |
@@ -125,11 +125,11 @@ fn build_go(root: &Path, programs: &Path) -> Result<bool, Failure> {
     if !process::is_on_path("go") {
         return Ok(false);
     }
-    eprintln!("$ go build, in versus/go");
+    eprintln!("$ go build, in lab/versus/go");
     let status = Command::new("go")
         .args(["build", "-o"])
         .arg(programs.join("http-go"))
-        .current_dir(root.join("versus/go"))
+        .current_dir(root.join("lab/versus/go"))
         .env("GOTOOLCHAIN", "local")
         .status();
     match status.is_ok_and(|status| status.success()) {

@@ -1,0 +1,145 @@
+//! Code that the scenario tests share.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+#[allow(clippy::duplicate_mod, reason = "some tests have net_common as well")]
+#[path = "../../../../tests/this_program/mod.rs"]
+mod this_program;
+
+use arc::net::{TcpListener, TcpStream};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// The time limit of a test, far more than any test takes on a loaded machine.
+/// Emulators and sanitizers are many times slower: a build for one sets the variable.
+pub const DEADLINE: Duration =
+    Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 20 });
+
+/// Awaits a future that must be ready within `DEADLINE`.
+#[track_caller]
+pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let place = std::panic::Location::caller();
+    async move {
+        let result = arc::time::timeout(DEADLINE, future).await;
+        result.unwrap_or_else(|_| panic!("waited in vain at {place}"))
+    }
+}
+
+/// Waits until other tasks have made the condition true.
+#[track_caller]
+pub fn until(condition: impl Fn() -> bool) -> impl Future<Output = ()> {
+    soon(async move {
+        while !condition() {
+            arc::time::sleep(Duration::from_micros(100)).await;
+        }
+    })
+}
+
+/// A waker that counts its wakes.
+#[derive(Default)]
+pub struct Woken(AtomicUsize);
+
+impl Woken {
+    pub fn new() -> (Arc<Self>, Waker) {
+        let woken = Arc::new(Self::default());
+        (woken.clone(), woken.into())
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A waker that panics when it wakes.
+pub fn panicking_waker() -> Waker {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker panics on purpose");
+        }
+    }
+    Arc::new(Panics).into()
+}
+
+/// Polls a future once.
+pub fn poll_once<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// Counts up when it is dropped.
+pub struct CountDrop(pub Arc<AtomicUsize>);
+
+impl Drop for CountDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The two ends of a connection over the loopback interface.
+pub async fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    let address = listener.local_addr().expect("the address it listens on");
+    let client = TcpStream::connect(address).await.expect("connect");
+    let (server, _) = soon(listener.accept()).await.expect("accept");
+    (client, server)
+}
+
+/// A new folder, which is removed when this is dropped.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let name = format!("arc-util-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("make a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that stays does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// This variable is set in the child process.
+const CHILD: &str = "ARC_UTIL_TEST_CHILD";
+
+/// Runs the test of that name in a child process, after a line of shell such as `ulimit -n 64`.
+/// Returns `None` in the child.
+pub fn child(test: &str, shell: &str) -> Option<Child> {
+    if std::env::var_os(CHILD).is_some() {
+        return None;
+    }
+    let mut command = Command::new("sh");
+    let line = format!("{shell}\nexec \"$0\" \"$@\"");
+    let own = std::env::current_exe().expect("the test's own path");
+    command.arg("-c").arg(line).arg(own).env(CHILD, "1");
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Some(pipes.stderr(Stdio::piped()).spawn().expect("it starts"))
+}
+
+/// Waits for a child, up to a time limit, and returns what it printed.
+#[track_caller]
+pub fn ended(child: Child) -> (String, String) {
+    let output = this_program::output(child, DEADLINE + DEADLINE);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let went_well = output.status.success() && out.contains("1 passed");
+    assert!(went_well, "{}: {out}{err}", output.status);
+    (out, err)
+}

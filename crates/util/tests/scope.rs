@@ -1,0 +1,315 @@
+//! Tasks that borrow: all have ended when the scope returns or panics.
+
+mod common;
+#[path = "../../../tests/net_common/mod.rs"]
+mod net_common;
+#[cfg(target_os = "linux")]
+#[path = "../../../tests/thread_limit/mod.rs"]
+mod thread_limit;
+
+use arc_util::task::{Scope, scope};
+use common::CountDrop;
+use net_common::{runtime, within_limit};
+use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+const PAUSE: Duration = Duration::from_micros(100);
+
+fn panic_of(function: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(function)).unwrap_err();
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap()
+}
+
+#[test]
+fn what_tasks_write_into_what_they_borrow_is_there() {
+    within_limit(|| {
+        for workers in [1, 2, 4] {
+            let runtime = runtime(workers);
+            let _guard = runtime.enter();
+            for _ in 0..20 {
+                let mut squares = vec![0; 100];
+                let factor = String::from("7");
+                let (text, count) = (&factor, squares.len());
+                let returned = scope(|scope| {
+                    for (index, square) in squares.iter_mut().enumerate() {
+                        scope.spawn(async move {
+                            arc::time::sleep(PAUSE).await;
+                            *square = index * text.len();
+                        });
+                    }
+                    count
+                });
+                assert_eq!(returned, squares.len());
+                assert!(squares.iter().enumerate().all(|(index, &square)| square == index));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_closure_may_wait_for_a_task() {
+    within_limit(|| {
+        for workers in [1, 2, 4] {
+            let runtime = runtime(workers);
+            let _guard = runtime.enter();
+            let received = scope(|scope| {
+                let (sender, receiver) = std::sync::mpsc::channel();
+                scope.spawn(async move {
+                    arc::time::sleep(PAUSE).await;
+                    sender.send(7).unwrap();
+                });
+                receiver.recv().unwrap()
+            });
+            assert_eq!(received, 7);
+        }
+    });
+}
+
+#[test]
+fn sockets_and_tasks_of_the_runtime_work_in_them() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let sum = AtomicUsize::new(0);
+        scope(|scope| {
+            for number in 0..10 {
+                let sum = &sum;
+                scope.spawn(async move {
+                    let (client, server) = common::tcp_pair().await;
+                    let sent = arc::spawn(async move {
+                        use arc::io::AsyncWriteExt;
+                        (&client).write_all(&[number]).await
+                    });
+                    let mut byte = [0];
+                    arc::io::AsyncReadExt::read_exact(&mut &server, &mut byte).await.unwrap();
+                    sent.await.unwrap().unwrap();
+                    sum.fetch_add(byte[0].into(), Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(sum.into_inner(), 45);
+    });
+}
+
+/// Each task spins until the other has arrived: one thread could never run both.
+#[test]
+fn they_run_on_several_threads() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let arrived = AtomicUsize::new(0);
+        scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(async {
+                    arrived.fetch_add(1, Ordering::SeqCst);
+                    while arrived.load(Ordering::SeqCst) < 2 {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_panic_of_a_task_comes_out_when_all_have_ended() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let (dropped, ended) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let text = panic_of(|| {
+            scope(|scope| {
+                for number in 0..10 {
+                    let (guard, ended) = (CountDrop(dropped.clone()), &ended);
+                    scope.spawn(async move {
+                        let _guard = guard;
+                        arc::time::sleep(PAUSE * number).await;
+                        assert!(number != 3, "the third");
+                        ended.fetch_add(1, Ordering::SeqCst);
+                    });
+                }
+            });
+        });
+        assert_eq!(text, "the third");
+        assert_eq!((dropped.load(Ordering::SeqCst), ended.into_inner()), (10, 9));
+    });
+}
+
+/// The drop of a task's future panics, after the future was ready.
+#[test]
+fn a_panic_of_a_drop_comes_out_when_all_have_ended() {
+    struct Breaks;
+    impl Future for Breaks {
+        type Output = ();
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Ready(())
+        }
+    }
+    impl Drop for Breaks {
+        fn drop(&mut self) {
+            panic!("a drop panics on purpose");
+        }
+    }
+    for workers in [1, 2] {
+        let runtime = runtime(workers);
+        let _guard = runtime.enter();
+        let ended = AtomicUsize::new(0);
+        let text = panic_of(|| {
+            scope(|scope| {
+                scope.spawn(Breaks);
+                scope.spawn(async {
+                    arc::task::yield_now().await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+        });
+        assert!(text.contains("a drop panics on purpose"), "{text}");
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[test]
+fn a_panic_of_the_closure_comes_out_when_all_have_ended() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let ended = AtomicUsize::new(0);
+        let text = panic_of(|| {
+            scope(|scope: &Scope<'_>| {
+                scope.spawn(async {
+                    arc::time::sleep(PAUSE).await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+                panic!("half-way");
+            });
+        });
+        assert_eq!((text.as_str(), ended.into_inner()), ("half-way", 1));
+    });
+}
+
+#[test]
+fn an_empty_scope_returns_at_once() {
+    within_limit(|| {
+        let runtime = runtime(4);
+        let _guard = runtime.enter();
+        assert_eq!(scope(|_| 7), 7);
+    });
+}
+
+#[test]
+fn inside_a_task_it_says_what_to_do() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let text = runtime.block_on(async {
+            let text = panic_of(|| scope(|scope| scope.spawn(pending())));
+            let sum = arc::task::spawn_blocking(|| {
+                let sum = AtomicUsize::new(0);
+                scope(|scope| {
+                    let add = async {
+                        sum.fetch_add(7, Ordering::SeqCst);
+                    };
+                    scope.spawn(add);
+                });
+                sum.into_inner()
+            });
+            assert_eq!(sum.await.unwrap(), 7);
+            text
+        });
+        assert!(text.contains("spawn_blocking"), "{text}");
+    });
+}
+
+/// The threads that did start must end, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_threads_the_caller_runs_the_tasks() {
+    let name = "without_threads_the_caller_runs_the_tasks";
+    let test = move || {
+        thread_limit::with_limited_threads(name, || {
+            let runtime = runtime(4);
+            let _guard = runtime.enter();
+            for more in [0, 1] {
+                thread_limit::allow_threads(more);
+                let ended = AtomicUsize::new(0);
+                scope(|scope| {
+                    for _ in 0..10 {
+                        scope.spawn(async {
+                            arc::time::sleep(PAUSE).await;
+                            ended.fetch_add(1, Ordering::SeqCst);
+                        });
+                    }
+                });
+                assert_eq!(ended.into_inner(), 10);
+                thread_limit::allow_threads(1000);
+            }
+        });
+    };
+    within_limit(test);
+}
+
+#[test]
+fn outside_a_runtime_it_says_so() {
+    within_limit(|| {
+        let text = panic_of(|| scope(|_| {}));
+        assert!(text.contains("outside an arc runtime"), "{text}");
+    });
+}
+
+#[test]
+fn what_would_be_unsound_does_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/scope_*.rs");
+}
+
+/// A panic payload that panics when it is dropped.
+struct Breaks;
+
+impl Drop for Breaks {
+    fn drop(&mut self) {
+        panic!("a payload panics on purpose");
+    }
+}
+
+/// One payload is dropped while the other one unwinds.
+#[test]
+fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let text = panic_of(|| {
+            scope(|scope| {
+                scope.spawn(async { std::panic::panic_any(Breaks) });
+                panic!("half-way");
+            })
+        });
+        assert_eq!(text, "half-way");
+    });
+}
+
+#[test]
+fn of_two_panics_of_tasks_the_first_comes_out_when_all_have_ended() {
+    within_limit(|| {
+        let runtime = runtime(1);
+        let _guard = runtime.enter();
+        let ended = AtomicUsize::new(0);
+        let thrown = catch_unwind(AssertUnwindSafe(|| {
+            scope(|scope| {
+                scope.spawn(async { std::panic::panic_any(Breaks) });
+                scope.spawn(async { std::panic::panic_any(Breaks) });
+                scope.spawn(async {
+                    arc::task::yield_now().await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+            })
+        }));
+        let payload = thrown.expect_err("a task has panicked");
+        assert!(payload.is::<Breaks>());
+        std::mem::forget(payload);
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+    });
+}

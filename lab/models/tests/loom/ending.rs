@@ -1,0 +1,326 @@
+//! The end of a runtime: against a worker that falls asleep, against a thread that wakes a task,
+//! and against the threads that it waits for. `end.rs` and `threads.rs` are those of src.
+
+use crate::scheduler::{end, shared::Shared, threads::SignedOn};
+use crate::sync::{Duration, lock};
+use crate::{in_order, model, model_within, race};
+use loom::sync::Notify;
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use loom::thread;
+use std::sync::Arc;
+
+/// `run_worker` of src/runtime/start.rs with `Worker::sleep`, without the seat.
+fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
+    *lock(&shared.workers[index].thread) = Some(thread::current());
+    while !shared.is_ending() {
+        shared.run(index);
+        shared.idle.fall_asleep(index);
+        if shared.is_ending() {
+            let _ = shared.idle.claim(index);
+            continue;
+        }
+        while shared.idle.is_asleep(index) {
+            thread::park();
+        }
+    }
+    drop(running);
+}
+
+/// (h) `begin` against workers that fall asleep: each of them sees that the runtime ends, or is
+/// woken. The last one closes the runtime, after all have left.
+// ~ src/scheduler/end.rs
+// - shared.ending.store(true, Ordering::SeqCst);
+// - for worker in 0..shared.workers.len() {
+// -     shared.unpark(shared.idle.claim(worker).then_some(worker));
+// - }
+// + for worker in 0..shared.workers.len() {
+// +     shared.unpark(shared.idle.claim(worker).then_some(worker));
+// + }
+// + shared.ending.store(true, Ordering::SeqCst);
+// ~ src/scheduler/end.rs
+// - shared.unpark(shared.idle.claim(worker).then_some(worker));
+// ~ lab/models/tests/loom/ending.rs
+// - shared.idle.fall_asleep(index);
+// - if shared.is_ending() {
+// + let is_ending = shared.is_ending();
+// + shared.idle.fall_asleep(index);
+// + if is_ending {
+#[test]
+fn worker_that_falls_asleep_does_not_miss_the_end() {
+    race(
+        || {
+            let shared = Shared::new(1, 1);
+            let running = Running::new(&shared);
+            (shared, running)
+        },
+        |(shared, running)| run_worker(shared, 0, running.take()),
+        |(shared, _)| end::begin(shared),
+        |(shared, _), (), ()| {
+            assert_eq!(shared.closed(), 1);
+            assert_eq!(shared.registry.0[0].dropped(), 1);
+        },
+    );
+}
+
+/// (i) A worker is called as a helper (`Shared::call_helper`) while it falls asleep and the runtime
+/// ends: whoever claims it wakes it.
+// ~ lab/models/tests/loom/ending.rs
+// - shared.unpark(shared.idle.claim_one(None));
+// + let _ = shared.idle.claim_one(None);
+#[test]
+fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
+    model_within(3, || {
+        let shared = Shared::new(1, 0);
+        let running = end::InLoop::new(&shared);
+        let (sleeps, calls) = (shared.clone(), shared.clone());
+        let others = [
+            thread::spawn(move || run_worker(&sleeps, 0, running)),
+            thread::spawn(move || {
+                let shared = calls;
+                shared.unpark(shared.idle.claim_one(None));
+            }),
+        ];
+        end::begin(&shared);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(shared.closed(), 1);
+    });
+}
+
+/// Hands an `end::InLoop` to the thread that it stands for.
+struct Running(std::sync::Mutex<Option<end::InLoop>>);
+
+impl Running {
+    fn new(shared: &Arc<Shared>) -> Self {
+        Self(std::sync::Mutex::new(Some(end::InLoop::new(shared))))
+    }
+
+    fn take(&self) -> end::InLoop {
+        self.0.lock().unwrap().take().unwrap()
+    }
+}
+
+/// (h) Several workers leave at once: exactly one of them closes the runtime, and what the others
+/// did happens before.
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if self.0.running.fetch_sub(1, Ordering::Relaxed) == 1 {
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if self.0.running.fetch_sub(1, Ordering::Release) == 1 {
+// ~ src/scheduler/end.rs
+// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + self.0.running.fetch_sub(1, Ordering::AcqRel);
+// + if self.0.running.load(Ordering::Acquire) == 0 {
+#[test]
+fn last_worker_closes_after_all_have_left() {
+    model(|| {
+        let shared = Shared::new(3, 0);
+        let runnings = [0, 1, 2].map(|index| (index, end::InLoop::new(&shared)));
+        let [first, second, third] = runnings.map(|(index, running)| {
+            let shared = shared.clone();
+            move || {
+                shared.run(index);
+                drop(running);
+            }
+        });
+        let others = [thread::spawn(first), thread::spawn(second)];
+        third();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(shared.closed(), 1);
+    });
+}
+
+/// (h) The starter's `Running`: workers that leave before the others were started do not close the
+/// runtime.
+// ~ lab/models/tests/loom/ending.rs
+// - let starter = end::InLoop::new(&shared);
+// + let starter = ();
+#[test]
+fn worker_that_leaves_early_does_not_close() {
+    model(|| {
+        let shared = Shared::new(2, 0);
+        let starter = end::InLoop::new(&shared);
+        let others = [0, 1].map(|index| {
+            let (shared, running) = (shared.clone(), end::InLoop::new(&shared));
+            thread::spawn(move || {
+                shared.run(index);
+                drop(running);
+            })
+        });
+        drop(starter);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(shared.closed(), 1);
+    });
+}
+
+/// (h) `close` against a thread that wakes a task: its future is dropped exactly once, by one of
+/// the two. The table is the gate of the injector.
+// ~ src/scheduler/end.rs
+// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// - shared.driver.timers.close(&mut wakers);
+// - wakers.into_iter().for_each(wake);
+// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.injector.try_iter().for_each(drop);
+// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.injector.try_iter().for_each(drop);
+// + shared.driver.timers.close(&mut wakers);
+// + wakers.into_iter().for_each(wake);
+// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
+// ~ src/scheduler/end.rs
+// - shared.injector.try_iter().for_each(drop);
+// ~ src/scheduler/end.rs
+// - wakers.drain(..).for_each(wake);
+// + wakers.clear();
+// ~ lab/models/tests/loom/scheduler.rs
+// - let runtimes = lock(&RUNTIMES.0);
+// - match runtimes.get(&runnable.0.runtime) {
+// + let runtime = lock(&RUNTIMES.0).get(&runnable.0.runtime).cloned();
+// + match runtime {
+#[test]
+fn task_that_is_woken_at_the_end_is_dropped_once() {
+    // Woken by another thread, or by none.
+    for is_woken in [false, true] {
+        race(
+            || {
+                let shared = Shared::new(1, 1);
+                let running = Running::new(&shared);
+                (shared, running)
+            },
+            move |(shared, _)| {
+                if is_woken {
+                    std::task::Wake::wake(shared.registry.0[0].clone());
+                }
+            },
+            |(_, running)| drop(running.take()),
+            |(shared, _), (), ()| assert_eq!(shared.registry.0[0].dropped(), 1),
+        );
+    }
+}
+
+/// (i) `wait` against threads that sign off, and one that may sign on just then. It returns after
+/// the last one that could sign on has signed off.
+// ~ src/scheduler/threads.rs
+// - self.0.thread_ended.notify_all();
+// ~ src/scheduler/threads.rs
+// - *lock(&self.0.threads) -= 1;
+// - self.0.thread_ended.notify_all();
+// + self.0.thread_ended.notify_all();
+// + *lock(&self.0.threads) -= 1;
+// ~ src/scheduler/threads.rs
+// - if shared.is_ending() {
+// -     return None;
+// - }
+// ~ src/scheduler/threads.rs
+// - let mut threads = lock(&shared.threads);
+// - if shared.is_ending() {
+// -     return None;
+// - }
+// + if shared.is_ending() {
+// +     return None;
+// + }
+// + let mut threads = lock(&shared.threads);
+#[test]
+fn end_waits_for_every_thread_that_signed_on() {
+    race(
+        || {
+            let shared = Shared::new(0, 0);
+            let first = SignedOn::new(shared.clone());
+            (shared, std::sync::Mutex::new(first), AtomicBool::new(false))
+        },
+        |(shared, first, has_ended)| {
+            drop(first.lock().unwrap().take());
+            // A job that comes at any time.
+            let second = SignedOn::new(shared.clone());
+            if second.is_some() {
+                assert!(!in_order(|| has_ended.load(Ordering::SeqCst)), "it runs after the end");
+            }
+            drop(second);
+        },
+        |(shared, _, has_ended)| {
+            end::begin(shared);
+            end::join(shared, Vec::new(), Duration::MAX);
+            in_order(|| has_ended.store(true, Ordering::SeqCst));
+        },
+        |_, (), ()| (),
+    );
+}
+
+const NOBODY: usize = usize::MAX;
+
+/// A worker with nothing to do, which sleeps in the seat.
+struct Sleeper {
+    idle: crate::scheduler::idle::Idle,
+    ending: AtomicBool,
+    sleeper: AtomicUsize,
+    kernel: Notify,
+}
+
+impl Sleeper {
+    fn awake() -> Self {
+        Self {
+            idle: crate::scheduler::idle::Idle::new(1),
+            ending: AtomicBool::new(false),
+            sleeper: AtomicUsize::new(NOBODY),
+            kernel: Notify::new(),
+        }
+    }
+
+    /// `Shared::is_ending`.
+    fn is_ending(&self) -> bool {
+        in_order(|| self.ending.load(Ordering::SeqCst))
+    }
+
+    /// `Worker::sleep`, with `Seat::sleep`.
+    fn sleep(&self) {
+        self.idle.fall_asleep(0);
+        if !self.is_ending() {
+            in_order(|| self.sleeper.store(0, Ordering::SeqCst));
+            if in_order(|| self.idle.is_asleep(0)) {
+                self.kernel.wait();
+            }
+            self.sleeper.store(NOBODY, Ordering::Relaxed);
+        }
+        let _ = self.idle.claim(0);
+    }
+
+    /// `end::begin`, with `Shared::unpark`.
+    fn begin(&self) {
+        in_order(|| self.ending.store(true, Ordering::SeqCst));
+        let claimed = in_order(|| self.idle.claim(0));
+        if claimed && in_order(|| self.sleeper.load(Ordering::SeqCst)) == 0 {
+            self.kernel.notify();
+        }
+    }
+}
+
+/// (h) The same worker in the seat: it sees that the runtime ends, or is notified.
+// ~ lab/models/tests/loom/ending.rs
+// - if !self.is_ending() {
+// + if self.sleeper.load(Ordering::SeqCst) == NOBODY {
+// ~ lab/models/tests/loom/ending.rs
+// - self.idle.fall_asleep(0);
+// - if !self.is_ending() {
+// + let is_ending = self.is_ending();
+// + self.idle.fall_asleep(0);
+// + if !is_ending {
+// ~ lab/models/tests/loom/ending.rs
+// - in_order(|| self.ending.store(true, Ordering::SeqCst));
+// - let claimed = in_order(|| self.idle.claim(0));
+// + let claimed = in_order(|| self.idle.claim(0));
+// + in_order(|| self.ending.store(true, Ordering::SeqCst));
+// ~ lab/models/tests/loom/ending.rs
+// - if in_order(|| self.idle.is_asleep(0)) {
+// + if self.sleeper.load(Ordering::SeqCst) == 0 {
+#[test]
+fn worker_that_sits_down_does_not_miss_the_end() {
+    race(
+        Sleeper::awake,
+        |sleeper| {
+            while !sleeper.is_ending() {
+                sleeper.sleep();
+            }
+        },
+        Sleeper::begin,
+        |_, (), ()| (),
+    );
+}

@@ -1,0 +1,36 @@
+//! arc's policy of waking workers in virtual time, beside tokio's and an ideal one.
+//!
+//! | file | purpose |
+//! |---|---|
+//! | `machine.rs` | virtual time, threads, and cores that they share |
+//! | `system.rs` | the kernel's events, the load, and what is measured |
+//! | `on_arc.rs` | arc's workers: `src/scheduler/share.rs` itself, in a loop like `worker.rs` |
+//! | `on_tokio.rs` | the workers of tokio's multi-thread runtime |
+//! | `ideal.rs` | one queue, and workers that begin at once (M/G/k) |
+//! | `costs.rs` | what looking, waking and sleeping cost |
+//! | `cell.rs` | one combination of workers, polls and load |
+//! | `picture.rs` | the ratios of many cells, as SVG |
+//!
+//! A request is one event of the kernel and one poll. Nothing here is random but the
+//! arrivals, the lengths of polls and the order in which thieves look, and all three
+//! repeat themselves with the seed.
+
+pub mod cell;
+pub mod costs;
+pub mod ideal;
+pub mod machine;
+pub mod on_arc;
+pub mod on_tokio;
+pub mod picture;
+pub mod system;
+
+/// The policy, as arc compiles it.
+#[path = "../../../src/scheduler/share.rs"]
+#[allow(dead_code, reason = "what only the runtime asks for")]
+mod share;
+
+/// What the policy takes from arc.
+mod sync {
+    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+    pub(crate) use std::time::{Duration, Instant};
+}
