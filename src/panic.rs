@@ -8,11 +8,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{any::Any, task::Waker};
 
-/// The value that a panic carries.
-pub(crate) type Payload = Box<dyn Any + Send>;
-
-/// Calls foreign code and catches its panic.
-pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
+/// Calls foreign code and catches its panic. The error is the value that the panic carries.
+pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(call))
 }
 

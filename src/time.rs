@@ -66,27 +66,11 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 pub struct Sleep {
     deadline: Instant,
     /// None before the first poll: a timeout around a future that is ready at once costs nothing.
-    armed: Option<Armed>,
+    /// The timer may have expired since.
+    armed: Option<(RuntimeId, Key)>,
     /// There was time left when the future was made, and it has not been polled yet. So the first
     /// poll arms the timer without another look at the clock.
     was_just_made: bool,
-}
-
-/// A timer that was armed, and that may have expired since. Dropping this disarms it.
-#[derive(Debug)]
-struct Armed(RuntimeId, Key);
-
-impl Armed {
-    /// None: the runtime has ended.
-    fn with_timers<R>(&self, act: impl FnOnce(&Timers, &Key) -> R) -> Option<R> {
-        context::find_runtime(self.0, |runtime| act(&runtime.driver.timers, &self.1))
-    }
-}
-
-impl Drop for Armed {
-    fn drop(&mut self) {
-        drop(self.with_timers(Timers::disarm));
-    }
 }
 
 impl Sleep {
@@ -120,10 +104,10 @@ impl Sleep {
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         let before = mem::replace(&mut *self, sleep_until(deadline));
-        let Some(armed) = &before.armed else { return };
-        let Some(waker) = armed.with_timers(Timers::disarm).flatten() else { return };
+        let Some((runtime, _)) = before.armed else { return };
+        let Some(waker) = before.with_timer(Timers::disarm).flatten() else { return };
 
-        let rearmed = if self.is_elapsed() { Err(waker) } else { self.arm(armed.0, waker) };
+        let rearmed = if self.is_elapsed() { Err(waker) } else { self.arm(runtime, waker) };
         if let Err(waker) = rearmed {
             waker.wake();
         }
@@ -138,15 +122,21 @@ impl Sleep {
         let key = context::hand_to(runtime, waker, |waker, runtime, worker| {
             runtime.driver.arm(worker.map(|worker| worker.index), self.deadline, waker)
         })?;
-        self.armed = Some(Armed(runtime, key));
+        self.armed = Some((runtime, key));
         Ok(())
+    }
+
+    /// None: the timer was not armed, or its runtime has ended.
+    fn with_timer<R>(&self, act: impl FnOnce(&Timers, &Key) -> R) -> Option<R> {
+        let (runtime, key) = self.armed.as_ref()?;
+        context::find_runtime(*runtime, |runtime| act(&runtime.driver.timers, key))
     }
 
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         let mut waker = context.waker().clone();
         let replace = |timers: &Timers, key: &Key| timers.replace_waker(key, &mut waker);
-        if self.armed.as_ref().and_then(|armed| armed.with_timers(replace)) == Some(true) {
+        if self.with_timer(replace) == Some(true) {
             return Poll::Pending; // the former waker is dropped here, outside of the timers' lock
         }
         if !mem::take(&mut self.was_just_made) && self.is_elapsed() {
@@ -156,6 +146,13 @@ impl Sleep {
         let runtime = context::with_current("a timer", |runtime| runtime.id);
         assert!(self.arm(runtime, waker).is_ok(), "a timer's arc runtime has ended");
         Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        // The waker is foreign, and is dropped outside of the timers' lock.
+        drop(self.with_timer(Timers::disarm));
     }
 }
 

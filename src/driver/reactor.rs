@@ -156,29 +156,28 @@ impl Reactor {
         }
 
         // An event since this waker was left here would have taken it, or is about to.
-        let mine = &mut waiting[direction as usize];
-        if mine.iter().any(|other| other.will_wake(&waker)) {
+        if waiting[direction as usize].iter().any(|other| other.will_wake(&waker)) {
             return Poll::Pending;
         }
 
+        // If the kernel refuses, the waker is not left here: a later poll would not ask again.
+        let mut wanted = waiting.each_ref().map(|wakers| !wakers.is_empty());
+        wanted[direction as usize] = true;
+        let [read, write] = wanted;
+        self.kernel.ask_again(&io, polling::Event::new(source.key, read, write))?;
+
         // At capacity, wake all and start a list that is twice as large. The tasks that still wait
         // come back, and the wakers of those that have gone away do not pile up.
+        let mine = &mut waiting[direction as usize];
         if mine.len() == mine.capacity() {
             let doubled = Vec::with_capacity(2 * mine.len().max(2));
             to_wake = std::mem::replace(mine, doubled);
         }
         mine.push(waker);
-
-        let [read, write] = waiting.each_ref().map(|wakers| !wakers.is_empty());
-        let asked = self.kernel.ask_again(&io, polling::Event::new(source.key, read, write));
-        if asked.is_err() {
-            // A later poll would find the waker here and not ask again. (Linux never fails here.)
-            to_wake.extend(waiting[direction as usize].pop());
-        }
         drop(waiting);
 
         to_wake.into_iter().for_each(wake);
-        asked.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
+        Poll::Pending
     }
 }
 

@@ -81,6 +81,8 @@ struct Slot {
     least: u64,
 }
 
+const EMPTY: Slot = Slot { list: Vec::new(), least: u64::MAX };
+
 struct Entry<T> {
     deadline: u64,
     sequence: u64,
@@ -96,9 +98,7 @@ impl<T> Wheel<T> {
         Wheel {
             elapsed: 0,
             occupied: [0; LEVELS],
-            slots: (0..LEVELS * SLOTS_PER_LEVEL)
-                .map(|_| Slot { list: Vec::new(), least: u64::MAX })
-                .collect(),
+            slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
             entries: slab::Slab::new(),
             sequence: 0,
             due: Vec::new(),
@@ -212,8 +212,7 @@ impl<T> Wheel<T> {
 
         // Clears the lowest bit that is set: that of the first slot.
         self.occupied[level] &= self.occupied[level] - 1;
-        let empty = Slot { list: Vec::new(), least: u64::MAX };
-        Some(std::mem::replace(&mut self.slots[first], empty).list)
+        Some(std::mem::replace(&mut self.slots[first], EMPTY).list)
     }
 
     /// Puts an entry that is in no list into the one that its deadline belongs to.

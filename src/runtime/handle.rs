@@ -122,7 +122,7 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        Self { shared: context::current("Handle::current") }
+        Self { shared: context::with_current("Handle::current", Arc::clone) }
     }
 
     /// The runtime that this thread is in.
@@ -153,7 +153,7 @@ impl Handle {
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        spawn_blocking_on(&self.shared, Origin::new(Kind::Blocking), function)
+        spawn_blocking_on(&self.shared, function)
     }
 
     /// Runs a future to its end on the calling thread.

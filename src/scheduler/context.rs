@@ -61,12 +61,9 @@ pub fn try_id() -> Option<Id> {
     })
 }
 
-/// The index of the worker that this thread runs, if it is one of this runtime's.
-pub(crate) fn worker_of(runtime: &Shared) -> Option<usize> {
-    CURRENT.with_borrow(|current| {
-        let worker = current.worker.as_ref()?;
-        (worker.shared.id == runtime.id).then_some(worker.index)
-    })
+/// The index of the worker that this thread runs, whichever runtime that belongs to.
+pub(crate) fn worker_index() -> Option<usize> {
+    CURRENT.with_borrow(|current| Some(current.worker.as_ref()?.index))
 }
 
 /// Finds a runtime by its id, and passes `value` to `act` with it. If this thread runs a worker of
@@ -143,12 +140,6 @@ pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -
     );
     let inside = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));
     inside.unwrap_or_else(|| unreachable!("nothing has left the runtime meanwhile"))
-}
-
-/// The current runtime, as `with_current` has it.
-#[track_caller]
-pub(crate) fn current(what: &str) -> Arc<Shared> {
-    with_current(what, Arc::clone)
 }
 
 /// Restores what the thread was before.

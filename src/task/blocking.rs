@@ -36,16 +36,16 @@ use crate::task::{join::JoinHandle, spawn::make_task};
 pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
-    let origin = Origin::new(Kind::Blocking);
-    spawn_blocking_on(&context::current("arc::task::spawn_blocking"), origin, function)
+    let runtime = context::with_current("arc::task::spawn_blocking", Arc::clone);
+    spawn_blocking_on(&runtime, function)
 }
 
+#[track_caller]
 pub(crate) fn spawn_blocking_on<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     runtime: &Shared,
-    origin: Origin,
     function: F,
 ) -> JoinHandle<R> {
-    let (job, handle) = make_task(runtime, origin, async move { function() });
+    let (job, handle) = make_task(runtime, Origin::new(Kind::Blocking), async move { function() });
     job.metadata().count_step();
     unblock(move || run(job)).detach();
     handle

@@ -102,7 +102,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
         return make_task(runtime, origin, boxed);
     }
 
-    let shard = context::worker_of(runtime).unwrap_or_else(|| fastrand::usize(..));
+    let shard = context::worker_index().unwrap_or_else(|| fastrand::usize(..));
     runtime.registry.enter(shard, origin, |key| {
         let contained = Contained { future: Some(future), key };
         let builder = async_task::Builder::new().metadata(key);
