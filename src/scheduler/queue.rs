@@ -6,7 +6,7 @@
 //!   on other threads ──► injector ──share┘
 //! ```
 //!
-//! What comes first is served first. The queues are made of `concurrent_queue`s, which are never
+//! Each queue is first in, first out. The queues are made of `concurrent_queue`s, which are never
 //! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
 
 use crate::registry::Key;
@@ -16,15 +16,14 @@ use std::iter;
 /// A task that waits to be polled. It carries its key.
 pub(crate) type Runnable = async_task::Runnable<Key>;
 
-/// How many runnables move from one queue to another at once, at most. The worker that moves
-/// them polls none meanwhile.
+/// How many runnables a worker takes from another queue at once, at most. It polls none meanwhile.
 pub(crate) const BATCH_MAX: usize = 256;
 
 /// How many runnables fit into the ring of a worker's queue.
 const RING_SIZE: usize = 256;
 
 /// The queue of a worker. A bounded queue costs half as much as an unbounded one, for each item. So
-/// the items are in a ring, and only what does not fit into it is in `rest`, in the same order.
+/// the items are in a ring. When it is full, all that comes is in `rest`, until that is empty.
 pub(crate) struct Local<T> {
     ring: ConcurrentQueue<T>,
     rest: ConcurrentQueue<T>,

@@ -4,29 +4,31 @@
 //! another core. Whether that is worth it depends on what the workers measure:
 //!
 //! **Are there free cores?** A thread that is alone on its core uses as much CPU time as time goes
-//! by. As long as no time is lost, the cores count as free, and a worker *shares*: before each poll
-//! it wakes another worker if tasks wait in its queue. Only one helper is on its way at a time. It
-//! wakes the next one, if there is more to do.
+//! by. As long as little time is lost, the cores count as free, and a worker *shares*: before each
+//! poll it calls a helper, which is another worker that sleeps, if tasks wait in its queue or in the
+//! injector. Only one helper at a time is on its way. It calls the next one, if there is more to do.
 //!
-//! If a worker loses more than an eighth of its time while others are awake, the cores are
-//! *crowded*: the workers take them from each other, or from the program that they serve. For some
-//! time it then wakes a helper only if tasks wait for too long: if the length of the queue times
-//! the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the
-//! queues of a network by the time that is spent in them, not by their length.)
+//! If a worker loses more than an eighth of its time, and then sees others awake, it takes the cores
+//! for *crowded*: the workers take them from each other, or from the program that they serve. For
+//! some time it then calls a helper only if tasks wait for too long: if their number times the mean
+//! of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the queues of a
+//! network by the time that is spent in them, not by their length.)
 //!
-//! If a worker loses more than a quarter while all others sleep, other programs take its core away,
-//! and while they do nobody serves its tasks. It is *pressed*. For some time it then shares in any
-//! case: a second worker gets a second share of the machine.
+//! If a worker loses more than a quarter, and then sees all others asleep, other programs take its
+//! core away, and while they do nobody serves its tasks. It is *pressed*. For some time it then
+//! shares in any case: a second worker gets a second share of the machine.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
-//! poll, and workers share even if the cores are crowded. If it is above [`WATCHED_POLL`], or if a
-//! worker is pressed, it also sees to it that somebody waits for the kernel while it polls.
+//! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if a
+//! worker is pressed, it also calls a helper if nobody waits for the kernel: events should not have
+//! to wait until its poll ends.
 //!
-//! **Who else is on this core?** A worker that is about to sleep first lets other threads run that
-//! wait for its core. Often they are what brings the next work, such as the client of a server on
-//! the same machine, and to sleep and be woken costs more than to be passed over once. If they
-//! keep the core for long, they compute something else. The worker then *keeps* its core, and
-//! tries again when the time that it lost is 2 % of the time that has gone by.
+//! **Who else is on this core?** A worker that is about to sleep first *yields*: it lets other
+//! threads run that wait for its core. Often they are what brings the next work, such as the client
+//! of a server on the same machine, and to sleep and be woken costs more than to be passed over
+//! once. But if they compute, the core is gone for a whole slice of time. So the worker measures
+//! how long that takes. If it is long, the worker does not yield for a while: yields may cost it
+//! 2 % of the time.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.
@@ -38,18 +40,17 @@
 use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 use std::mem::{replace, take};
 
-/// Polls are long if their mean is above this: some times what it costs to wake a worker.
+/// Polls are long if their mean is above this, several times the cost of waking a worker.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
-/// If the mean is above this, what the kernel has should not have to wait for the end of a poll.
-pub(crate) const WATCHED_POLL: Duration = Duration::from_micros(60);
+/// Polls are very long if their mean is above this: events should not wait until one ends.
+pub(crate) const VERY_LONG_POLL: Duration = Duration::from_micros(60);
 
 /// How long a task may wait in a worker's queue before another worker is woken. Waking one is
 /// then cheap by comparison, and the delay is one that people do not notice.
 pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
 
-/// A stretch that has lasted for this long ends, however few polls it had. It bounds how long the
-/// kernel and the injector are not looked at.
+/// A stretch that is found to have lasted for this long ends, however few polls it had.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
 /// After this much time of polling a worker compares it with its CPU time. To ask for that is a
@@ -57,17 +58,22 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
 /// For how many spans a worker counts as pressed, and the cores as crowded, after a span in which
-/// they were. Whether cores have become free is found out by trying, which costs the last of them.
+/// they were. Whether cores have become free is found out by trying, in the span after these.
 pub(crate) const PRESSED_SPANS: u32 = 3;
 pub(crate) const CROWDED_SPANS: u32 = 50;
 
-/// If other threads keep the core for longer than this on average, they compute.
+/// Yields are too long if they take more than this on average.
 pub(crate) const YIELD_MAX: Duration = Duration::from_millis(1);
 
-/// Over how many times that is averaged, and for how many times as long as the last one a worker
-/// keeps its core then.
+/// A yield counts as no longer than this, which is more than the slice of time that a system gives
+/// to a thread. It bounds what is made of a machine that was stopped.
+pub(crate) const SLICE_MAX: Duration = Duration::from_millis(10);
+
+/// Over how many yields the average is taken.
 pub(crate) const MEAN_YIELDS: u32 = 16;
-pub(crate) const KEPT_FACTOR: u32 = 50;
+
+/// For how many times as long as the last one took a worker does not yield, if yields are too long.
+pub(crate) const PAUSE_FACTOR: u32 = 50;
 
 /// Over how many polls the mean is taken.
 pub(crate) const MEAN_POLLS: u64 = 512;
@@ -110,13 +116,12 @@ pub(crate) struct Sharing {
     /// How long the worker has polled in the current span, and what its thread's CPU time was when
     /// the span began.
     span: Duration,
-    span_began: Option<Duration>,
+    cpu_time_before: Option<Duration>,
     pressed_spans: u32,
     crowded_spans: u32,
-    /// For how long other threads have the core when the worker lets them, on average.
+    /// How long a yield takes, on average, and until when there is none.
     mean_yield: Duration,
-    /// Until when the worker keeps its core.
-    keeps_core_until: Option<Instant>,
+    no_yield_until: Option<Instant>,
 }
 
 impl Sharing {
@@ -125,10 +130,13 @@ impl Sharing {
     }
 
     /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
-    /// stretch has lasted for long. The clock is read after 1, 2, 4, 8 ... polls.
+    /// stretch has lasted for long. The clock is read after the first polls, and then after every
+    /// eighth: that many may follow when polls become long.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
         let is_late = |now: Instant| now - self.began.unwrap_or(now) > STRETCH_MAX;
-        self.polls >= polls_max || (self.polls.is_power_of_two() && is_late(now()))
+        let is_eighth = self.polls > 0 && self.polls.is_multiple_of(8);
+        let reads_clock = is_eighth || self.polls.is_power_of_two();
+        self.polls >= polls_max || (reads_clock && is_late(now()))
     }
 
     /// Called before each poll. Returns whether to wake another worker now.
@@ -139,13 +147,13 @@ impl Sharing {
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let watches = self.pressed_spans > 0 || mean.is_above(WATCHED_POLL);
+        let watches = self.pressed_spans > 0 || mean.is_above(VERY_LONG_POLL);
         let shares = watches || self.crowded_spans == 0 || mean.is_above(LONG_POLL);
         shares && (waiting() > 0 || (watches && !kernel_is_watched()))
     }
 
     /// Called when a stretch ends, with a look at the kernel or with a sleep. `waiting` is the
-    /// number of tasks that wait. Returns whether they are more than this worker should do alone.
+    /// number of tasks that wait behind the next one. Returns whether they are more than this worker should do alone.
     /// `is_alone` says whether all other workers sleep.
     pub(crate) fn end_stretch(
         &mut self,
@@ -166,7 +174,7 @@ impl Sharing {
         if self.span > SPAN {
             let span = take(&mut self.span);
             let cpu_time = cpu_time();
-            let before = replace(&mut self.span_began, cpu_time);
+            let before = replace(&mut self.cpu_time_before, cpu_time);
             let used = cpu_time.zip(before).map_or(span, |(now, then)| now.saturating_sub(then));
             self.pressed_spans = self.pressed_spans.saturating_sub(1);
             self.crowded_spans = self.crowded_spans.saturating_sub(1);
@@ -185,16 +193,16 @@ impl Sharing {
 
     /// Called before a sleep, when a stretch has just ended.
     pub(crate) fn before_sleep(&mut self, yield_core: impl Fn(), now: impl Fn() -> Instant) {
-        if self.keeps_core_until > self.began {
+        if self.no_yield_until > self.began {
             return;
         }
         yield_core();
 
         let now = now();
-        let took = now - self.began.unwrap_or(now);
+        let took = (now - self.began.unwrap_or(now)).min(SLICE_MAX);
         self.mean_yield = (self.mean_yield * (MEAN_YIELDS - 1) + took) / MEAN_YIELDS;
         if self.mean_yield > YIELD_MAX {
-            self.keeps_core_until = Some(now + took * KEPT_FACTOR);
+            self.no_yield_until = Some(now + took * PAUSE_FACTOR);
         }
     }
 }

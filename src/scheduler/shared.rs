@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
     pub(crate) mean_poll: MeanPoll,
-    /// A worker was woken to share the load of another one, and has not looked for work yet.
+    /// A worker was woken to share the load of another one, and has not woken up yet.
     pub(crate) helper_is_coming: AtomicBool,
     pub(crate) driver: Driver,
     /// The tasks that have not ended.

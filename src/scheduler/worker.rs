@@ -9,7 +9,7 @@
 //! | an event or a deadline                       | the kernel, if it sleeps in the seat   |
 //! | a timer is armed that is due earlier         | `Driver::arm`, if it is in the seat    |
 //! | a runnable was injected while all slept      | the thread that injected it            |
-//! | a task waits for too long in a queue         | that queue's worker (`share.rs`)       |
+//! | tasks wait in a worker's queue               | that worker, as `share.rs` says        |
 //! | another worker is stuck in one poll          | the monitor (`runtime/monitor.rs`)     |
 //! | the monitor sat in the seat for a moment     | the monitor, if all sleep by then      |
 //! | its thread's `block_on` was woken            | the waker of that future               |
@@ -99,7 +99,8 @@ impl Worker {
         let Shared { mean_poll: mean, idle, .. } = &*self.shared;
         let is_alone = || idle.all_asleep_but(self.index);
         let (mut sharing, now) = (self.sharing.borrow_mut(), Instant::now());
-        sharing.end_stretch(mean, now, self.waiting(), is_alone, thread_cpu_time)
+        let behind_next = self.waiting().saturating_sub(1);
+        sharing.end_stretch(mean, now, behind_next, is_alone, thread_cpu_time)
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the

@@ -136,7 +136,7 @@ impl Arc {
 
     fn end_stretch(&mut self, index: usize, spent: &mut Nanos, system: &System) -> bool {
         *spent += system.costs.clock;
-        let (now, waiting) = (self.at(system, *spent), self.waiting(index));
+        let (now, behind_next) = (self.at(system, *spent), self.waiting(index).saturating_sub(1));
         let used = Duration::from_nanos(system.cpu_time(index) + *spent);
         let asked = Cell::new(0);
         let cpu_time = || {
@@ -147,7 +147,7 @@ impl Arc {
         let is_alone = others.map(|it| &self.workers[it]).all(|worker| worker.is_asleep);
         let sharing = &mut self.workers[index].sharing;
         let needs_helper =
-            sharing.end_stretch(&self.mean_poll, now, waiting, || is_alone, cpu_time);
+            sharing.end_stretch(&self.mean_poll, now, behind_next, || is_alone, cpu_time);
         *spent += system.costs.cpu_clock * asked.get();
         needs_helper
     }
