@@ -4,7 +4,7 @@ use crate::registry::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared};
 use crate::sync::{Arc, Duration, lock, thread};
-use crate::task::{JoinHandle, spawn_blocking_on, spawn_on};
+use crate::task::{JoinHandle, spawn_blocking, spawn_on};
 use std::{fmt, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
@@ -153,7 +153,8 @@ impl Handle {
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        spawn_blocking_on(&self.shared, function)
+        let _guard = self.enter();
+        spawn_blocking(function)
     }
 
     /// Runs a future to its end on the calling thread.
