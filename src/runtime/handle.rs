@@ -147,7 +147,7 @@ impl Handle {
     }
 
     /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
-    /// [`spawn_blocking`](crate::task::spawn_blocking).
+    /// [`spawn_blocking`].
     #[track_caller]
     pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         &self,
