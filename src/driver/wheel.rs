@@ -59,9 +59,6 @@ pub(crate) struct Wheel<T> {
     entries: slab::Slab<Entry<T>>,
     /// The sequence number of the next entry.
     sequence: u64,
-    /// The values that a call of `expire` has found so far: deadline, sequence and index, by which
-    /// they are sorted in this order. Empty between two calls; kept for its memory.
-    due: Vec<(u64, u64, u32)>,
     /// How many entries `expire` has looked at. Tests of its cost read this.
     visited: usize,
 }
@@ -101,7 +98,6 @@ impl<T> Wheel<T> {
             slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
             entries: slab::Slab::new(),
             sequence: 0,
-            due: Vec::new(),
             visited: 0,
         }
     }
@@ -178,20 +174,22 @@ impl<T> Wheel<T> {
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
         self.elapsed = now.max(self.elapsed);
 
+        // By deadline, and then by sequence.
+        let mut due = Vec::new();
         while let Some(list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
             self.visited += list.len();
             for index in list {
                 let Entry { deadline, sequence, .. } = self.entries[index as usize];
                 if deadline <= self.elapsed {
-                    self.due.push((deadline, sequence, index));
+                    due.push((deadline, sequence, index));
                 } else {
                     self.link(index);
                 }
             }
         }
 
-        self.due.sort_unstable();
-        for (_, _, index) in self.due.drain(..) {
+        due.sort_unstable();
+        for (_, _, index) in due {
             expired.push(self.entries.remove(index as usize).value);
         }
     }

@@ -4,7 +4,7 @@ use crate::registry::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared};
 use crate::sync::{Arc, Duration, lock, thread};
-use crate::task::{JoinHandle, spawn_blocking_on, spawn_on};
+use crate::task::{JoinHandle, spawn_blocking, spawn_on};
 use std::{fmt, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
@@ -147,13 +147,14 @@ impl Handle {
     }
 
     /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
-    /// [`spawn_blocking`](crate::task::spawn_blocking).
+    /// [`spawn_blocking`].
     #[track_caller]
     pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        spawn_blocking_on(&self.shared, function)
+        let _guard = self.enter();
+        spawn_blocking(function)
     }
 
     /// Runs a future to its end on the calling thread.

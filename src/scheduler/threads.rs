@@ -5,9 +5,7 @@
 //! the runtime waits until all have signed off. A thread that has the lease signs on as well.
 
 use crate::panic::ignore_panic;
-use crate::registry::Id;
-use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::shared::Shared;
+use crate::scheduler::{context, context::Role, shared::Shared};
 use crate::sync::{Arc, lock, thread};
 use std::io;
 
@@ -22,10 +20,11 @@ pub(crate) fn start(
     let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
     builder.name(name).spawn(move || {
         let Some(signed_on) = signed_on else { return };
-        let _context = signed_on.enter(None);
-        ignore_panic(&signed_on.0.config.on_thread_start);
-        main(&signed_on.0);
-        ignore_panic(&signed_on.0.config.on_thread_stop);
+        let shared = &signed_on.0;
+        let _context = context::enter_as(Role::OwnThread(shared.id, None), shared.clone(), None);
+        ignore_panic(&shared.config.on_thread_start);
+        main(shared);
+        ignore_panic(&shared.config.on_thread_stop);
     })
 }
 
@@ -42,11 +41,6 @@ impl SignedOn {
         *threads += 1;
         drop(threads);
         Some(Self(shared))
-    }
-
-    /// The thread belongs to the runtime, and may run a job of it, as long as the guard lives.
-    pub(crate) fn enter(&self, job: Option<Id>) -> Guard {
-        context::enter_as(Role::OwnThread(self.0.id, job), self.0.clone(), None)
     }
 }
 

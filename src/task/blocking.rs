@@ -5,7 +5,8 @@
 //! worker. There one poll runs it from its beginning to its end.
 
 use crate::registry::{Kind, Origin};
-use crate::scheduler::{context, queue::Runnable, shared::Shared, threads};
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::{queue::Runnable, threads::SignedOn};
 use crate::sync::{Arc, unblock};
 use crate::task::{join::JoinHandle, spawn::make_task};
 
@@ -37,15 +38,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
     let runtime = context::with_current("arc::task::spawn_blocking", Arc::clone);
-    spawn_blocking_on(&runtime, function)
-}
-
-#[track_caller]
-pub(crate) fn spawn_blocking_on<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
-    runtime: &Shared,
-    function: F,
-) -> JoinHandle<R> {
-    let (job, handle) = make_task(runtime, Origin::new(Kind::Blocking), async move { function() });
+    let (job, handle) = make_task(&runtime, Origin::new(Kind::Blocking), async { function() });
     job.metadata().count_step();
     unblock(move || run(job)).detach();
     handle
@@ -58,9 +51,10 @@ fn run(job: Runnable) {
 
     // From here on the job counts as begun. So the end does not take it out of the registry.
     key.count_step();
-    let signed_on = threads::SignedOn::new(runtime.clone());
-    if let Some(signed_on) = &signed_on {
-        let _context = signed_on.enter(Some(key.id));
+    let signed_on = SignedOn::new(runtime.clone());
+    if signed_on.is_some() {
+        let role = Role::OwnThread(key.runtime, Some(key.id));
+        let _context = context::enter_as(role, runtime.clone(), None);
         job.run();
     }
 

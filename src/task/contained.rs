@@ -57,8 +57,8 @@ impl<F: Future> Future for Contained<F> {
                 UnhandledPanic::Abort => std::process::abort(),
             }
         }
-        let waker = context::find_runtime(key.runtime, |runtime| runtime.registry.remove(key));
-        drop(waker); // the task's own, outside of any lock
+        // The registry gives back the task's own waker, which is dropped outside of any lock.
+        drop(context::find_runtime(key.runtime, |runtime| runtime.registry.remove(key)));
         Poll::Ready(result)
     }
 }

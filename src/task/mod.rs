@@ -12,5 +12,4 @@ pub use crate::task::blocking::spawn_blocking;
 pub use crate::task::join::{AbortHandle, JoinHandle};
 pub use crate::task::spawn::{spawn, spawn_named, yield_now};
 
-pub(crate) use crate::task::blocking::spawn_blocking_on;
 pub(crate) use crate::task::spawn::spawn_on;

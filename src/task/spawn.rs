@@ -20,7 +20,7 @@ use crate::registry::{Kind, Origin};
 use crate::scheduler::{context, queue::Runnable, shared::Shared};
 use crate::sync::thread;
 use crate::task::{contained::Contained, join::JoinHandle};
-use std::{future::poll_fn, mem::replace, panic::AssertUnwindSafe, pin::Pin, task::Poll};
+use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Poll};
 
 /// Spawns a future as a task of the current runtime.
 ///
@@ -148,13 +148,10 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 /// # }
 /// ```
 pub async fn yield_now() {
-    let mut has_yielded = false;
     poll_fn(|context| {
-        if replace(&mut has_yielded, true) {
-            return Poll::Ready(());
-        }
         context.waker().wake_by_ref();
-        Poll::Pending
+        Poll::Ready(())
     })
     .await;
+    futures_util::pending!();
 }
