@@ -21,7 +21,7 @@ pub(crate) mod wheel;
 use crate::driver::kernel::{Events, Until};
 use crate::driver::reactor::{Reactor, Wakers};
 use crate::driver::timers::{Key, Timers};
-use crate::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
 use std::{sync::TryLockError, task::Waker};
 
 pub(crate) struct Driver {
@@ -31,8 +31,6 @@ pub(crate) struct Driver {
     seat: Mutex<Events>,
     /// One more than the index of the worker that sleeps in the seat, or 0.
     sleeper: AtomicUsize,
-    /// Set by each look at the kernel, and cleared by each tick of the monitor.
-    pub(crate) looked: AtomicBool,
 }
 
 /// The right to wait for the kernel.
@@ -48,7 +46,6 @@ impl Driver {
             timers: Timers::new(workers),
             seat: Mutex::default(),
             sleeper: AtomicUsize::new(0),
-            looked: AtomicBool::new(false),
         })
     }
 
@@ -131,6 +128,5 @@ impl Seat<'_> {
         waited.expect("arc: waiting for the kernel failed");
 
         self.driver.timers.expire(wakers);
-        self.driver.looked.store(true, Ordering::Relaxed);
     }
 }

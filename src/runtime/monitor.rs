@@ -31,9 +31,11 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 
         let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
         let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
-        let has_polled = watch_workers(shared) | mains_poll;
-        quiet_ticks = if has_polled { 0 } else { quiet_ticks + 1 };
-        watch_kernel(shared);
+        let has_moved = watch_workers(shared);
+        quiet_ticks = if has_moved || mains_poll { 0 } else { quiet_ticks + 1 };
+        if !has_moved {
+            watch_kernel(shared);
+        }
     }
 }
 
@@ -75,11 +77,10 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     }
 }
 
-/// Sees to it that some thread looks at the kernel.
+/// Sees to it that some thread looks at the kernel. A worker that moves does so itself.
 fn watch_kernel(shared: &Shared) {
     let driver = &shared.driver;
-    let has_looked = driver.looked.swap(false, Ordering::Relaxed);
-    if has_looked || driver.sleeper().is_some() || !driver.is_needed() {
+    if driver.sleeper().is_some() || !driver.is_needed() {
         return;
     }
     if shared.idle.any_asleep() {

@@ -90,11 +90,7 @@ impl Default for MeanPoll {
 }
 
 impl MeanPoll {
-    pub(crate) fn is_above(&self, limit: Duration) -> bool {
-        self.get() > limit
-    }
-
-    fn get(&self) -> Duration {
+    pub(crate) fn get(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
@@ -109,7 +105,8 @@ impl MeanPoll {
 /// What a worker remembers.
 #[derive(Default)]
 pub(crate) struct Sharing {
-    /// When the current stretch began. The worker sets it after each sleep.
+    /// When the current stretch began. The worker sets it after each sleep. None: it was not
+    /// measured when the worker began, and ends with the first poll.
     pub(crate) began: Option<Instant>,
     /// How many polls the stretch has had.
     polls: u32,
@@ -125,15 +122,11 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { began: Some(now), ..Self::default() }
-    }
-
     /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
     /// stretch has lasted for long. The clock is read after the first polls, and then after every
     /// eighth: that many may follow when polls become long.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
-        let is_late = |now: Instant| now - self.began.unwrap_or(now) > STRETCH_MAX;
+        let is_late = |now| self.began.is_none_or(|began| now - began > STRETCH_MAX);
         let is_eighth = self.polls > 0 && self.polls.is_multiple_of(8);
         let reads_clock = is_eighth || self.polls.is_power_of_two();
         self.polls >= polls_max || (reads_clock && is_late(now()))
@@ -147,8 +140,8 @@ impl Sharing {
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let watches = self.pressed_spans > 0 || mean.is_above(VERY_LONG_POLL);
-        let shares = watches || self.crowded_spans == 0 || mean.is_above(LONG_POLL);
+        let watches = self.pressed_spans > 0 || mean.get() > VERY_LONG_POLL;
+        let shares = watches || self.crowded_spans == 0 || mean.get() > LONG_POLL;
         shares && (waiting() > 0 || (watches && !kernel_is_watched()))
     }
 

@@ -114,7 +114,7 @@ impl Shared {
         self.wake_if_all_asleep();
 
         // A worker that is awake may not come by for a long time.
-        if self.mean_poll.is_above(LONG_POLL) {
+        if self.mean_poll.get() > LONG_POLL {
             self.call_helper();
         }
     }

@@ -36,8 +36,7 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
         shared.workers[index].stuck.watch_this_thread();
-        let sharing = RefCell::new(Sharing::new(Instant::now()));
-        Self { shared, index, sharing, wakers: RefCell::default() }
+        Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() }
     }
 
     /// What others see of this worker.

@@ -67,7 +67,9 @@ struct Worker {
 impl Worker {
     fn new() -> Self {
         let clocks = Clocks::new();
-        Worker { sharing: Sharing::new(clocks.time()), clocks, is_alone: true }
+        let mut worker = Worker { sharing: Sharing::default(), clocks, is_alone: true };
+        worker.wake_up();
+        worker
     }
 
     /// A poll of this duration, with a core to itself.
@@ -194,7 +196,7 @@ fn unknown_polls_count_as_long() {
 fn polls_are_long_if_the_mean_is_above_the_limit() {
     for (limit, is_above) in [
         (LONG_POLL, is_long as fn(&MeanPoll) -> bool),
-        (LONG_POLL, |mean| mean.is_above(LONG_POLL)),
+        (LONG_POLL, |mean| mean.get() > LONG_POLL),
         (VERY_LONG_POLL, |mean| Worker::new().watches(mean)),
     ] {
         assert!(!is_above(&mean_of(limit)), "just as long as the limit");
@@ -274,6 +276,18 @@ fn what_one_worker_learns_all_of_them_know() {
     assert!(!other.watches(&mean));
     Worker::new().stretch(&mean, Duration::from_secs(1), Duration::from_secs(1));
     assert!(other.watches(&mean));
+}
+
+#[test]
+fn worker_that_begins_looks_after_its_first_poll() {
+    let (mean, clocks) = (mean_of(MICRO), Clocks::new());
+    let mut worker = Worker { sharing: Sharing::default(), clocks, is_alone: true };
+    assert!(!worker.is_time_to_look(61));
+    worker.poll(&mean, STRETCH_MAX);
+    assert!(worker.is_time_to_look(61));
+    worker.end_stretch(&mean);
+    worker.poll(&mean, STRETCH_MAX);
+    assert!(!worker.is_time_to_look(61));
 }
 
 #[test]

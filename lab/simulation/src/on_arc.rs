@@ -49,8 +49,6 @@ pub struct Arc {
     helper_is_coming: bool,
     /// Who sleeps in the seat.
     seat: Option<usize>,
-    /// Somebody has looked at the kernel since the monitor's last tick.
-    looked: bool,
     quiet_ticks: u32,
     /// When virtual time began.
     start: Instant,
@@ -65,7 +63,6 @@ impl Arc {
             mean_poll: MeanPoll::default(),
             helper_is_coming: false,
             seat: None,
-            looked: false,
             quiet_ticks: 0,
             start: Instant::now(),
         }
@@ -169,7 +166,6 @@ impl Arc {
 
     /// What the kernel has, to the worker's queue.
     fn look(&mut self, index: usize, spent: &mut Nanos, system: &mut System) {
-        self.looked = true;
         *spent += system.costs.look;
         while let Some(request) = system.take_event() {
             *spent += system.costs.event;
@@ -273,7 +269,7 @@ impl Arc {
             self.workers[worker].is_asleep = false;
             spent += system.wake(worker);
         }
-        if self.mean_poll.is_above(LONG_POLL) {
+        if self.mean_poll.get() > LONG_POLL {
             spent += self.call_helper(system);
         }
         spent
@@ -323,8 +319,7 @@ impl Policy for Arc {
         if is_stranded {
             spent += self.call_helper(system);
         }
-        let has_looked = std::mem::take(&mut self.looked);
-        if !has_looked && self.seat.is_none() {
+        if !has_moved && self.seat.is_none() {
             if self.workers.iter().any(|worker| worker.is_asleep) {
                 spent += self.call_helper(system);
             } else {

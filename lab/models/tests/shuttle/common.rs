@@ -121,7 +121,7 @@ pub(crate) fn eager_runtime(workers: usize) -> Runtime {
 
 fn learn_that_polls_are_short(mean: &MeanPoll) {
     let mut now = Instant::now();
-    let mut worker = Sharing::new(now);
+    let mut worker = Sharing::default();
     // A worker that has lost its core does not ask for the mean before each poll, where another
     // thread would go on.
     for _ in 0..2 {
@@ -129,7 +129,7 @@ fn learn_that_polls_are_short(mean: &MeanPoll) {
         worker.end_stretch(mean, now, 0, || true, || Some(Duration::ZERO));
     }
     // The workers that have just started may overwrite what they had not read yet.
-    while mean.is_above(LONG_POLL) {
+    while mean.get() > LONG_POLL {
         (0..10 * MEAN_POLLS).for_each(|_| _ = worker.before_poll(mean, || 0, || true));
         worker.end_stretch(mean, now, 0, || true, || None);
     }
