@@ -130,10 +130,6 @@ impl Timers {
     pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
         self.sleeping_until.store(0, Ordering::Relaxed);
 
-        // Reading the clock costs as much as a timer.
-        if self.earliest().is_none() {
-            return;
-        }
         let now = self.nanos(Instant::now());
         for Shard { wheel, earliest } in &self.shards {
             if earliest.load(Ordering::Relaxed) <= now {
