@@ -43,8 +43,7 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// # }
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = after(Instant::now(), duration);
-    Sleep { deadline, armed: None, was_just_made: !duration.is_zero() }
+    sleep_until(after(Instant::now(), duration))
 }
 
 /// Waits until `deadline`. If that has passed already, the future is ready at once.
@@ -57,7 +56,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline, armed: None, was_just_made: false }
+    Sleep { deadline, armed: None }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -68,9 +67,6 @@ pub struct Sleep {
     /// None before the first poll: a timeout around a future that is ready at once costs nothing.
     /// The timer may have expired since.
     armed: Option<(RuntimeId, Key)>,
-    /// There was time left when the future was made, and it has not been polled yet. So the first
-    /// poll arms the timer without another look at the clock.
-    was_just_made: bool,
 }
 
 impl Sleep {
@@ -139,7 +135,7 @@ impl Sleep {
         if self.with_timer(replace) == Some(true) {
             return Poll::Pending; // the former waker is dropped here, outside of the timers' lock
         }
-        if !mem::take(&mut self.was_just_made) && self.is_elapsed() {
+        if self.is_elapsed() {
             return Poll::Ready(());
         }
 
