@@ -1,34 +1,35 @@
 //! When a busy worker wakes another one to share its load.
 //!
-//! To wake a worker costs some microseconds on both sides, and moves data to the caches of
-//! another core. Whether that is worth it depends on what the workers measure:
+//! To wake a worker costs some microseconds on both sides, and moves data to the caches of another
+//! core. Whether that is worth it depends on what the workers measure:
 //!
 //! **Are there free cores?** A thread that is alone on its core uses as much CPU time as time goes
 //! by. As long as little time is lost, the cores count as free, and a worker *shares*: before each
-//! poll it calls a helper, which is another worker that sleeps, if tasks wait in its queue or in the
-//! injector. Only one helper at a time is on its way. It calls the next one, if there is more to do.
+//! poll it calls a helper, which is another worker that sleeps, if tasks wait in its queue or in
+//! the injector. Only one helper at a time is on its way. It calls the next one, if there is more
+//! to do.
 //!
-//! If a worker loses more than an eighth of its time, and then sees others awake, it takes the cores
-//! for *crowded*: the workers take them from each other, or from the program that they serve. For
-//! some time it then calls a helper only if tasks wait for too long: if their number times the mean
-//! of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the queues of a
-//! network by the time that is spent in them, not by their length.)
+//! If a worker loses more than an eighth of its time, and then sees others awake, it takes the
+//! cores for *crowded*: the workers take them from each other, or from the program that they
+//! serve. For some time it then calls a helper only if tasks wait for too long: if their number
+//! times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges
+//! the queues of a network by the time that is spent in them, not by their length.)
 //!
 //! If a worker loses more than a quarter, and then sees all others asleep, other programs take its
 //! core away, and while they do nobody serves its tasks. It is *pressed*. For some time it then
 //! shares in any case: a second worker gets a second share of the machine.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
-//! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if a
-//! worker is pressed, it also calls a helper if nobody waits for the kernel: events should not have
-//! to wait until its poll ends.
+//! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
+//! a worker is pressed, it also calls a helper if nobody waits for the kernel: events should not
+//! have to wait until its poll ends.
 //!
 //! **Who else is on this core?** A worker that is about to sleep first *yields*: it lets other
-//! threads run that wait for its core. Often they are what brings the next work, such as the client
-//! of a server on the same machine, and to sleep and be woken costs more than to be passed over
-//! once. But if they compute, the core is gone for a whole slice of time. So the worker measures
-//! how long that takes. If it is long, the worker does not yield for a while: yields may cost it
-//! 2 % of the time.
+//! threads run that wait for its core. Often they are what brings the next work, such as the
+//! client of a server on the same machine, and to sleep and be woken costs more than to be passed
+//! over once. But if they compute, the core is gone for a whole slice of time. So the worker
+//! measures how long that takes. If it is long, the worker does not yield for a while: yields may
+//! cost it 2 % of the time.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.
@@ -69,10 +70,9 @@ pub(crate) const YIELD_MAX: Duration = Duration::from_millis(1);
 /// to a thread. It bounds what is made of a machine that was stopped.
 pub(crate) const SLICE_MAX: Duration = Duration::from_millis(10);
 
-/// Over how many yields the average is taken.
+/// Over how many yields the average is taken, and for how many times as long as the last one a
+/// worker does not yield if they are too long.
 pub(crate) const MEAN_YIELDS: u32 = 16;
-
-/// For how many times as long as the last one took a worker does not yield, if yields are too long.
 pub(crate) const PAUSE_FACTOR: u32 = 50;
 
 /// Over how many polls the mean is taken.
@@ -146,8 +146,8 @@ impl Sharing {
     }
 
     /// Called when a stretch ends, with a look at the kernel or with a sleep. `waiting` is the
-    /// number of tasks that wait behind the next one. Returns whether they are more than this worker should do alone.
-    /// `is_alone` says whether all other workers sleep.
+    /// number of tasks that wait behind the next one. Returns whether they are more than this
+    /// worker should do alone. `is_alone` says whether all other workers sleep.
     pub(crate) fn end_stretch(
         &mut self,
         mean: &MeanPoll,
@@ -190,7 +190,6 @@ impl Sharing {
             return;
         }
         yield_core();
-
         let now = now();
         let took = (now - self.began.unwrap_or(now)).min(SLICE_MAX);
         self.mean_yield = (self.mean_yield * (MEAN_YIELDS - 1) + took) / MEAN_YIELDS;

@@ -109,7 +109,6 @@ impl Shared {
     /// P1 to P3 of the sleep protocol (`idle.rs`), by a thread that runs no worker of this
     /// runtime.
     pub(crate) fn inject(&self, runnable: Runnable) {
-        runnable.metadata().count_step();
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
 

@@ -44,12 +44,6 @@ impl Worker {
         &self.shared.workers[self.index]
     }
 
-    /// Queues a task that was spawned or woken on this worker's thread.
-    pub(crate) fn push(&self, runnable: Runnable) {
-        runnable.metadata().count_step();
-        self.mine().queue.push(runnable);
-    }
-
     /// One turn: polls one task, or sleeps until there may be one.
     ///
     /// `stop` is asked once, just before the sleep. A thread that makes it true must do so with
@@ -59,8 +53,6 @@ impl Worker {
         let mine = self.mine();
         mine.stuck.reset();
 
-        // Look outside now and then: a queue that is never empty must hide neither the kernel nor
-        // the clock nor the injector.
         let polls_max = self.shared.config.event_interval;
         let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
         let found = if is_time { self.look_outside() } else { None };
@@ -103,7 +95,7 @@ impl Worker {
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
-    /// injector.
+    /// injector. A queue that is never empty must hide none of them, so this is done now and then.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
         if driver.is_needed()

@@ -125,9 +125,12 @@ fn schedule(runnable: Runnable) {
 /// Queues a task to be polled. If its runtime has ended, the task comes back, to be dropped.
 fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
     let id = runnable.metadata().runtime;
-    context::hand_to(id, runnable, |runnable, runtime, worker| match worker {
-        Some(worker) => worker.push(runnable),
-        None => runtime.inject(runnable),
+    context::hand_to(id, runnable, |runnable, runtime, worker| {
+        runnable.metadata().count_step();
+        match worker {
+            Some(worker) => worker.mine().queue.push(runnable),
+            None => runtime.inject(runnable),
+        }
     })
 }
 
