@@ -10,9 +10,9 @@ use crate::sync::{Notify, Semaphore};
 use crate::wake::{discard, wake_all};
 use arc::task::consume_budget;
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::mem;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
@@ -211,12 +211,16 @@ impl<T> Channel<T> {
 
     /// Waits until there are values, and moves them into a batch, which is empty. It stays empty
     /// if no more values can be sent.
+    #[inline]
     fn poll_fill(&self, batch: &mut VecDeque<T>, context: &Context<'_>) -> Poll<()> {
         let filled = self.lock().fill(batch);
-        if filled != Err(TryRecvError::Empty) {
-            return Poll::Ready(());
+        match filled {
+            Ok(()) | Err(TryRecvError::Disconnected) => Poll::Ready(()),
+            Err(TryRecvError::Empty) => self.poll_fill_later(batch, context),
         }
+    }
 
+    fn poll_fill_later(&self, batch: &mut VecDeque<T>, context: &Context<'_>) -> Poll<()> {
         // Cloned without the lock, so the state must be looked at again. Declared before the
         // lock, a waker that is not needed is dropped after it is released.
         let mut waker = Some(context.waker().clone());
@@ -242,44 +246,17 @@ impl<T> Outlet<T> {
         Self { channel, batch: Mutex::new(VecDeque::new()) }
     }
 
-    #[inline]
-    fn batch(&mut self) -> &mut VecDeque<T> {
-        self.batch.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives the memory of many values back. Called when the batch is empty.
-    fn shrink(&mut self) -> &mut VecDeque<T> {
-        let batch = self.batch();
-        if batch.capacity() > KEPT_CAPACITY {
-            batch.shrink_to(KEPT_CAPACITY);
-        }
-        batch
-    }
-
-    /// Polls until there is a value in the batch, or no more values can be sent. Takes part in
-    /// the budget.
-    ///
-    /// Only the receiver takes values out: what is ready stays ready.
-    #[inline]
-    fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<&mut VecDeque<T>> {
-        if self.batch().is_empty() {
-            self.shrink();
-            let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-            ready!(self.channel.poll_fill(batch, context));
-        }
-        ready!(pin!(consume_budget()).poll(context));
-        Poll::Ready(self.batch())
-    }
-
-    /// Polls for a value. `None` if no more values can be sent.
+    /// Polls for a value, and frees its place. `None` if no more values can be sent.
     #[inline]
     pub(super) fn poll_pop(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         let batch = ready!(self.poll_batch(context));
-        Poll::Ready(batch.pop_front())
+        let value = batch.pop_front();
+        self.free(usize::from(value.is_some()));
+        Poll::Ready(value)
     }
 
-    /// Moves at most so many values to the end of `values`, as soon as there are some. Returns
-    /// how many, which is 0 if no more values can be sent.
+    /// Moves at most so many values to the end of `values`, as soon as there are some, and frees
+    /// their places. Returns how many, which is 0 if no more values can be sent.
     pub(super) fn poll_pop_many(
         &mut self,
         context: &mut Context<'_>,
@@ -291,57 +268,62 @@ impl<T> Outlet<T> {
         }
 
         ready!(self.poll_batch(context));
-        let before = values.len();
+        let mut count = 0;
         loop {
-            let room = limit - (values.len() - before);
             let batch = self.batch();
-            values.extend(batch.drain(..room.min(batch.len())));
+            let part = batch.len().min(limit - count);
+            values.extend(batch.drain(..part));
+            count += part;
             // Values may have been sent since the batch was taken.
-            if values.len() - before == limit || self.fill().is_err() {
-                return Poll::Ready(values.len() - before);
+            if count == limit || self.fill().is_err() {
+                self.free(count);
+                return Poll::Ready(count);
             }
         }
     }
 
-    /// Takes a batch, after the last one was used up.
-    fn fill(&mut self) -> Result<(), TryRecvError> {
-        self.shrink();
-        let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.channel.lock().fill(batch)
-    }
-
+    /// Takes a value without waiting, and frees its place.
     pub(super) fn try_pop(&mut self) -> Result<T, TryRecvError> {
         if self.batch().is_empty() {
             self.fill()?;
         }
-        self.batch().pop_front().ok_or(TryRecvError::Empty)
+        let value = self.batch().pop_front().ok_or(TryRecvError::Empty)?;
+        self.free(1);
+        Ok(value)
     }
 
-    /// Waits for what `poll` waits for. A wait that is dropped removes its waker, which may own
-    /// a lot.
-    pub(super) async fn wait<R>(
-        &mut self,
-        mut poll: impl FnMut(&mut Self, &mut Context<'_>) -> Poll<R>,
-    ) -> R {
-        struct Waits<'a, T> {
-            outlet: &'a mut Outlet<T>,
-            is_waiting: bool,
+    /// Polls until there is a value in the batch, or no more values can be sent. Takes part in
+    /// the budget.
+    ///
+    /// Only the receiver takes values out: what is ready stays ready.
+    #[inline]
+    fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<&mut VecDeque<T>> {
+        let batch = get_mut(&mut self.batch);
+        if batch.is_empty() {
+            shrink(batch);
+            ready!(self.channel.poll_fill(batch, context));
         }
-        impl<T> Drop for Waits<'_, T> {
-            fn drop(&mut self) {
-                if self.is_waiting {
-                    self.outlet.channel.forget_waker();
-                }
-            }
-        }
+        ready!(pin!(consume_budget()).poll(context));
+        Poll::Ready(batch)
+    }
 
-        let mut waits = Waits { outlet: self, is_waiting: false };
-        let received = poll_fn(|context| {
-            let polled = poll(waits.outlet, context);
-            waits.is_waiting = polled.is_pending();
-            polled
-        });
-        received.await
+    /// Takes a batch, after the last one was used up.
+    fn fill(&mut self) -> Result<(), TryRecvError> {
+        let batch = get_mut(&mut self.batch);
+        shrink(batch);
+        self.channel.lock().fill(batch)
+    }
+
+    fn batch(&mut self) -> &mut VecDeque<T> {
+        get_mut(&mut self.batch)
+    }
+
+    /// Frees the places of values that were taken out of the queue.
+    #[inline]
+    fn free(&self, count: usize) {
+        if self.channel.max_capacity > 0 && count > 0 {
+            self.channel.places.give_back(count);
+        }
     }
 
     pub(super) fn close(&self) {
@@ -369,6 +351,57 @@ impl<T> Drop for Outlet<T> {
         let batch = mem::take(self.batch());
         let values = mem::take(&mut self.channel.lock().values);
         batch.into_iter().chain(values).for_each(discard);
+    }
+}
+
+/// Waits for what `poll` waits for. A wait that is dropped removes its waker, which may own a lot.
+pub(super) struct Wait<'a, T, P> {
+    pub(super) outlet: &'a mut Outlet<T>,
+    pub(super) poll: P,
+    pub(super) is_waiting: bool,
+}
+
+impl<'a, T, P> Wait<'a, T, P> {
+    #[inline]
+    pub(super) fn new(outlet: &'a mut Outlet<T>, poll: P) -> Self {
+        Self { outlet, poll, is_waiting: false }
+    }
+}
+
+impl<T, P, R> Future for Wait<'_, T, P>
+where
+    P: FnMut(&mut Outlet<T>, &mut Context<'_>) -> Poll<R> + Unpin,
+{
+    type Output = R;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let this = &mut *self;
+        let polled = (this.poll)(this.outlet, context);
+        this.is_waiting = polled.is_pending();
+        polled
+    }
+}
+
+impl<T, P> Drop for Wait<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.is_waiting {
+            self.outlet.channel.forget_waker();
+        }
+    }
+}
+
+#[inline]
+fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives the memory of many values back, once they are gone.
+#[inline]
+fn shrink<T>(batch: &mut VecDeque<T>) {
+    if batch.capacity() > KEPT_CAPACITY {
+        batch.shrink_to(KEPT_CAPACITY);
     }
 }
 

@@ -1,23 +1,18 @@
 //! The receiving ends of channels.
 
-use super::channel::Outlet;
+use super::channel::{Outlet, Wait};
 use super::error::TryRecvError;
 use crate::sync::blocking::{block_on, may_block};
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// The receiving end of a [`channel`](super::channel). Dropping it closes the channel and drops the values in
 /// it.
 pub struct Receiver<T>(pub(super) Outlet<T>);
 
 impl<T> Receiver<T> {
-    /// Frees the places of values that were taken out of the queue.
-    #[inline]
-    fn free(&self, count: usize) {
-        self.0.channel.places.give_back(count);
-    }
-
     /// Returns the number of places that are free now.
     pub fn capacity(&self) -> usize {
         self.0.channel.places.available_permits()
@@ -33,11 +28,6 @@ impl<T> Receiver<T> {
 /// values in it.
 pub struct UnboundedReceiver<T>(pub(super) Outlet<T>);
 
-impl<T> UnboundedReceiver<T> {
-    /// Does nothing: there are no places to free.
-    fn free(&self, _count: usize) {}
-}
-
 /// Defines what both kinds of receivers have.
 macro_rules! receiver {
     ($name:ident, $create:literal, $send:literal) => {
@@ -51,10 +41,9 @@ macro_rules! receiver {
             /// # Cancellation
             ///
             /// Cancel safe: no value is lost.
-            pub async fn recv(&mut self) -> Option<T> {
-                let value = self.0.wait(Outlet::poll_pop).await;
-                self.free(usize::from(value.is_some()));
-                value
+            #[inline]
+            pub fn recv(&mut self) -> impl Future<Output = Option<T>> + use<'_, T> {
+                Wait::new(&mut self.0, Outlet::poll_pop)
             }
 
             /// Waits for values, and adds them to the end of `values`: those that are there, but at
@@ -84,9 +73,7 @@ macro_rules! receiver {
                 let poll = |outlet: &mut Outlet<T>, context: &mut Context<'_>| {
                     outlet.poll_pop_many(context, values, limit)
                 };
-                let count = self.0.wait(poll).await;
-                self.free(count);
-                count
+                Wait::new(&mut self.0, poll).await
             }
 
             /// Polls for values, for futures written by hand. See
@@ -97,17 +84,13 @@ macro_rules! receiver {
                 values: &mut Vec<T>,
                 limit: usize,
             ) -> Poll<usize> {
-                let count = ready!(self.0.poll_pop_many(context, values, limit));
-                self.free(count);
-                Poll::Ready(count)
+                self.0.poll_pop_many(context, values, limit)
             }
 
             /// Polls for the next value, for futures written by hand. See
             /// [`recv`](Self::recv). Only the task that polled last is woken.
             pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-                let value = ready!(self.0.poll_pop(context));
-                self.free(usize::from(value.is_some()));
-                Poll::Ready(value)
+                self.0.poll_pop(context)
             }
 
             /// Receives the next value without waiting.
@@ -116,9 +99,7 @@ macro_rules! receiver {
             ///
             /// Fails when the channel is empty. The error says whether a value may still come.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-                let value = self.0.try_pop()?;
-                self.free(1);
-                Ok(value)
+                self.0.try_pop()
             }
 
             /// Does the same as [`recv`](Self::recv), on a thread that may block, such as one
