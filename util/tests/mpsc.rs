@@ -452,6 +452,7 @@ fn weak_senders_keep_no_channel_open() {
     drop(second);
     assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (1, Poll::Ready(None)));
     assert!(weak.upgrade().is_none(), "the receiver alone keeps nothing open");
+    assert!(receiver.is_closed());
     drop(receiver);
     assert_eq!((same.strong_count(), same.upgrade().is_none()), (0, true));
 }
@@ -475,4 +476,25 @@ fn values_of_a_batch_are_counted_and_dropped_with_the_receiver() {
     assert_eq!((receiver.len(), sender.capacity(), Arc::strong_count(&value)), (2, 1, 3));
     drop(receiver);
     assert_eq!(Arc::strong_count(&value), 1);
+}
+
+/// The channel is closed before its places are. In between, a waker takes a place.
+#[test]
+fn a_place_that_is_taken_while_the_channel_closes_is_given_back() {
+    struct Tries(mpsc::Sender<u8>, AtomicBool);
+    impl Wake for Tries {
+        fn wake(self: Arc<Self>) {
+            assert_eq!(self.0.try_send(1), Err(TrySendError::Closed(1)));
+            assert_eq!(self.0.try_reserve().err(), Some(TrySendError::Closed(())));
+            self.1.store(true, Ordering::SeqCst);
+        }
+    }
+    let (sender, mut receiver) = mpsc::channel(2);
+    let tries = Arc::new(Tries(sender.clone(), AtomicBool::new(false)));
+    let mut closed = Box::pin(sender.closed());
+    assert!(poll_once(closed.as_mut(), &tries.clone().into()).is_pending());
+    receiver.close();
+    assert!(tries.1.load(Ordering::SeqCst), "it was woken");
+    assert_eq!(sender.capacity(), 2);
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
 }
