@@ -28,6 +28,7 @@ pub struct Side {
 /// Defines the uses, with the channels of one crate.
 macro_rules! uses {
     ($module:ident, $channels:path) => {
+        #[allow(clippy::extra_unused_type_parameters, reason = "all uses are called alike")]
         mod $module {
             use super::*;
             use $channels as mpsc;
