@@ -8,8 +8,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The receiving end of a [`channel`](super::channel). Dropping it closes the channel and drops the values in
-/// it.
+/// The receiving end of a [`channel`](super::channel). Dropping it closes the channel and drops
+/// the values in it.
 pub struct Receiver<T>(pub(super) Outlet<T>);
 
 impl<T> Receiver<T> {
@@ -24,8 +24,8 @@ impl<T> Receiver<T> {
     }
 }
 
-/// The receiving end of an [`unbounded_channel`](super::unbounded_channel). Dropping it closes the channel and drops the
-/// values in it.
+/// The receiving end of an [`unbounded_channel`](super::unbounded_channel). Dropping it closes
+/// the channel and drops the values in it.
 pub struct UnboundedReceiver<T>(pub(super) Outlet<T>);
 
 /// Defines what both kinds of receivers have.

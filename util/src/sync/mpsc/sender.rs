@@ -229,7 +229,8 @@ impl<T> Sender<T> {
     }
 }
 
-/// The sending end of an [`unbounded_channel`](super::unbounded_channel). Clone it for more senders.
+/// The sending end of an [`unbounded_channel`](super::unbounded_channel). Clone it for more
+/// senders.
 pub struct UnboundedSender<T>(pub(super) Arc<Channel<T>>);
 
 impl<T> UnboundedSender<T> {
