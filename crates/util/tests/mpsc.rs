@@ -313,3 +313,188 @@ fn values_behind_one_whose_drop_panics_are_dropped_as_well() {
     drop(receiver);
     assert_eq!(Arc::strong_count(&value), 1);
 }
+
+#[arc::test]
+async fn a_permit_holds_its_place_until_it_is_used_or_dropped() {
+    let (sender, mut receiver) = mpsc::channel(2);
+    let first = soon(sender.reserve()).await.expect("there is room");
+    let second = sender.try_reserve().expect("there is room");
+    assert_eq!((sender.capacity(), receiver.capacity(), receiver.max_capacity()), (0, 0, 2));
+    assert_eq!(sender.try_reserve().err(), Some(TrySendError::Full(())));
+    let (woken, waker) = Woken::new();
+    let mut third = Box::pin(sender.reserve());
+    assert!(poll_once(third.as_mut(), &waker).is_pending());
+
+    // The place of a permit that is dropped goes to the one who waits.
+    drop(first);
+    assert_eq!(woken.count(), 1);
+    second.send(2);
+    soon(third).await.expect("it is open").send(3);
+    assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(2), Ok(3)));
+    assert_eq!(sender.capacity(), 2);
+}
+
+#[arc::test]
+async fn an_owned_permit_gives_the_sender_back() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let other = sender.clone();
+    let permit = soon(sender.reserve_owned()).await.expect("there is room");
+    let Err(TrySendError::Full(other)) = other.try_reserve_owned() else {
+        panic!("there is no room");
+    };
+    assert!(permit.same_channel_as_sender(&other));
+    let sender = permit.release();
+    let permit = sender.try_reserve_owned().expect("there is room again");
+    let sender = permit.send(1);
+    assert_eq!(soon(receiver.recv()).await, Some(1));
+
+    // A permit keeps the channel open, and its drop closes it.
+    drop(other);
+    let permit = sender.try_reserve_owned().expect("there is room");
+    assert_eq!(
+        (receiver.sender_strong_count(), receiver.try_recv()),
+        (1, Err(TryRecvError::Empty))
+    );
+    drop(permit);
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+}
+
+#[test]
+fn a_closed_receiver_waits_for_the_permits_that_are_out() {
+    let (sender, mut receiver) = mpsc::channel(3);
+    let used = sender.try_reserve().expect("there is room");
+    let unused = sender.try_reserve().expect("there is room");
+    receiver.close();
+    assert_eq!(sender.try_reserve().err(), Some(TrySendError::Closed(())));
+    assert_eq!((receiver.is_closed(), receiver.try_recv()), (true, Err(TryRecvError::Empty)));
+
+    let (woken, waker) = Woken::new();
+    let mut context = Context::from_waker(&waker);
+    assert!(receiver.poll_recv(&mut context).is_pending());
+    used.send(1);
+    assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (1, Poll::Ready(Some(1))));
+    assert!(receiver.poll_recv(&mut context).is_pending());
+    drop(unused);
+    assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (2, Poll::Ready(None)));
+}
+
+#[test]
+fn what_a_permit_sends_to_nobody_is_dropped_at_once() {
+    let (value, (sender, receiver)) = (Arc::new(()), mpsc::channel(1));
+    let permit = sender.try_reserve().expect("there is room");
+    drop(receiver);
+    permit.send(value.clone());
+    assert_eq!(Arc::strong_count(&value), 1, "though the sender is there");
+    assert_eq!(sender.capacity(), 0, "a place that was used");
+}
+
+#[test]
+fn a_place_that_comes_when_the_channel_is_closed_is_given_back() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    sender.try_send(0).unwrap();
+    let mut sending = Box::pin(sender.send(1));
+    assert!(poll_once(sending.as_mut(), Waker::noop()).is_pending());
+    assert_eq!((receiver.try_recv(), sender.capacity()), (Ok(0), 0));
+    receiver.close();
+    assert_eq!(poll_once(sending.as_mut(), Waker::noop()), Poll::Ready(Err(SendError(1))));
+    drop(sending);
+    assert_eq!(sender.capacity(), 1);
+}
+
+#[arc::test]
+async fn a_send_may_have_a_limit() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let limit = std::time::Duration::from_millis(1);
+    assert_eq!(sender.send_timeout(1, DEADLINE).await, Ok(()));
+    assert_eq!(sender.send_timeout(2, limit).await, Err(SendTimeoutError::Timeout(2)));
+    assert_eq!(receiver.try_recv(), Ok(1));
+    assert_eq!(sender.capacity(), 1, "who gave up is not in line");
+    receiver.close();
+    assert_eq!(sender.send_timeout(3, DEADLINE).await, Err(SendTimeoutError::Closed(3)));
+}
+
+#[arc::test]
+async fn many_are_received_at_once() {
+    let (sender, mut receiver) = mpsc::channel(5);
+    (0..4).for_each(|number| sender.try_send(number).expect("there is room"));
+    let mut values = Vec::new();
+    assert_eq!(soon(receiver.recv_many(&mut values, 0)).await, 0);
+    assert_eq!(receiver.try_recv(), Ok(0));
+    // The batch that the receiver has taken is followed by what was sent after it.
+    (4..6).for_each(|number| sender.try_send(number).expect("there is room"));
+    assert_eq!(receiver.len(), 5);
+    assert_eq!(soon(receiver.recv_many(&mut values, 4)).await, 4);
+    assert_eq!((values.as_slice(), sender.capacity()), ([1, 2, 3, 4].as_slice(), 4));
+    assert_eq!(soon(receiver.recv_many(&mut values, 4)).await, 1);
+    assert_eq!((values.as_slice(), sender.capacity()), ([1, 2, 3, 4, 5].as_slice(), 5));
+
+    let mut many = Box::pin(receiver.recv_many(&mut values, 4));
+    let (woken, waker) = Woken::new();
+    assert!(poll_once(many.as_mut(), &waker).is_pending());
+    drop(sender);
+    assert_eq!((woken.count(), soon(many).await), (1, 0));
+}
+
+#[test]
+fn weak_senders_keep_no_channel_open() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let weak = sender.downgrade();
+    let same = weak.clone();
+    assert_eq!((weak.strong_count(), weak.weak_count()), (1, 2));
+    let second = weak.upgrade().expect("there is a sender");
+    assert_eq!((receiver.sender_strong_count(), receiver.sender_weak_count()), (2, 2));
+    drop(sender);
+    second.send(1).expect("the second keeps it open");
+    let (woken, waker) = Woken::new();
+    let mut context = Context::from_waker(&waker);
+    assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(Some(1)));
+    assert!(receiver.poll_recv(&mut context).is_pending());
+    drop(second);
+    assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (1, Poll::Ready(None)));
+    assert!(weak.upgrade().is_none(), "the receiver alone keeps nothing open");
+    assert!(receiver.is_closed());
+    drop(receiver);
+    assert_eq!((same.strong_count(), same.upgrade().is_none()), (0, true));
+}
+
+/// A future may hold a reference to the receiver over an await, whatever the values are.
+#[test]
+fn ends_of_a_channel_are_shared_by_threads_if_their_values_go_between_them() {
+    fn is_send_and_sync<T: Send + Sync>(_: &T) {}
+    let (sender, receiver) = mpsc::channel::<std::cell::Cell<u8>>(1);
+    is_send_and_sync(&sender);
+    is_send_and_sync(&receiver);
+}
+
+/// The receiver takes all values at once: those behind the first are in nobody's queue.
+#[test]
+fn values_of_a_batch_are_counted_and_dropped_with_the_receiver() {
+    let (value, (sender, mut receiver)) = (Arc::new(()), mpsc::channel(3));
+    (0..2).for_each(|_| sender.try_send(value.clone()).expect("there is room"));
+    drop(receiver.try_recv().expect("there are two"));
+    sender.try_send(value.clone()).expect("there is room");
+    assert_eq!((receiver.len(), sender.capacity(), Arc::strong_count(&value)), (2, 1, 3));
+    drop(receiver);
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+/// The channel is closed before its places are. In between, a waker takes a place.
+#[test]
+fn a_place_that_is_taken_while_the_channel_closes_is_given_back() {
+    struct Tries(mpsc::Sender<u8>, AtomicBool);
+    impl Wake for Tries {
+        fn wake(self: Arc<Self>) {
+            assert_eq!(self.0.try_send(1), Err(TrySendError::Closed(1)));
+            assert_eq!(self.0.try_reserve().err(), Some(TrySendError::Closed(())));
+            self.1.store(true, Ordering::SeqCst);
+        }
+    }
+    let (sender, mut receiver) = mpsc::channel(2);
+    let tries = Arc::new(Tries(sender.clone(), AtomicBool::new(false)));
+    let mut closed = Box::pin(sender.closed());
+    assert!(poll_once(closed.as_mut(), &tries.clone().into()).is_pending());
+    receiver.close();
+    assert!(tries.1.load(Ordering::SeqCst), "it was woken");
+    assert_eq!(sender.capacity(), 2);
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+}

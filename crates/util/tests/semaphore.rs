@@ -68,6 +68,14 @@ fn who_gives_up_stands_in_nobodys_way() {
     // `one` was served and is dropped before it is polled: the permit comes back.
     drop(one);
     assert_eq!(semaphore.available_permits(), 1);
+
+    // The only one in line gives up, and leaves no line behind.
+    let semaphore = Semaphore::new(0);
+    let mut waits = Box::pin(semaphore.acquire());
+    assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
+    drop(waits);
+    semaphore.add_permits(1);
+    assert!(semaphore.try_acquire().is_ok());
 }
 
 #[arc::test(flavor = "multi_thread", workers = 1)]

@@ -46,6 +46,7 @@
 
 mod blocking;
 mod cancel;
+mod line;
 pub mod mpsc;
 mod notify;
 pub mod oneshot;

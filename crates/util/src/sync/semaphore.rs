@@ -1,11 +1,23 @@
 //! A number of permits that tasks acquire and give back.
+//!
+//! The permits that no one holds are counted by an atomic number, and the tasks that wait stand in
+//! a line, behind a lock. One bit of the number says that someone waits:
+//!
+//! | who | while no one waits | while someone waits |
+//! |---|---|---|
+//! | acquires | takes permits from the number | locks the line, and joins it |
+//! | gives back | adds permits to the number | adds them, then locks the line and serves it |
+//!
+//! Whoever joins an empty line sets the bit in the step in which it finds too few permits. Permits
+//! that are added before that step are found by it, and whoever adds some after it sees the bit.
 
+use super::line::{Left, Line};
 use crate::wake::wake_all;
 use arc::task::consume_budget;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
@@ -35,64 +47,36 @@ use std::task::{Context, Poll, Waker, ready};
 /// # }
 /// ```
 pub struct Semaphore {
-    state: Mutex<State>,
+    /// The permits that no one holds, times `ONE`, and the bits `CLOSED` and `WAITING`.
+    ///
+    /// While `WAITING` is set, permits are taken only under the lock of `line`.
+    word: AtomicUsize,
+    line: Mutex<Line>,
 }
 
-struct State {
-    permits: usize,
-    is_closed: bool,
-    /// The number of the next future that gets in line. Numbers grow, so they give the order.
-    next: u64,
-    /// The futures in line, with the number of permits that each one wants.
-    waiting: BTreeMap<u64, (usize, Waker)>,
-    /// The futures whose permits have been taken for them, and that have not been polled since.
-    served: BTreeSet<u64>,
+/// The bit that is set once the semaphore is closed.
+const CLOSED: usize = 1;
+/// The bit that is set while someone waits. It changes only under the lock of the line.
+const WAITING: usize = 2;
+/// One permit.
+const ONE: usize = 4;
+
+/// Returns the number of permits in the word.
+fn permits(word: usize) -> usize {
+    word / ONE
 }
 
-impl State {
-    /// Takes permits for the futures at the head of the line, as long as there are enough.
-    /// Returns their wakers, to be woken without the lock.
-    #[must_use]
-    fn serve(&mut self) -> Vec<Waker> {
-        let mut woken = Vec::new();
-        while let Some(first) = self.waiting.first_entry()
-            && let Some(rest) = self.permits.checked_sub(first.get().0)
-        {
-            self.permits = rest;
-            self.served.insert(*first.key());
-            woken.push(first.remove().1);
-        }
-        woken
+/// Returns the word without this many permits, or why they cannot be taken.
+#[inline]
+fn without(word: usize, count: usize) -> Result<usize, TryAcquireError> {
+    if word & CLOSED != 0 {
+        return Err(TryAcquireError::Closed);
     }
-
-    /// Adds permits that were acquired. The sum exceeds `MAX_PERMITS` only if permits were
-    /// added while these were out: the excess is dropped.
-    fn give_back(&mut self, count: usize) {
-        self.permits = Semaphore::MAX_PERMITS.min(self.permits + count);
+    // No one may overtake those who wait.
+    if word & WAITING != 0 || permits(word) < count {
+        return Err(TryAcquireError::NoPermits);
     }
-
-    fn try_take(&mut self, count: usize) -> Result<(), TryAcquireError> {
-        if self.is_closed {
-            return Err(TryAcquireError::Closed);
-        }
-        self.permits = self.rest_after(count).ok_or(TryAcquireError::NoPermits)?;
-        Ok(())
-    }
-
-    /// Returns how many permits are left after taking `count`. Returns `None` if there are too
-    /// few, or if others wait: no one may overtake them.
-    fn rest_after(&self, count: usize) -> Option<usize> {
-        self.permits.checked_sub(count).filter(|_| self.waiting.is_empty())
-    }
-
-    /// Returns whether a poll of `acquire` would be ready.
-    fn is_ready(&self, acquire: &Acquire<'_>) -> bool {
-        self.is_closed
-            || match acquire.number {
-                Some(number) => self.served.contains(&number),
-                None => self.rest_after(acquire.count).is_some(),
-            }
-    }
+    Ok(word - count * ONE)
 }
 
 impl Semaphore {
@@ -107,17 +91,16 @@ impl Semaphore {
     #[track_caller]
     pub fn new(permits: usize) -> Self {
         assert!(permits <= Self::MAX_PERMITS, "a semaphore has at most MAX_PERMITS permits");
-        let (waiting, served) = (BTreeMap::new(), BTreeSet::new());
-        Self { state: Mutex::new(State { permits, is_closed: false, next: 0, waiting, served }) }
+        Self { word: AtomicUsize::new(permits * ONE), line: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of permits that no one holds now.
     pub fn available_permits(&self) -> usize {
-        self.lock().permits
+        permits(self.word.load(Ordering::Relaxed))
     }
 
     /// Adds permits. The tasks that have waited longest get them first.
@@ -128,26 +111,133 @@ impl Semaphore {
     /// that are given back beyond this number are dropped without a panic.)
     #[track_caller]
     pub fn add_permits(&self, count: usize) {
-        let mut state = self.lock();
-        let sum = state.permits.checked_add(count).filter(|sum| *sum <= Self::MAX_PERMITS);
-        let Some(sum) = sum else {
-            drop(state);
-            panic!("a semaphore has at most MAX_PERMITS permits");
-        };
-
-        state.permits = sum;
-        let woken = state.serve();
-        drop(state);
-        wake_all(woken);
+        let sum =
+            |permits: usize| permits.checked_add(count).filter(|sum| *sum <= Self::MAX_PERMITS);
+        assert!(self.add(sum), "a semaphore has at most MAX_PERMITS permits");
     }
 
-    /// Gives permits back when they are dropped. It never panics.
-    fn give_back(&self, count: usize) {
-        let mut state = self.lock();
-        state.give_back(count);
-        let woken = state.serve();
-        drop(state);
-        wake_all(woken);
+    /// Adds permits that were acquired. It never panics: the sum exceeds `MAX_PERMITS` only if
+    /// permits were added while these were out, and the excess is dropped.
+    pub(super) fn give_back(&self, count: usize) {
+        self.add(|permits| Some(Self::MAX_PERMITS.min(permits + count)));
+    }
+
+    /// Sets the number of permits to what `sum` returns for it, which is no less, and serves those
+    /// who wait. Returns false, and changes nothing, if `sum` returns `None`.
+    #[inline]
+    fn add(&self, sum: impl Fn(usize) -> Option<usize>) -> bool {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let Some(sum) = sum(permits(word)) else {
+                return false;
+            };
+            let new = word % ONE + sum * ONE;
+            // Release: whoever acquires the permits sees what was done while they were out. It
+            // pairs with the Acquire of `try_take` and of `take_or_wait`.
+            match self.word.compare_exchange_weak(word, new, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+
+        if word & WAITING != 0 {
+            self.serve();
+        }
+        true
+    }
+
+    /// Serves those at the head of the line, as long as there are enough permits.
+    fn serve(&self) {
+        let mut is_enough = true;
+        while is_enough {
+            let mut line = self.lock();
+            let waker = self.serve_first(&mut line);
+            is_enough = self.has_enough(&line);
+
+            // A waker is foreign code: wake without the lock.
+            drop(line);
+            wake_all(waker);
+        }
+    }
+
+    /// Serves the first in line, if there are enough permits.
+    fn serve_first(&self, line: &mut Line) -> Option<Waker> {
+        if !self.has_enough(line) {
+            return None;
+        }
+
+        // Under the lock no one else takes permits, so there are still enough.
+        let wanted = line.wanted()?;
+        let waker = line.serve();
+        let no_longer_waiting = if line.is_empty() { WAITING } else { 0 };
+        self.word.fetch_sub(wanted * ONE + no_longer_waiting, Ordering::Relaxed);
+        waker
+    }
+
+    /// Returns whether someone waits for whom there are enough permits.
+    fn has_enough(&self, line: &Line) -> bool {
+        // Acquire, on behalf of the one who is served: pairs with the Release of `add`.
+        line.wanted().is_some_and(|wanted| permits(self.word.load(Ordering::Acquire)) >= wanted)
+    }
+
+    /// Takes permits if there are enough and no one waits.
+    #[inline]
+    pub(super) fn try_take(&self, count: usize) -> Result<(), TryAcquireError> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let new = without(word, count)?;
+            // Acquire: pairs with the Release of `add`.
+            match self.word.compare_exchange_weak(word, new, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Does the same as `try_take`, and says that someone waits if there are too few permits.
+    /// Called under the lock, by a future that then joins the line.
+    fn take_or_wait(&self, count: usize) -> Result<(), TryAcquireError> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let taken = without(word, count);
+            let new = match taken {
+                Ok(new) => new,
+                Err(TryAcquireError::NoPermits) => word | WAITING,
+                Err(TryAcquireError::Closed) => return Err(TryAcquireError::Closed),
+            };
+            // Acquire: as in `try_take`.
+            match self.word.compare_exchange_weak(word, new, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return taken.map(|_| ()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Returns whether `try_take` would find too few permits.
+    #[inline]
+    fn must_wait(&self, count: usize) -> bool {
+        without(self.word.load(Ordering::Relaxed), count) == Err(TryAcquireError::NoPermits)
+    }
+
+    /// Gives up a place in the line.
+    #[cold]
+    fn leave(&self, place: usize, count: usize) {
+        let mut line = self.lock();
+        let left = line.leave(place);
+        if line.is_empty() {
+            self.word.fetch_and(!WAITING, Ordering::Relaxed);
+        }
+        drop(line);
+
+        match left {
+            Left::Served => self.give_back(count),
+            Left::Dismissed => {}
+            Left::Waited(waker) => {
+                // The next in line may want fewer permits than this one did.
+                self.serve();
+                drop(waker);
+            }
+        }
     }
 
     /// Waits for a permit. Dropping the permit gives it back.
@@ -178,7 +268,7 @@ impl Semaphore {
     /// Same as `acquire`.
     pub async fn acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         let count = count as usize;
-        Acquire { semaphore: self, count, number: None }.await?;
+        Acquire::new(self, count).await?;
         Ok(SemaphorePermit { semaphore: self, count })
     }
 
@@ -189,7 +279,7 @@ impl Semaphore {
     /// Fails when no permit is available, when other tasks wait for permits, and when the
     /// semaphore is closed.
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.lock().try_take(1)?;
+        self.try_take(1)?;
         Ok(SemaphorePermit { semaphore: self, count: 1 })
     }
 
@@ -222,7 +312,7 @@ impl Semaphore {
         count: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         let count = count as usize;
-        Acquire { semaphore: &self, count, number: None }.await?;
+        Acquire::new(&self, count).await?;
         Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 
@@ -233,23 +323,24 @@ impl Semaphore {
     ///
     /// Same as `try_acquire`.
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.lock().try_take(1)?;
+        self.try_take(1)?;
         Ok(OwnedSemaphorePermit { semaphore: self, count: 1 })
     }
 
     /// Closes the semaphore: it gives out no more permits. All tasks that wait get an error,
     /// even those that have been served and not been polled since.
     pub fn close(&self) {
-        let mut state = self.lock();
-        state.is_closed = true;
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
-        wake_all(waiting.into_values().map(|(_, waker)| waker));
+        let mut line = self.lock();
+        self.word.fetch_or(CLOSED, Ordering::Relaxed);
+        let waiting: Vec<Waker> = std::iter::from_fn(|| line.dismiss()).collect();
+        self.word.fetch_and(!WAITING, Ordering::Relaxed);
+        drop(line);
+        wake_all(waiting);
     }
 
     /// Returns whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
-        self.lock().is_closed
+        self.word.load(Ordering::Relaxed) & CLOSED != 0
     }
 }
 
@@ -259,66 +350,110 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-/// Waits until permits have been taken for it.
-struct Acquire<'a> {
+/// Waits until permits have been taken for it. Whoever awaited it owns them.
+pub(super) struct Acquire<'a> {
     semaphore: &'a Semaphore,
     count: usize,
-    /// The future's number in the line. `None` before it gets in line, and after it is ready.
-    number: Option<u64>,
+    place: Place,
+}
+
+/// The place of a future in the line.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Not in line yet, or done.
+    Outside,
+    /// In line, or served there, at this place of the line.
+    Inside(usize),
+    /// Out of the line with its permits, which it gives back if it is dropped.
+    Served,
+}
+
+impl<'a> Acquire<'a> {
+    #[inline]
+    pub(super) fn new(semaphore: &'a Semaphore, count: usize) -> Self {
+        Self { semaphore, count, place: Place::Outside }
+    }
+
+    /// Takes the permits, or gets in line. Ready as well if the semaphore is closed.
+    fn poll_join(&mut self, context: &Context<'_>) -> Poll<()> {
+        let waker = context.waker().clone();
+        let mut line = self.semaphore.lock();
+        match self.semaphore.take_or_wait(self.count) {
+            Ok(()) => self.place = Place::Served,
+            Err(TryAcquireError::Closed) => {}
+            Err(TryAcquireError::NoPermits) => {
+                self.place = Place::Inside(line.join(self.count, waker));
+                return Poll::Pending;
+            }
+        }
+
+        // The waker, which is foreign code, is dropped after the lock is released.
+        drop(line);
+        Poll::Ready(())
+    }
+
+    /// Waits at a place in the line. Ready as well if the semaphore is closed.
+    fn poll_place(&mut self, place: usize, context: &Context<'_>) -> Poll<()> {
+        // A waker is foreign code. It is cloned, and dropped after `line` is, without the lock.
+        let mut waker;
+        let mut line = self.semaphore.lock();
+        if line.waits(place) {
+            drop(line);
+            waker = context.waker().clone();
+            line = self.semaphore.lock();
+            if line.exchange_waker(place, &mut waker) {
+                return Poll::Pending;
+            }
+        }
+
+        self.place = match line.leave(place) {
+            Left::Served => Place::Served,
+            Left::Waited(_) | Left::Dismissed => Place::Outside,
+        };
+        Poll::Ready(())
+    }
 }
 
 impl Future for Acquire<'_> {
     type Output = Result<(), AcquireError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.semaphore.lock().is_ready(&self) {
-            ready!(pin!(consume_budget()).poll(context));
+        match self.place {
+            Place::Outside if self.semaphore.must_wait(self.count) => {
+                ready!(self.poll_join(context));
+            }
+            Place::Inside(place) => ready!(self.poll_place(place, context)),
+            Place::Outside | Place::Served => {}
+        }
+        ready!(pin!(consume_budget()).poll(context));
+
+        if let Place::Outside = self.place {
+            match self.semaphore.try_take(self.count) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
+                // Someone else has taken them meanwhile.
+                Err(TryAcquireError::NoPermits) => ready!(self.poll_join(context)),
+            }
         }
 
-        let waker = context.waker().clone();
-        let mut state = self.semaphore.lock();
-        if state.is_closed {
-            // If the future had been served, its drop gives the permits back.
+        // Closing comes before being served: the drop gives permits back.
+        if self.semaphore.is_closed() {
             return Poll::Ready(Err(AcquireError(())));
         }
-
-        let is_served = match self.number {
-            Some(number) => state.served.remove(&number),
-            None => state.try_take(self.count).is_ok(),
-        };
-        if is_served {
-            self.number = None;
-            return Poll::Ready(Ok(()));
-        }
-
-        let number = self.number.unwrap_or(state.next);
-        state.next = state.next.max(number + 1);
-        let before = state.waiting.insert(number, (self.count, waker));
-
-        // A waker is foreign code: drop the old one after the lock is released.
-        drop(state);
-        drop(before);
-        self.number = Some(number);
-        Poll::Pending
+        self.place = Place::Outside;
+        Poll::Ready(Ok(()))
     }
 }
 
 impl Drop for Acquire<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(number) = self.number else {
-            return;
-        };
-        let mut state = self.semaphore.lock();
-        let waiting = state.waiting.remove(&number);
-        if state.served.remove(&number) {
-            state.give_back(self.count);
+        match self.place {
+            Place::Outside => {}
+            Place::Inside(place) => self.semaphore.leave(place, self.count),
+            Place::Served => self.semaphore.give_back(self.count),
         }
-
-        // The next in line may want fewer permits than this one did.
-        let woken = state.serve();
-        drop(state);
-        wake_all(woken);
-        drop(waiting);
     }
 }
 

@@ -46,6 +46,7 @@ mod clock;
 mod ending;
 mod leases;
 mod parking;
+mod permits;
 mod places;
 mod sockets;
 

@@ -23,6 +23,32 @@ impl<T> TrySendError<T> {
             Self::Full(value) | Self::Closed(value) => value,
         }
     }
+
+    /// Puts another value into the error.
+    pub(super) fn map<U>(self, other: impl FnOnce(T) -> U) -> TrySendError<U> {
+        match self {
+            Self::Full(value) => TrySendError::Full(other(value)),
+            Self::Closed(value) => TrySendError::Closed(other(value)),
+        }
+    }
+}
+
+/// Why a value was not sent in time. Contains the value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum SendTimeoutError<T> {
+    /// The channel was full for that long.
+    Timeout(T),
+    /// The receiver is closed or dropped.
+    Closed(T),
+}
+
+impl<T> SendTimeoutError<T> {
+    /// Returns the value.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Timeout(value) | Self::Closed(value) => value,
+        }
+    }
 }
 
 /// Why no value was received without waiting.
@@ -67,6 +93,26 @@ impl<T> fmt::Debug for TrySendError<T> {
 }
 
 impl<T> Error for TrySendError<T> {}
+
+impl<T> fmt::Display for SendTimeoutError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Timeout(_) => "timed out waiting on send operation",
+            Self::Closed(_) => "channel closed",
+        })
+    }
+}
+
+impl<T> fmt::Debug for SendTimeoutError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Timeout(_) => "Timeout(..)",
+            Self::Closed(_) => "Closed(..)",
+        })
+    }
+}
+
+impl<T> Error for SendTimeoutError<T> {}
 
 impl fmt::Display for TryRecvError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
