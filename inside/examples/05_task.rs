@@ -101,10 +101,10 @@ impl Shared {
 }
 
 /// What a task panicked with.
-type Panic = Box<dyn Any + Send>;
+pub type Panic = Box<dyn Any + Send>;
 
 /// Gives the output of a future, or what it panicked with.
-async fn contain<F: Future>(future: F) -> Result<F::Output, Panic> {
+pub async fn contain<F: Future>(future: F) -> Result<F::Output, Panic> {
     let mut future = pin!(future);
     poll_fn(|context| {
         // Nothing of the future is used after a panic, so nobody sees it half-way.

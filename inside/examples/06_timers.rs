@@ -44,17 +44,18 @@
 #[path = "01_block_on.rs"]
 #[allow(dead_code, reason = "the programme of stage 01")]
 mod stage_01;
+#[path = "05_task.rs"]
+#[allow(dead_code, reason = "the executor of stage 05")]
+mod stage_05;
 
 use async_task::{Runnable, Task};
 use inside::sync::{Arc, AtomicUsize, Condvar, Duration, Instant, Mutex, Ordering};
 use inside::sync::{lock, thread, wait};
 use inside::{client, polled_once, ticker, watchdog};
 use stage_01::{block_on, later};
-use std::any::Any;
+use stage_05::{Panic, contain};
 use std::collections::{BTreeMap, VecDeque};
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// How many threads poll.
@@ -157,20 +158,6 @@ impl Drop for Sleep {
     fn drop(&mut self) {
         let _removed = lock(&self.shared.state).timers.remove(&self.key);
     }
-}
-
-/// What a task panicked with.
-type Panic = Box<dyn Any + Send>;
-
-/// Gives the output of a future, or what it panicked with.
-async fn contain<F: Future>(future: F) -> Result<F::Output, Panic> {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        // Nothing of the future is used after a panic, so nobody sees it half-way.
-        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        poll.map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
-    })
-    .await
 }
 
 #[derive(Clone)]

@@ -42,27 +42,29 @@
 //!     you see: hung: the queue is not empty, no timer is armed
 //!
 //! no-deadline: the kernel knows nothing of our timers
-//!     - let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-//!     + let timeout = deadline.and(None);
-//!     you see: hung: the queue is empty, the next timer is overdue
+//!     - let timeout = self.timeout();
+//!     + let timeout = None;
+//!     you see: the next timer is overdue
 //! ```
 
 #[path = "01_block_on.rs"]
 #[allow(dead_code, reason = "the programme of stage 01")]
 mod stage_01;
+#[path = "05_task.rs"]
+#[allow(dead_code, reason = "the executor of stage 05")]
+mod stage_05;
 
 use async_task::{Runnable, Task};
 use inside::kernel::{Event, Events, Poller};
 use inside::sync::{Arc, AtomicUsize, Duration, Instant, Mutex, Ordering, lock, thread};
 use inside::{client, gap, ticker, watchdog};
 use stage_01::block_on;
-use std::any::Any;
+use stage_05::{Panic, contain};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// How many threads poll. Only one can wait in the kernel.
@@ -75,6 +77,7 @@ type Key = (Instant, usize);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// The queue and what the executor waits for.
+#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     poller: Poller,
@@ -98,7 +101,7 @@ impl Shared {
         self.poller.notify().expect("the kernel can be notified");
     }
 
-    /// Polls whatever is in the queue and wakes what is due, until the executor stops.
+    /// Polls whatever is in the queue and wakes what is ready, until the executor stops.
     fn run(&self) {
         let mut events = Events::new();
         loop {
@@ -107,36 +110,38 @@ impl Shared {
                 return;
             }
 
-            // Take the timers out whose deadline has passed. What is left is later.
-            let later = state.timers.split_off(&(Instant::now(), usize::MAX));
-            let due = std::mem::replace(&mut state.timers, later);
-            let deadline = state.timers.keys().next().map(|(at, _)| *at);
+            // A poll runs code that is not ours, and wakes tasks. That takes this lock.
             let batch = std::mem::take(&mut state.runnables);
-
-            // Waking pushes, and polling does what it likes: both take this lock.
             drop(state);
-            due.into_values().for_each(Waker::wake);
             for runnable in batch {
                 runnable.run();
             }
 
             // Whatever was pushed or armed since the look above has notified: then this returns at
-            // once. So a queue that is never empty does not hide the kernel either.
+            // once. So a queue that is never empty does not hide the kernel.
             gap("wait");
-            self.wait(&mut events, deadline);
+            let timeout = self.timeout();
+            self.wait(&mut events, timeout).into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Waits in the kernel, and wakes the tasks whose sockets it reports.
-    fn wait(&self, events: &mut Events, deadline: Option<Instant>) {
-        let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+    /// How long it is to the earliest deadline. Whoever arms an earlier one notifies the kernel.
+    fn timeout(&self) -> Option<Duration> {
+        let deadline = lock(&self.state).timers.keys().next().map(|(at, _)| *at);
+        deadline.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits in the kernel. Returns the wakers of whatever it reports, and of the timers whose
+    /// deadline has passed.
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> Vec<Waker> {
         events.clear();
         self.poller.wait(events, timeout).expect("the kernel lets us wait");
 
         let mut state = lock(&self.state);
-        let woken: Vec<_> = events.iter().filter_map(|it| state.waiting.remove(&it.key)).collect();
-        drop(state);
-        woken.into_iter().for_each(Waker::wake);
+        let later = state.timers.split_off(&(Instant::now(), usize::MAX));
+        let due = std::mem::replace(&mut state.timers, later);
+        let reported = events.iter().filter_map(|it| state.waiting.remove(&it.key));
+        reported.chain(due.into_values()).collect()
     }
 }
 
@@ -224,20 +229,6 @@ impl Drop for Sleep {
     }
 }
 
-/// What a task panicked with.
-type Panic = Box<dyn Any + Send>;
-
-/// Gives the output of a future, or what it panicked with.
-async fn contain<F: Future>(future: F) -> Result<F::Output, Panic> {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        // Nothing of the future is used after a panic, so nobody sees it half-way.
-        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        poll.map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
-    })
-    .await
-}
-
 #[derive(Clone)]
 struct Executor {
     shared: Arc<Shared>,
@@ -313,9 +304,7 @@ impl Executor {
 fn main() {
     inside::run(|| {
         println!("main: The answers come over sockets, and the executor sleeps in the kernel.");
-        let poller = Poller::new().expect("the system has a poller");
-        let shared = Shared { state: Mutex::default(), poller };
-        let executor = Executor { shared: Arc::new(shared) };
+        let executor = Executor { shared: Arc::default() };
         let _watchdog = executor.watch();
         let threads = executor.start();
         let [one, two, ticking] = [(); 3].map(|()| executor.clone());

@@ -56,6 +56,9 @@
 #[path = "01_block_on.rs"]
 #[allow(dead_code, reason = "the programme of stage 01")]
 mod stage_01;
+#[path = "05_task.rs"]
+#[allow(dead_code, reason = "the executor of stage 05")]
+mod stage_05;
 
 use async_task::{Runnable, Task};
 use inside::kernel::{Event, Events, Poller};
@@ -63,14 +66,13 @@ use inside::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Duration, Instant, Mut
 use inside::sync::{lock, thread, wait};
 use inside::{client, gap, ticker, watchdog};
 use stage_01::block_on;
-use std::any::Any;
+use stage_05::{Panic, contain};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// How many threads poll.
@@ -88,6 +90,7 @@ type Key = (Instant, usize);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// What the threads share.
+#[derive(Default)]
 struct Shared {
     locals: [Mutex<VecDeque<Runnable>>; WORKERS],
     injector: Mutex<VecDeque<Runnable>>,
@@ -123,11 +126,14 @@ impl Shared {
     /// A worker: polls what it finds, and sleeps when there is nothing.
     fn run(&self, worker: usize) {
         WORKER.with(|it| it.set(Some(worker)));
+        let mut turn = 0_usize;
         while !self.stopping.load(Ordering::Relaxed) {
-            let own = lock(&self.locals[worker]).pop_front();
+            // A queue of its own that is never empty must not hide the injector.
+            turn += 1;
+            let fair = if turn % 64 == 0 { self.look_outside(worker) } else { None };
+            let own = fair.or_else(|| lock(&self.locals[worker]).pop_front());
             let found = own.or_else(|| self.take_half(&self.injector, worker));
-            let others = || (0..WORKERS).filter(|other| *other != worker);
-            let steal = || others().find_map(|it| self.take_half(&self.locals[it], worker));
+            let steal = || self.locals.iter().find_map(|it| self.take_half(it, worker));
             match found.or_else(steal) {
                 Some(runnable) => drop(runnable.run()),
                 None => self.sleep(),
@@ -149,6 +155,11 @@ impl Shared {
         first
     }
 
+    /// Takes half of what strangers brought. (Stage 09 looks at the kernel here, too.)
+    fn look_outside(&self, worker: usize) -> Option<Runnable> {
+        self.take_half(&self.injector, worker)
+    }
+
     fn sleep(&self) {
         gap("sleep");
         let idle = lock(&self.idle);
@@ -167,36 +178,33 @@ impl Shared {
         queued > 0 || self.stopping.load(Ordering::Relaxed)
     }
 
-    /// The driver: wakes what is due, and whoever waits for what the kernel reports.
+    /// The driver: wakes what is ready, until the executor stops.
     fn drive(&self) {
         let mut events = Events::new();
         while !self.stopping.load(Ordering::Relaxed) {
-            // Take the timers out whose deadline has passed. What is left is later.
-            let mut state = lock(&self.state);
-            let later = state.timers.split_off(&(Instant::now(), usize::MAX));
-            let due = std::mem::replace(&mut state.timers, later);
-            let deadline = state.timers.keys().next().map(|(at, _)| *at);
-
-            // Waking pushes, and may do what it likes.
-            drop(state);
-            due.into_values().for_each(Waker::wake);
-
-            // Whatever was armed since the look above has notified: then this returns at once.
             gap("wait");
-            self.wait(&mut events, deadline);
+            let timeout = self.timeout();
+            self.wait(&mut events, timeout).into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Waits in the kernel, and wakes the tasks whose sockets it reports.
-    fn wait(&self, events: &mut Events, deadline: Option<Instant>) {
-        let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+    /// How long it is to the earliest deadline. Whoever arms an earlier one notifies the kernel.
+    fn timeout(&self) -> Option<Duration> {
+        let deadline = lock(&self.state).timers.keys().next().map(|(at, _)| *at);
+        deadline.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits in the kernel. Returns the wakers of whatever it reports, and of the timers whose
+    /// deadline has passed.
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> Vec<Waker> {
         events.clear();
         self.poller.wait(events, timeout).expect("the kernel lets us wait");
 
         let mut state = lock(&self.state);
-        let woken: Vec<_> = events.iter().filter_map(|it| state.waiting.remove(&it.key)).collect();
-        drop(state);
-        woken.into_iter().for_each(Waker::wake);
+        let later = state.timers.split_off(&(Instant::now(), usize::MAX));
+        let due = std::mem::replace(&mut state.timers, later);
+        let reported = events.iter().filter_map(|it| state.waiting.remove(&it.key));
+        reported.chain(due.into_values()).collect()
     }
 }
 
@@ -284,20 +292,6 @@ impl Drop for Sleep {
     }
 }
 
-/// What a task panicked with.
-type Panic = Box<dyn Any + Send>;
-
-/// Gives the output of a future, or what it panicked with.
-async fn contain<F: Future>(future: F) -> Result<F::Output, Panic> {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        // Nothing of the future is used after a panic, so nobody sees it half-way.
-        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        poll.map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
-    })
-    .await
-}
-
 #[derive(Clone)]
 struct Executor {
     shared: Arc<Shared>,
@@ -374,16 +368,7 @@ impl Executor {
 fn main() {
     inside::run(|| {
         println!("main: Two workers poll, each from its own queue, and steal from each other.");
-        let shared = Shared {
-            locals: Default::default(),
-            injector: Mutex::default(),
-            idle: Mutex::default(),
-            pushed: Condvar::default(),
-            state: Mutex::default(),
-            poller: Poller::new().expect("the system has a poller"),
-            stopping: AtomicBool::new(false),
-        };
-        let executor = Executor { shared: Arc::new(shared) };
+        let executor = Executor { shared: Arc::default() };
         let _watchdog = executor.watch();
         let threads = executor.start();
         let [one, two, ticking] = [(); 3].map(|()| executor.clone());
@@ -398,11 +383,6 @@ fn main() {
                 Err(_) => println!("main: {name} panicked, and the others did not notice."),
             }
         }
-
-        // All is quiet, and the executor sleeps in the kernel. Now something comes from outside.
-        block_on(executor.clone().ask(10));
-        let last = block_on(executor.spawn(async { 7 }));
-        println!("main: A task that another thread pushed while all slept gave {last:?}.");
         executor.stop(threads);
     });
 }

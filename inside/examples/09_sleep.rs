@@ -25,15 +25,14 @@
 //!
 //! ```text
 //! no-second-look: it has looked, and says only now that it sleeps
-//!     - if self.has_work() {
-//!     + if false {
+//!     - if !lock(&self.injector).is_empty() || self.stopping.load(Ordering::SeqCst) {
+//!     + if self.stopping.load(Ordering::SeqCst) {
 //!     with: ARC_GAP=S1
 //!     you see: tasks are queued, and all workers sleep
 //!
 //! look-then-say: the push comes after the look, and reads the bits before they are set
 //!     - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-//!     - gap("S2");
-//!     + gap("S2");
+//!     +
 //!     - gap("S3");
 //!     + gap("S3");
 //!     + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
@@ -54,8 +53,8 @@
 //!     you see: tasks are queued, and all workers sleep
 //!
 //! sits-down-claimed: it was woken before it sat down, and goes to sleep in the kernel
-//!     - if !self.is_asleep(worker) {
-//!     + if false {
+//!     - let timeout = if self.is_asleep(worker) { self.timeout() } else { Some(Duration::ZERO) };
+//!     + let timeout = self.timeout();
 //!     with: ARC_GAP=S3
 //!     you see: hung:
 //!
@@ -68,6 +67,9 @@
 #[path = "01_block_on.rs"]
 #[allow(dead_code, reason = "the programme of stage 01")]
 mod stage_01;
+#[path = "05_task.rs"]
+#[allow(dead_code, reason = "the executor of stage 05")]
+mod stage_05;
 
 use async_task::{Runnable, Task};
 use inside::kernel::{Event, Events, Poller};
@@ -75,14 +77,13 @@ use inside::sync::{Arc, AtomicBool, AtomicUsize, Duration, Instant, Mutex, Order
 use inside::sync::{fence, lock, thread};
 use inside::{client, gap, ticker, watchdog};
 use stage_01::block_on;
-use std::any::Any;
+use stage_05::{Panic, contain};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// How many threads poll.
@@ -100,6 +101,7 @@ type Key = (Instant, usize);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// What the threads share.
+#[derive(Default)]
 struct Shared {
     locals: [Mutex<VecDeque<Runnable>>; WORKERS],
     injector: Mutex<VecDeque<Runnable>>,
@@ -144,32 +146,28 @@ impl Shared {
     }
 
     /// Wakes a worker that sleeps, if there is one.
+    ///
+    /// SeqCst pairs with the store in `sleep`. The worker says that it sits in the seat, and then
+    /// looks at its bit. Here its bit is cleared, and then this looks who sits there. So either the
+    /// worker sees that it was claimed, or this sees where it sleeps.
     fn wake_one(&self) {
         if let Some(worker) = (0..WORKERS).find(|worker| self.claim(*worker)) {
-            self.unpark(worker);
+            if self.sleeper.load(Ordering::SeqCst) == worker + 1 {
+                self.poller.notify().expect("the poller is open");
+            } else if let Some(thread) = &*lock(&self.threads[worker]) {
+                thread.unpark();
+            }
         }
     }
 
-    /// Clears the bit of a worker. True: it slept, and the caller must unpark it. SeqCst pairs with
-    /// `is_asleep`: see `unpark`.
+    /// Clears the bit of a worker. True: it slept, and nobody else wakes it. SeqCst: see `wake_one`.
     fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// SeqCst pairs with `claim`.
+    /// Whether nobody has claimed the worker yet. SeqCst: see `wake_one`.
     fn is_asleep(&self, worker: usize) -> bool {
         self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
-    }
-
-    /// Ends the sleep of a worker that was claimed. SeqCst pairs with the store in `sleep`: the
-    /// worker says where it sits and then looks at its bit; the bit was cleared before this looks
-    /// where it sits. So either it does not sleep in the seat, or it is notified there.
-    fn unpark(&self, worker: usize) {
-        if self.sleeper.load(Ordering::SeqCst) == worker + 1 {
-            self.poller.notify().expect("the poller is open");
-        } else if let Some(thread) = &*lock(&self.threads[worker]) {
-            thread.unpark();
-        }
     }
 
     /// A worker: polls what it finds, and sleeps when there is nothing.
@@ -180,11 +178,10 @@ impl Shared {
         while !self.stopping.load(Ordering::Relaxed) {
             // A queue that is never empty must hide neither the kernel nor the injector.
             turn += 1;
-            let outside = if turn % 64 == 0 { self.look_outside(worker) } else { None };
-            let own = outside.or_else(|| lock(&self.locals[worker]).pop_front());
+            let fair = if turn % 64 == 0 { self.look_outside(worker) } else { None };
+            let own = fair.or_else(|| lock(&self.locals[worker]).pop_front());
             let found = own.or_else(|| self.take_half(&self.injector, worker));
-            let others = || (0..WORKERS).filter(|other| *other != worker);
-            let steal = || others().find_map(|it| self.take_half(&self.locals[it], worker));
+            let steal = || self.locals.iter().find_map(|it| self.take_half(it, worker));
             let Some(runnable) = found.or_else(steal) else {
                 self.sleep(worker);
                 continue;
@@ -200,11 +197,9 @@ impl Shared {
 
     /// Wakes what is ready, without waiting for it, and takes half of the injector.
     fn look_outside(&self, worker: usize) -> Option<Runnable> {
-        if let Ok(mut events) = self.seat.try_lock() {
-            let woken = self.wait(&mut events, Some(Duration::ZERO));
-            drop(events);
-            woken.into_iter().for_each(Waker::wake);
-        }
+        // If somebody sits there, that one looks. The seat is free again before anybody is woken.
+        let look = self.seat.try_lock().map(|mut it| self.wait(&mut it, Some(Duration::ZERO)));
+        look.into_iter().flatten().for_each(Waker::wake);
         self.take_half(&self.injector, worker)
     }
 
@@ -226,13 +221,13 @@ impl Shared {
         // S1
         gap("S1");
         self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-        gap("S2");
 
         // S2: pairs with the fence in `push`.
         fence(Ordering::SeqCst);
 
-        // S3
-        if self.has_work() {
+        // S3: its own queue is empty, and what is in another's is that one's business. The second
+        // SeqCst pairs with the store in `stop`, which claims after it.
+        if !lock(&self.injector).is_empty() || self.stopping.load(Ordering::SeqCst) {
             self.claim(worker);
             return;
         }
@@ -240,12 +235,10 @@ impl Shared {
 
         let mut woken = Vec::new();
         if let Ok(mut events) = self.seat.try_lock() {
-            // SeqCst pairs with `unpark`.
+            // SeqCst pairs with the load in `wake_one`.
             self.sleeper.store(worker + 1, Ordering::SeqCst);
-            let mut timeout = self.timeout();
-            if !self.is_asleep(worker) {
-                timeout = Some(Duration::ZERO);
-            }
+            let timeout =
+                if self.is_asleep(worker) { self.timeout() } else { Some(Duration::ZERO) };
             woken = self.wait(&mut events, timeout);
 
             // Before the seat is free: the next one there says who it is.
@@ -261,19 +254,14 @@ impl Shared {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// What a worker that says it sleeps must look for. Its own queue is empty, and another one's
-    /// is that one's business. SeqCst pairs with the store in `stop`, which claims after it.
-    fn has_work(&self) -> bool {
-        !lock(&self.injector).is_empty() || self.stopping.load(Ordering::SeqCst)
-    }
-
-    /// How long it is to the earliest deadline. Whoever arms an earlier one notifies the seat.
+    /// How long it is to the earliest deadline. Whoever arms an earlier one notifies the kernel.
     fn timeout(&self) -> Option<Duration> {
         let deadline = lock(&self.state).timers.keys().next().map(|(at, _)| *at);
         deadline.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits in the kernel. Returns the wakers of whatever it reports, and of what is due.
+    /// Waits in the kernel. Returns the wakers of whatever it reports, and of the timers whose
+    /// deadline has passed.
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> Vec<Waker> {
         events.clear();
         self.poller.wait(events, timeout).expect("the kernel lets us wait");
@@ -370,20 +358,6 @@ impl Drop for Sleep {
     }
 }
 
-/// What a task panicked with.
-type Panic = Box<dyn Any + Send>;
-
-/// Gives the output of a future, or what it panicked with.
-async fn contain<F: Future>(future: F) -> Result<F::Output, Panic> {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        // Nothing of the future is used after a panic, so nobody sees it half-way.
-        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        poll.map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
-    })
-    .await
-}
-
 #[derive(Clone)]
 struct Executor {
     shared: Arc<Shared>,
@@ -428,7 +402,7 @@ impl Executor {
         (0..WORKERS).map(start_one).collect()
     }
 
-    /// Ends the threads, whatever is in the queues. SeqCst pairs with the load in `has_work`.
+    /// Ends the threads, whatever is in the queues. SeqCst pairs with the load in S3.
     fn stop(&self, threads: Vec<thread::JoinHandle<()>>) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         (0..WORKERS).for_each(|_| self.shared.wake_one());
@@ -459,18 +433,7 @@ impl Executor {
 fn main() {
     inside::run(|| {
         println!("main: Two workers say that they sleep, and look again before they do.");
-        let shared = Shared {
-            locals: Default::default(),
-            injector: Mutex::default(),
-            asleep: AtomicUsize::new(0),
-            threads: Default::default(),
-            seat: Mutex::new(Events::new()),
-            sleeper: AtomicUsize::new(0),
-            state: Mutex::default(),
-            poller: Poller::new().expect("the system has a poller"),
-            stopping: AtomicBool::new(false),
-        };
-        let executor = Executor { shared: Arc::new(shared) };
+        let executor = Executor { shared: Arc::default() };
         let _watchdog = executor.watch();
         let threads = executor.start();
         let [one, two, ticking] = [(); 3].map(|()| executor.clone());
@@ -485,11 +448,6 @@ fn main() {
                 Err(_) => println!("main: {name} panicked, and the others did not notice."),
             }
         }
-
-        // All is quiet, and the executor sleeps in the kernel. Now something comes from outside.
-        block_on(executor.clone().ask(10));
-        let last = block_on(executor.spawn(async { 7 }));
-        println!("main: A task that another thread pushed while all slept gave {last:?}.");
         executor.stop(threads);
     });
 }

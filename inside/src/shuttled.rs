@@ -45,13 +45,14 @@ pub struct Poller {
     notified: sync::AtomicBool,
 }
 
-impl Poller {
-    /// As polling's own.
-    pub fn new() -> std::io::Result<Self> {
-        let poller = polling::Poller::new()?;
-        Ok(Self { poller, notified: sync::AtomicBool::new(false) })
+impl Default for Poller {
+    fn default() -> Self {
+        let poller = polling::Poller::new().expect("the system has one more poller");
+        Self { poller, notified: sync::AtomicBool::new(false) }
     }
+}
 
+impl Poller {
     /// As polling's own.
     ///
     /// # Safety
