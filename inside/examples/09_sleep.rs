@@ -43,8 +43,10 @@
 //!     - lock(&self.injector).push_back(runnable);
 //!     - gap("P2");
 //!     + gap("P2");
+//!     - if self.asleep.load(Ordering::Relaxed) == (1 << WORKERS) - 1 {
 //!     - self.wake_one();
 //!     - }
+//!     + if self.asleep.load(Ordering::Relaxed) == (1 << WORKERS) - 1 {
 //!     + self.wake_one();
 //!     + }
 //!     + gap("P3");
@@ -53,7 +55,7 @@
 //!     you see: tasks are queued, and all workers sleep
 //!
 //! sits-down-claimed: it was woken before it sat down, and goes to sleep in the kernel
-//!     - let timeout = if self.is_asleep(worker) { self.timeout() } else { Some(Duration::ZERO) };
+//!     - let timeout = if self.is_asleep(worker) { self.timeout() } else { NOW };
 //!     + let timeout = self.timeout();
 //!     with: ARC_GAP=S3
 //!     you see: hung:
@@ -88,6 +90,9 @@ use std::task::{Context, Poll, Waker};
 
 /// How many threads poll.
 const WORKERS: usize = 2;
+
+/// Do not wait: look only.
+const NOW: Option<Duration> = Some(Duration::ZERO);
 
 inside::thread_local! {
     /// Which worker this thread is. None: it is a stranger.
@@ -198,7 +203,7 @@ impl Shared {
     /// Wakes what is ready, without waiting for it, and takes half of the injector.
     fn look_outside(&self, worker: usize) -> Option<Runnable> {
         // If somebody sits there, that one looks. The seat is free again before anybody is woken.
-        let look = self.seat.try_lock().map(|mut it| self.wait(&mut it, Some(Duration::ZERO)));
+        let look = self.seat.try_lock().map(|mut it| self.wait(&mut it, NOW));
         look.into_iter().flatten().for_each(Waker::wake);
         self.take_half(&self.injector, worker)
     }
@@ -237,8 +242,7 @@ impl Shared {
         if let Ok(mut events) = self.seat.try_lock() {
             // SeqCst pairs with the load in `wake_one`.
             self.sleeper.store(worker + 1, Ordering::SeqCst);
-            let timeout =
-                if self.is_asleep(worker) { self.timeout() } else { Some(Duration::ZERO) };
+            let timeout = if self.is_asleep(worker) { self.timeout() } else { NOW };
             woken = self.wait(&mut events, timeout);
 
             // Before the seat is free: the next one there says who it is.

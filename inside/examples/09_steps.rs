@@ -40,7 +40,7 @@ enum Without {
 /// fence its write may be seen as late as it likes.
 fn can_happen(order: &[&str], without: Without) -> bool {
     let is_before = |earlier, later| {
-        let place = |step| order.iter().position(|it| *it == step);
+        let place = |step: &str| order.iter().position(|it| *it == step);
         place(earlier) < place(later)
     };
     let sides = [("S1", "S2", "S3"), ("P1", "P2", "P3")];

@@ -19,8 +19,8 @@
 //! `fence(Ordering::SeqCst);`. This program will go on to work on your machine. Then ask the model of
 //! the protocol:
 //!
-//! ```text
-//!     cargo test -p arc-models --release --test loom pushed_task
+//! ```sh
+//! cargo test -p arc-models --release --test loom pushed_task
 //! ```
 //!
 //! loom tries every order of the steps, and fails in the one in which a task is queued and all workers
