@@ -5,9 +5,10 @@
 //! to do with that data. So one type, `Waker`, serves every runtime, without generics.
 //!
 //! The data here is an `Arc<Signal>` whose type was forgotten. Each waker owns one of its
-//! references: `clone` counts one more, `drop` gives one back, `wake` uses the waker up and so gives
-//! one back as well, and `wake_by_ref` only borrows. No compiler checks that. A reference that is
-//! given back too seldom is a leak; one that is given back too often is a use of freed memory.
+//! references: `clone` counts one more, `drop` gives one back, `wake` uses the waker up and so
+//! gives one back as well, and `wake_by_ref` only borrows. No compiler checks that. A reference
+//! that is given back too seldom is a leak; one that is given back too often is a use of freed
+//! memory.
 //!
 //! Client 2 also shows why `block_on` has a flag of its own and does not trust `park` alone: any
 //! library that is called in a poll may park this thread too, and so swallow our unpark.

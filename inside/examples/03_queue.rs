@@ -2,8 +2,8 @@
 //!
 //! A *task* is a future that is polled on its own. Now there are three, and one loop that polls
 //! them. Which one? Each task has a waker of its own, and to wake a task means to push it into a
-//! queue. The loop takes the first task of the queue, polls it, and takes the next. While the
-//! queue is empty it sleeps. That is the heart of every runtime: *waking is pushing into a queue*.
+//! queue. The loop takes the first task of the queue, polls it, and takes the next. While the queue
+//! is empty it sleeps. That is the heart of every runtime: *waking is pushing into a queue*.
 //!
 //! A task is pushed once, however often it is woken: the flag `queued` sees to that. It is cleared
 //! before the poll and not after it. A wake-up that comes during the poll must push the task again,

@@ -2,8 +2,8 @@
 //!
 //! The loop moves to a thread of its own, and `main` waits for the tasks: it runs `block_on` of
 //! stage 01 with a future that awaits their *join handles*. A join handle is a leaf, as `Event` is.
-//! The task stores its result and wakes whoever waits. Whoever waits looks for the result, or leaves
-//! a waker. The two are on different threads, so they meet under a lock.
+//! The task stores its result and wakes whoever waits. Whoever waits looks for the result, or
+//! leaves a waker. The two are on different threads, so they meet under a lock.
 //!
 //! A task may panic. Without care, the panic unwinds through the loop and ends its thread, and so
 //! every other task with it. So it is caught in the poll, and becomes the task's result.

@@ -1,8 +1,8 @@
 //! Stage 05: hand the task to async-task, and poll on two threads.
 //!
 //! Two threads now take from the queue, and the flag of stage 03 is not enough any more. It is
-//! cleared before the poll, so that a wake-up during the poll queues the task again. Then the second
-//! thread takes it, while the first one is still polling it. So a task needs four states:
+//! cleared before the poll, so that a wake-up during the poll queues the task again. Then the
+//! second thread takes it, while the first one is still polling it. So a task needs four states:
 //!
 //! ```text
 //!              wake                 a thread takes it
@@ -48,7 +48,7 @@
 
 #[path = "01_block_on.rs"]
 #[allow(dead_code, reason = "the programme of stage 01")]
-mod stage_01;
+pub mod stage_01;
 
 use async_task::{Runnable, Task};
 use inside::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering, lock, thread, wait};

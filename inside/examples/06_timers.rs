@@ -2,8 +2,8 @@
 //!
 //! So far a thread outside played the clock. Now the executor keeps the time itself. A timer is a
 //! deadline and a waker, in a map that is sorted by deadline. The threads that have nothing to poll
-//! sleep until the earliest deadline, and wake what is due. Whoever arms a timer that is earlier than
-//! all others must wake a sleeper, which would sleep too long otherwise.
+//! sleep until the earliest deadline, and wake what is due. Whoever arms a timer that is earlier
+//! than all others must wake a sleeper, which would sleep too long otherwise.
 //!
 //! The map stands under the same lock as the queue. So a thread looks for tasks and for deadlines
 //! and falls asleep, and nothing can come in between. (arc has a wheel of timers for each worker,
@@ -41,9 +41,6 @@
 //!     you see: hung: the queue is empty, the next timer is overdue
 //! ```
 
-#[path = "01_block_on.rs"]
-#[allow(dead_code, reason = "the programme of stage 01")]
-mod stage_01;
 #[path = "05_task.rs"]
 #[allow(dead_code, reason = "the executor of stage 05")]
 mod stage_05;
@@ -52,7 +49,7 @@ use async_task::{Runnable, Task};
 use inside::sync::{Arc, AtomicUsize, Condvar, Duration, Instant, Mutex, Ordering};
 use inside::sync::{lock, thread, wait};
 use inside::{client, polled_once, ticker, watchdog};
-use stage_01::{block_on, later};
+use stage_05::stage_01::{block_on, later};
 use stage_05::{Panic, contain};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;

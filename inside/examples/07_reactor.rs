@@ -1,9 +1,10 @@
 //! Stage 07: sockets. The executor sleeps in the kernel.
 //!
 //! The answers come over sockets now. An operation on a socket is *tried* first. Only if it would
-//! block does the task leave its waker, and ask the kernel to report when trying is worth while. The
-//! executor, when it has nothing to poll, waits in the kernel for such reports, until the earliest
-//! deadline. A report ends the interest (*one-shot*): whoever wants the next one must ask again.
+//! block does the task leave its waker, and ask the kernel to report when trying is worth while.
+//! The executor, when it has nothing to poll, waits in the kernel for such reports, until the
+//! earliest deadline. A report ends the interest (*one-shot*): whoever wants the next one must ask
+//! again.
 //!
 //! ```text
 //!     task:      recv ──► would block ──► leave the waker ──► ask the kernel ──► Pending
@@ -47,9 +48,6 @@
 //!     you see: the next timer is overdue
 //! ```
 
-#[path = "01_block_on.rs"]
-#[allow(dead_code, reason = "the programme of stage 01")]
-mod stage_01;
 #[path = "05_task.rs"]
 #[allow(dead_code, reason = "the executor of stage 05")]
 mod stage_05;
@@ -58,7 +56,7 @@ use async_task::{Runnable, Task};
 use inside::kernel::{Event, Events, Poller};
 use inside::sync::{Arc, AtomicUsize, Duration, Instant, Mutex, Ordering, lock, thread};
 use inside::{client, gap, ticker, watchdog};
-use stage_01::block_on;
+use stage_05::stage_01::block_on;
 use stage_05::{Panic, contain};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -320,7 +318,8 @@ fn main() {
             }
         }
 
-        // All is quiet, and the executor sleeps in the kernel. Now something comes from outside.
+        // All is quiet, and the executor sleeps in the kernel. Now things come from another thread.
+        block_on(executor.sleep(10));
         block_on(executor.clone().ask(10));
         let last = block_on(executor.spawn(async { 7 }));
         println!("main: A task that another thread pushed while all slept gave {last:?}.");

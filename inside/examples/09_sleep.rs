@@ -13,13 +13,15 @@
 //!         nothing: sleep while it is set
 //! ```
 //!
-//! The fences have an order. If P2 is the earlier one, S3 sees the task. If S2 is, P3 sees the bit. At
-//! least one of the two sees the other; example `09_steps` lets you try to find a way around that.
+//! The fences have an order. If P2 is the earlier one, S3 sees the task. If S2 is, P3 sees the bit.
+//! At least one of the two sees the other; example `09_steps` lets you try to find a way around
+//! that.
 //!
-//! The driver's thread is gone, too. One of the workers that sleep does so in the kernel: it has *the
-//! seat*, a lock that nobody waits for. It is woken by an event, a deadline, or a notification; the
-//! others, who park, by an unpark. This is how arc sleeps: `src/scheduler/idle.rs`, `worker.rs` and
-//! `src/driver/mod.rs`. arc also has a monitor, for when every worker is busy with a long poll.
+//! The driver's thread is gone, too. One of the workers that sleep does so in the kernel: it has
+//! *the seat*, a lock that nobody waits for. It is woken by an event, a deadline, or a
+//! notification; the others, who park, by an unpark. This is how arc sleeps:
+//! `src/scheduler/idle.rs`, `worker.rs` and `src/driver/mod.rs`. arc also has a monitor, for when
+//! every worker is busy with a long poll.
 //!
 //! # Break it
 //!
@@ -58,17 +60,14 @@
 //!     - let timeout = if self.is_asleep(worker) { self.timeout() } else { NOW };
 //!     + let timeout = self.timeout();
 //!     with: ARC_GAP=S3
-//!     you see: hung:
+//!     you see: tasks are queued, and
 //!
 //! unpark-the-seat: whoever sleeps in the kernel does not hear an unpark
 //!     - if self.sleeper.load(Ordering::SeqCst) == worker + 1 {
 //!     + if self.sleeper.load(Ordering::SeqCst) > WORKERS {
-//!     you see: hung: 0 tasks are queued
+//!     you see: tasks are queued, and
 //! ```
 
-#[path = "01_block_on.rs"]
-#[allow(dead_code, reason = "the programme of stage 01")]
-mod stage_01;
 #[path = "05_task.rs"]
 #[allow(dead_code, reason = "the executor of stage 05")]
 mod stage_05;
@@ -78,7 +77,7 @@ use inside::kernel::{Event, Events, Poller};
 use inside::sync::{Arc, AtomicBool, AtomicUsize, Duration, Instant, Mutex, Ordering};
 use inside::sync::{fence, lock, thread};
 use inside::{client, gap, ticker, watchdog};
-use stage_01::block_on;
+use stage_05::stage_01::{block_on, later};
 use stage_05::{Panic, contain};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -165,12 +164,12 @@ impl Shared {
         }
     }
 
-    /// Clears the bit of a worker. True: it slept, and nobody else wakes it. SeqCst: see `wake_one`.
+    /// Clears the bit of a worker. True: it slept, and nobody else wakes it. SeqCst: as above.
     fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// Whether nobody has claimed the worker yet. SeqCst: see `wake_one`.
+    /// Whether nobody has claimed the worker yet. SeqCst: as above.
     fn is_asleep(&self, worker: usize) -> bool {
         self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
     }
@@ -183,7 +182,7 @@ impl Shared {
         while !self.stopping.load(Ordering::Relaxed) {
             // A queue that is never empty must hide neither the kernel nor the injector.
             turn += 1;
-            let fair = if turn % 64 == 0 { self.look_outside(worker) } else { None };
+            let fair = if turn.is_multiple_of(64) { self.look_outside(worker) } else { None };
             let own = fair.or_else(|| lock(&self.locals[worker]).pop_front());
             let found = own.or_else(|| self.take_half(&self.injector, worker));
             let steal = || self.locals.iter().find_map(|it| self.take_half(it, worker));
@@ -440,6 +439,10 @@ fn main() {
         let executor = Executor { shared: Arc::default() };
         let _watchdog = executor.watch();
         let threads = executor.start();
+
+        // By then the workers sleep, or are about to. This is the only thing that wakes one.
+        block_on(later(20));
+        block_on(executor.spawn(async {})).expect("nothing can panic in it");
         let [one, two, ticking] = [(); 3].map(|()| executor.clone());
         let tasks = [
             ("client 1", executor.spawn(client(1, || one.ask(20)))),

@@ -1,8 +1,8 @@
 //! Stage 09, by hand: you are the scheduler.
 //!
-//! Two threads meet. A worker has run out of tasks and goes to sleep, in three steps; another thread
-//! brings a task, in three steps. Any order of the six may happen. You choose one, and see whether
-//! the wake-up is lost: a task is queued, the worker sleeps, and nobody wakes it.
+//! Two threads meet. A worker has run out of tasks and goes to sleep, in three steps; another
+//! thread brings a task, in three steps. Any order of the six may happen. You choose one, and see
+//! whether the wake-up is lost: a task is queued, the worker sleeps, and nobody wakes it.
 //!
 //! ```text
 //!     S1  the worker sets its bit             P1  the other thread queues a task
@@ -11,15 +11,15 @@
 //! ```
 //!
 //! A write is not seen by others when it is made: a processor keeps it in a buffer of its own for a
-//! while. So S1 and S2 are two steps. A fence between S1 and S3 waits until the buffer is empty:
-//! S2 comes before S3. Without one, S2 may come after it.
+//! while. So S1 and S2 are two steps. A fence between S1 and S3 waits until the buffer is empty: S2
+//! comes before S3. Without one, S2 may come after it.
 //!
 //! ```text
-//!     cargo run -p arc-inside --example 09_steps                          one order, and what it means
-//!     cargo run -p arc-inside --example 09_steps -- S1 P1 S2 P2 P3 S3     the order that you choose
-//!     cargo run -p arc-inside --example 09_steps -- --all                 every order
-//!     cargo run -p arc-inside --example 09_steps -- --all --without fence
-//!     cargo run -p arc-inside --example 09_steps -- --all --without look
+//!     cargo run -p arc-inside --example 09_steps             one order, and what it means
+//!     ... 09_steps -- S1 P1 S2 P2 P3 S3                      the order that you choose
+//!     ... 09_steps -- --all                                  every order
+//!     ... 09_steps -- --all --without fence                  and if there were no fence?
+//!     ... 09_steps -- --all --without look                   and if S3 did not look again?
 //! ```
 //!
 //! Before you run the last three: how many orders are there, and in which of them is it lost?

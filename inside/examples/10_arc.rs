@@ -16,16 +16,16 @@
 //! # Break it
 //!
 //! arc itself, this time. In `fall_asleep` of `src/scheduler/idle.rs`, delete the line
-//! `fence(Ordering::SeqCst);`. This program will go on to work on your machine. Then ask the model of
-//! the protocol:
+//! `fence(Ordering::SeqCst);`. This program will go on to work on your machine. Then ask the model
+//! of the protocol:
 //!
 //! ```sh
 //! cargo test -p arc-models --release --test loom pushed_task
 //! ```
 //!
-//! loom tries every order of the steps, and fails in the one in which a task is queued and all workers
-//! sleep. `git checkout src` mends it. (`cargo xtask trust mutations` makes this bug and many others,
-//! and sees a model fail for each.)
+//! loom tries every order of the steps, and fails in the one in which a task is queued and all
+//! workers sleep. `git checkout src` mends it. (`cargo xtask trust mutations` makes this bug and
+//! many others, and sees a model fail for each.)
 
 use inside::{client, ticker};
 use std::time::Duration;

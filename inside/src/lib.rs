@@ -8,8 +8,8 @@
 //! * [`run`] runs the stage: once, or under the checking command in a thousand orders.
 //!
 //! All stages run the same programme, two clients ([`client`]) and a ticker ([`ticker`]), so that
-//! what they print can be compared. The others play the world outside ([`after`], [`ask_server`]), or
-//! code that somebody else wrote ([`other_library`], [`by_hand`]).
+//! what they print can be compared. The others play the world outside ([`after`], [`ask_server`])
+//! or code that somebody else wrote ([`other_library`], [`by_hand`]).
 
 #[cfg(feature = "shuttle")]
 pub use shuttle::thread_local;

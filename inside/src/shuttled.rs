@@ -127,10 +127,14 @@ pub(crate) mod sync {
         }
 
         /// As std's.
-        pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, ()> {
-            self.0.try_lock().map(|guard| MutexGuard(guard, self)).map_err(drop)
+        pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, WouldBlock> {
+            self.0.try_lock().map(|guard| MutexGuard(guard, self)).map_err(|_| WouldBlock)
         }
     }
+
+    /// Somebody else holds the lock.
+    #[derive(Debug)]
+    pub struct WouldBlock;
 
     /// Knows its mutex, so that a wait can lock it again.
     pub struct MutexGuard<'a, T>(shuttle::sync::MutexGuard<'a, T>, &'a Mutex<T>);

@@ -200,7 +200,7 @@ fn bugs(stages: &[Stage], builder: &Builder, one_each: bool) -> Result<Complaint
     Ok(complaints)
 }
 
-/// Runs the stages in a thousand orders each. 09_steps has no threads, and arc has models of its own.
+/// Runs the stages in a thousand orders each. (09_steps has no threads, and arc has its models.)
 fn shuttle(stages: &[Stage], built: &Built) -> Complaints {
     let stages: Vec<_> = stages.iter().filter(|stage| stage.runs_under_shuttle()).collect();
     at_once(&stages, |stage| {

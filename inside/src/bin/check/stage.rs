@@ -166,7 +166,8 @@ impl Bug {
 }
 
 /// The lines that count for a stage's length. Comments and blank lines are free, and so are lines
-/// with nothing but brackets, imports, and the watchdog, which is no part of the lesson.
+/// with nothing but brackets or an attribute, imports, and the watchdog, which is no part of the
+/// lesson.
 pub fn code_of(text: &str) -> Vec<String> {
     let mut code = Vec::new();
     let (mut in_import, mut in_watchdog) = (false, false);
@@ -177,15 +178,17 @@ pub fn code_of(text: &str) -> Vec<String> {
             in_watchdog = line != "    }";
             continue;
         }
-        in_import |=
-            line.starts_with("use ") || line.starts_with("#[path") || line.starts_with("mod ");
+        in_import |= line.starts_with("use ")
+            || line.starts_with("#[path")
+            || line.starts_with("mod ")
+            || line.starts_with("pub mod ");
         if in_import {
             in_import = !(trimmed.ends_with(';') || trimmed.ends_with(']'));
             continue;
         }
         let is_bracket = trimmed.chars().all(|each| "()[]{},;".contains(each));
-        let is_lint = trimmed.starts_with("#[allow(");
-        if !is_bracket && !is_lint && !trimmed.starts_with("//") {
+        let is_attribute = trimmed.starts_with("#[");
+        if !is_bracket && !is_attribute && !trimmed.starts_with("//") {
             code.push(trimmed.to_owned());
         }
     }
