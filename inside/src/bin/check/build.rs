@@ -31,6 +31,7 @@ debug = "line-tables-only"
 "#;
 
 pub struct Builder {
+    /// The folder that cargo has built this program in.
     target: PathBuf,
 }
 
@@ -54,16 +55,16 @@ impl Ran {
 }
 
 impl Builder {
-    /// All is built below the folder that this program was built in.
     pub fn new() -> Self {
         let program = env::current_exe().unwrap_or_default();
         let target = program.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
-        Builder { target: target.join("inside") }
+        Builder { target: target.to_owned() }
     }
 
     /// Builds the stages as they are.
     pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
-        self.build(&folder(), shuttle)
+        let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
+        build(&folder(), shuttle, target)
     }
 
     /// Makes the bugs in copies of the stages, and builds these.
@@ -73,7 +74,7 @@ impl Builder {
         bugs: &[(&Stage, &Bug)],
         shuttle: bool,
     ) -> Result<Built, String> {
-        let package = self.target.join("bugs");
+        let package = self.target.join("inside/bugs");
         let examples = package.join("examples");
         let _ = fs::remove_dir_all(&examples);
         let write = |file: PathBuf, text: String| {
@@ -96,24 +97,25 @@ impl Builder {
             let text = bug.make(&stage.text).map_err(|error| format!("{}: {error}", stage.name))?;
             write(examples.join(format!("{}.rs", bug.program(stage))), text)?;
         }
-        self.build(&package, shuttle)
+        let target = self.target.join(if shuttle { "inside/shuttle" } else { "inside/std" });
+        build(&package, shuttle, target)
     }
+}
 
-    fn build(&self, package: &Path, shuttle: bool) -> Result<Built, String> {
-        let target = self.target.join(if shuttle { "shuttle" } else { "std" });
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(&target);
-        if shuttle {
-            command.args(["--features", "shuttle"]);
-        }
-        let output = command.current_dir(package).stdout(Stdio::inherit()).output();
-        let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
-        if !output.status.success() {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{} does not compile:\n{errors}", package.display()));
-        }
-        Ok(Built { folder: target.join("debug").join("examples") })
+/// Has cargo build the examples of a package.
+fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(&target);
+    if shuttle {
+        command.args(["--features", "shuttle"]);
     }
+    let output = command.current_dir(package).stdout(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{} does not compile:\n{errors}", package.display()));
+    }
+    Ok(Built { folder: target.join("debug").join("examples") })
 }
 
 impl Built {
