@@ -17,6 +17,7 @@ pub use shuttle::thread_local;
 pub use std::thread_local;
 
 pub mod by_hand;
+pub mod exercises;
 pub mod kernel;
 pub mod sync;
 

@@ -61,6 +61,13 @@ impl Builder {
         Builder { target: target.to_owned() }
     }
 
+    /// Builds programs that are given by name and text.
+    pub fn build_texts(&self, programs: &[(String, String)]) -> Result<Built, String> {
+        let package = self.target.join("inside/exercises");
+        self.write_package(&package, programs)?;
+        build(&package, false, self.target.join("inside/std"))
+    }
+
     /// Builds the stages as they are.
     pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
         let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
@@ -74,31 +81,40 @@ impl Builder {
         bugs: &[(&Stage, &Bug)],
         shuttle: bool,
     ) -> Result<Built, String> {
-        let package = self.target.join("inside/bugs");
-        let examples = package.join("examples");
-        let _ = fs::remove_dir_all(&examples);
-        let write = |file: PathBuf, text: String| {
-            let told = |error| format!("{}: {error}", file.display());
-            fs::create_dir_all(file.parent().unwrap_or(&package)).map_err(told)?;
-            fs::write(&file, text).map_err(told)
-        };
-
-        let root = folder();
-        let lock = fs::read_to_string(root.join("../Cargo.lock")).unwrap_or_default();
-        write(package.join("Cargo.lock"), lock)?;
-        write(package.join("Cargo.toml"), MANIFEST.replace('@', &root.to_string_lossy()))?;
-        write(package.join("src/lib.rs"), String::new())?;
-
         // Some stages use parts of an earlier one.
-        for stage in stages.iter().filter(|stage| stage.runs_under_shuttle()) {
-            write(examples.join(format!("{}.rs", stage.name)), stage.text.clone())?;
-        }
+        let used = stages.iter().filter(|stage| stage.runs_under_shuttle());
+        let mut programs: Vec<_> =
+            used.map(|stage| (stage.name.clone(), stage.text.clone())).collect();
         for (stage, bug) in bugs {
             let text = bug.make(&stage.text).map_err(|error| format!("{}: {error}", stage.name))?;
-            write(examples.join(format!("{}.rs", bug.program(stage))), text)?;
+            programs.push((bug.program(stage), text));
         }
+
+        let package = self.target.join("inside/bugs");
+        self.write_package(&package, &programs)?;
         let target = self.target.join(if shuttle { "inside/shuttle" } else { "inside/std" });
         build(&package, shuttle, target)
+    }
+
+    /// Writes a package whose examples are these programs, given by name and text.
+    fn write_package(&self, package: &Path, programs: &[(String, String)]) -> Result<(), String> {
+        let write = |file: PathBuf, text: &str| {
+            let told = |error| format!("{}: {error}", file.display());
+            fs::create_dir_all(file.parent().unwrap_or(package)).map_err(told)?;
+            fs::write(&file, text).map_err(told)
+        };
+        let root = folder();
+        let lock = fs::read_to_string(root.join("../Cargo.lock")).unwrap_or_default();
+        write(package.join("Cargo.lock"), &lock)?;
+        write(package.join("Cargo.toml"), &MANIFEST.replace('@', &root.to_string_lossy()))?;
+        write(package.join("src/lib.rs"), "")?;
+
+        let examples = package.join("examples");
+        let _ = fs::remove_dir_all(&examples);
+        for (name, text) in programs {
+            write(examples.join(format!("{name}.rs")), text)?;
+        }
+        Ok(())
     }
 }
 

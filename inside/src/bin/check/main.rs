@@ -7,9 +7,11 @@
 //! | `stage.rs` | read a stage: its bugs, its gaps, and its lines of code |
 //! | `build.rs` | have cargo build the stages and the bugs, and run what it built |
 //! | `compare.rs` | what is new in a stage, and whether it prints what it should |
+//! | `exercise.rs` | make the exercises of their solutions, and see them fail and pass |
 
 mod build;
 mod compare;
+mod exercise;
 mod stage;
 
 use build::{Builder, Built};
@@ -23,9 +25,11 @@ Check the stages of inside/.
 
 usage: cargo run -p arc-inside --bin check [-- OPTION]
 
-  --quick      only what they print, their lengths, and one bug of each stage
+  --quick      only what they print, their lengths, one bug of each stage, and the exercises
   --bugs       only the bugs, and which of them shuttle finds
   --shuttle    only a thousand orders of each stage
+  --exercises  only the exercises: each fails at first, and passes with its solution
+  --write      write the exercises anew, from their solutions
   --diff 03    print what is new in a stage
   --bless      write down what the stages print, as what they should print
   --help       print this text
@@ -56,10 +60,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let complaints = match words[..] {
-        [] => check(&["lengths", "transcripts", "gaps", "bugs", "shuttle"]),
-        ["--quick"] => check(&["lengths", "transcripts", "one bug"]),
+        [] => check(&["lengths", "transcripts", "gaps", "bugs", "exercises", "shuttle"]),
+        ["--quick"] => check(&["lengths", "transcripts", "one bug", "exercises"]),
         ["--bugs"] => check(&["bugs"]),
         ["--shuttle"] => check(&["shuttle"]),
+        ["--exercises"] => check(&["exercises"]),
+        ["--write"] => exercise::write_all().map(|()| Vec::new()),
         ["--bless"] => check(&["bless"]),
         ["--diff", number] => print_diff(number),
         ["--help"] => {
@@ -82,12 +88,13 @@ fn check(parts: &[&str]) -> Result<Complaints, String> {
     let mut complaints = Vec::new();
     for part in parts {
         complaints.extend(match *part {
-            "lengths" => lengths(&stages),
+            "lengths" => [lengths(&stages), exercise::stale()?].concat(),
             "transcripts" => transcripts(&stages, &builder.build_stages(false)?, false)?,
             "bless" => transcripts(&stages, &builder.build_stages(false)?, true)?,
             "gaps" => gaps(&stages, &builder.build_stages(false)?),
             "one bug" => bugs(&stages, &builder, true)?,
             "bugs" => bugs(&stages, &builder, false)?,
+            "exercises" => exercise::check(&builder)?,
             _ => shuttle(&stages, &builder.build_stages(true)?),
         });
     }
