@@ -18,13 +18,13 @@ Run what CI runs, in CI's order, up to the first failure.
 usage: cargo xtask ci [--quick | STEP...]
 
   STEP...   only these steps
-  --quick   only fmt, clippy, tidy, audit and test
+  --quick   only fmt, clippy, tidy, audit, inside and test
   --list    list the steps and their commands, and run nothing
   --help    print this text
 ";
 
 /// The steps of `--quick`.
-const QUICK: [&str; 5] = ["fmt", "clippy", "tidy", "audit", "test"];
+const QUICK: [&str; 6] = ["fmt", "clippy", "tidy", "audit", "inside", "test"];
 
 struct Step {
     name: &'static str,
@@ -167,6 +167,7 @@ fn steps(root: &Path) -> Vec<Step> {
         Step::xtask("audit", "audit", audit::run),
         Step::xtask("report", "report --check", report::run),
         Step::xtask("supply", "supply", supply::run),
+        Step::cargo("inside", [Cargo::new(&format!("{INSIDE} --quick"))]),
         // The models are run below, optimized.
         Step::cargo("test", [Cargo::new("test --workspace --exclude arc-models")]),
         Step::cargo("oneshot", [oneshot])
@@ -176,6 +177,7 @@ fn steps(root: &Path) -> Vec<Step> {
         Step::cargo("loom", [models("loom")]).skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
         Step::cargo("shuttle", [models("shuttle")])
             .skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
+        Step::cargo("stages", [Cargo::new(INSIDE)]),
         Step::cargo("soak", [soak])
             .skip_if(!cfg!(target_os = "linux"), "it reads of memory and descriptors in /proc"),
         Step::cargo("doc", [doc, private]),
@@ -188,6 +190,17 @@ fn steps(root: &Path) -> Vec<Step> {
         Step::xtask("deny", "supply deny", supply::run).skip_for(supply::missing_deny()),
         Step::xtask("cross", "cross", cross::run).skip_for(cross::missing()),
     ]
+}
+
+/// What checks the stages of `inside/` stands beside them.
+const INSIDE: &str = "run --quiet -p arc-inside --bin check --";
+
+/// Runs `cargo xtask inside` with the arguments that follow these words.
+///
+/// # Errors
+/// A stage does not do what it should.
+pub fn run_inside(arguments: &[String]) -> Result<(), Failure> {
+    Cargo::new(&format!("{INSIDE} {}", arguments.join(" "))).run(&workspace_root())
 }
 
 /// The command that runs the runtime's tests for another reactor: all but those in

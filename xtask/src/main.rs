@@ -55,6 +55,7 @@ commands:
   supply    check dependencies, packages, oldest versions: `cargo xtask supply --help`
   cross     run clippy for other platforms
   trust     models, sanitizers, platforms, faults, a soak: `cargo xtask trust --help`
+  inside    check the stages of inside/: `cargo xtask inside --help`
 ";
 
 /// Why a command did not succeed.
@@ -102,6 +103,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         "supply" => supply::run(rest),
         "cross" => cross::run(rest),
         "trust" => trust::run(rest),
+        "inside" => ci::run_inside(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -1,0 +1,62 @@
+//! Exercise 03, size S, after stage 02: a waker by hand that leaks.
+//!
+//! One of the four functions does with its reference what another one should do. Find out which.
+
+use inside::exercises::{expect, solved};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+type Counter = AtomicUsize;
+
+static TABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+fn waker_of(counter: Arc<Counter>) -> Waker {
+    // SAFETY: the functions do with the reference what the contract of the table asks for. (As soon
+    // as the exercise is solved. Until then one reference too many is left, which is safe.)
+    unsafe { Waker::from_raw(RawWaker::new(Arc::into_raw(counter).cast(), &TABLE)) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
+    unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
+    RawWaker::new(data, &TABLE)
+}
+
+unsafe fn wake(data: *const ()) {
+    // YOURS: from here
+    // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
+    let counter = unsafe { &*data.cast::<Counter>() };
+    // to here
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
+    let counter = unsafe { &*data.cast::<Counter>() };
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    // SAFETY: `data` came from `Arc::into_raw`, and the reference is the waker's own.
+    drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+}
+
+fn main() {
+    let counter = Arc::new(Counter::new(0));
+    let waker = waker_of(counter.clone());
+    let same = waker.clone();
+    drop(waker.clone());
+    waker.wake_by_ref();
+    same.wake();
+    expect(counter.load(Ordering::Relaxed) == 2, "it was woken twice, and counted otherwise");
+    expect(Arc::strong_count(&counter) >= 2, "a reference was given back too often");
+    expect(Arc::strong_count(&counter) == 2, "a waker is gone, and its reference is still there");
+    drop(waker);
+    expect(Arc::strong_count(&counter) == 1, "a waker is gone, and its reference is still there");
+    solved();
+}
+
+// Hint 1: which of the four functions use the waker up, so that it is gone afterwards?
+// Hint 2: `drop_waker` is right. So is `wake_by_ref`, which only borrows.
+// Hint 3: `Arc::from_raw` takes a reference over, and gives it back when the `Arc` is dropped.

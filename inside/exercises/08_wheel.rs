@@ -1,0 +1,81 @@
+//! Exercise 08, size L, after stage 06: a wheel of timers, checked against a tree.
+//!
+//! A tree finds the earliest timer in log(n) steps. A wheel does it in a few, if deadlines are
+//! whole ticks. The inner level has a slot for each of the next 8 ticks, the outer level one for
+//! each span of 8 ticks. When the clock comes to the begin of a span, its timers move to the
+//! inner level: `cascade` is yours. (All deadlines here are less than 64 ticks away.)
+
+use inside::exercises::{expect, solved};
+use std::collections::BTreeMap;
+
+const SLOTS: u64 = 8;
+
+#[derive(Default)]
+struct Wheel {
+    now: u64,
+    /// The timers that are due in this span, by their tick: deadline and number.
+    inner: [Vec<(u64, u32)>; SLOTS as usize],
+    /// The timers of later spans, by their span.
+    outer: [Vec<(u64, u32)>; SLOTS as usize],
+}
+
+impl Wheel {
+    fn insert(&mut self, deadline: u64, number: u32) {
+        if deadline / SLOTS == self.now / SLOTS {
+            self.inner[(deadline % SLOTS) as usize].push((deadline, number));
+        } else {
+            self.outer[(deadline / SLOTS % SLOTS) as usize].push((deadline, number));
+        }
+    }
+
+    /// Moves the clock on by a tick. Returns the numbers of the timers that are due then.
+    fn tick(&mut self) -> Vec<u32> {
+        self.now += 1;
+        if self.now.is_multiple_of(SLOTS) {
+            self.cascade();
+        }
+        let due = std::mem::take(&mut self.inner[(self.now % SLOTS) as usize]);
+        due.into_iter().map(|(_, number)| number).collect()
+    }
+
+    /// A span begins: its timers move to the inner level.
+    fn cascade(&mut self) {
+        // YOURS: from here
+        // to here
+    }
+}
+
+fn main() {
+    let mut wheel = Wheel::default();
+    let mut tree: BTreeMap<(u64, u32), ()> = BTreeMap::new();
+    let mut random = 20_u64;
+    for number in 0..5000 {
+        // Numbers that look random, and are the same in each run.
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let deadline = wheel.now + 1 + (random >> 33) % 55;
+        wheel.insert(deadline, number);
+        tree.insert((deadline, number), ());
+
+        if number % 3 == 0 {
+            let mut due = wheel.tick();
+            due.sort_unstable();
+            let later = tree.split_off(&(wheel.now + 1, 0));
+            let expected: Vec<u32> = tree.keys().map(|(_, number)| *number).collect();
+            tree = later;
+            for number in &expected {
+                let now = wheel.now;
+                expect(
+                    due.contains(number),
+                    &format!("timer {number} was due at {now}, and is late"),
+                );
+            }
+            expect(due.len() == expected.len(), "a timer has expired that was not due");
+        }
+    }
+    solved();
+}
+
+// Hint 1: what is in the outer level never comes out of it, so far.
+// Hint 2: which slot of the outer level holds the span that begins at `self.now`?
+// Hint 3: take all timers out of that slot, and insert them again: `insert` knows what to do.

@@ -1,0 +1,59 @@
+//! Exercise 10, size M, after stage 07: an event that must not be wiped out.
+//!
+//! A kernel that reports an event only once (an *edge*) leaves it to us to remember that a socket
+//! is ready. A task reads until the socket would block, and then clears the mark. But an event
+//! may come between its read and the clearing. Mend `clear`: it is told the word as it was before
+//! the read.
+
+use inside::exercises::{expect, solved};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The lowest bit: it is worth trying. The others count events.
+const READY: usize = 1;
+const ONE_EVENT: usize = 2;
+
+#[derive(Default)]
+struct Readiness(AtomicUsize);
+
+impl Readiness {
+    /// Acquire pairs with the Release in `set`: what is tried because of an event comes after it.
+    fn load(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// An event came. Release pairs with the Acquire in `load`.
+    fn set(&self) {
+        let next = |word: usize| Some((word | READY).wrapping_add(ONE_EVENT));
+        let _ = self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next);
+    }
+
+    /// The socket would block, and the word was `seen` before that was tried.
+    fn clear(&self, seen: usize) {
+        // YOURS: from here
+        self.0.store(seen & !READY, Ordering::Relaxed);
+        // to here
+    }
+}
+
+fn main() {
+    let readiness = Readiness::default();
+    readiness.set();
+    let seen = readiness.load();
+    expect(seen & READY != 0, "an event came, and the socket is not ready");
+
+    // It is read until it would block, and nothing happens meanwhile.
+    readiness.clear(seen);
+    expect(readiness.load() & READY == 0, "the socket would block, and counts as ready");
+
+    // Again, and now an event comes between the read and `clear`.
+    readiness.set();
+    let seen = readiness.load();
+    readiness.set();
+    readiness.clear(seen);
+    expect(readiness.load() & READY != 0, "an event came after the read, and was wiped out");
+    solved();
+}
+
+// Hint 1: why does the word count events, and not only say that there was one?
+// Hint 2: so that `clear` can tell whether there was one since the word was read.
+// Hint 3: `compare_exchange` changes the word only if it is what it was.

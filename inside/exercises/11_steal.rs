@@ -1,0 +1,50 @@
+//! Exercise 11, size S, after stage 08: steal half.
+//!
+//! A worker that has nothing to do takes half of another's tasks, rounded up: the oldest ones, in
+//! their order. It returns the first, to poll it, and queues the others as its own. Never hold
+//! both locks at once.
+
+use inside::exercises::{expect, solved};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+type Queue = Mutex<VecDeque<u32>>;
+
+fn steal(victim: &Queue, own: &Queue) -> Option<u32> {
+    // YOURS: from here
+    let _ = own; // nothing is put there yet
+    victim.lock().expect("nobody panics").pop_front()
+    // to here
+}
+
+fn queue_of(tasks: std::ops::Range<u32>) -> Queue {
+    Mutex::new(tasks.collect())
+}
+
+fn content(queue: &Queue) -> Vec<u32> {
+    queue.lock().expect("nobody panics").iter().copied().collect()
+}
+
+fn main() {
+    let (victim, own) = (queue_of(0..5), queue_of(0..0));
+    expect(steal(&victim, &own) == Some(0), "the first task is not the oldest one");
+    expect(
+        content(&own) == [1, 2],
+        "half of five tasks is three, and the thief does not have them",
+    );
+    expect(content(&victim) == [3, 4], "the victim should have two tasks left");
+
+    let (victim, own) = (queue_of(0..1), queue_of(0..0));
+    expect(steal(&victim, &own) == Some(0), "half of one task is one");
+    expect(steal(&victim, &own).is_none(), "there was nothing to steal");
+
+    // Whoever holds both locks at once waits for ever here.
+    let alone = queue_of(0..4);
+    expect(steal(&alone, &alone) == Some(0), "the first task is not the oldest one");
+    expect(content(&alone) == [2, 3, 1], "a thief that meets itself must lose nothing");
+    solved();
+}
+
+// Hint 1: `VecDeque::drain` takes a range out, and `div_ceil` rounds up.
+// Hint 2: collect what you took into a queue of your own before you touch the thief's.
+// Hint 3: drop the guard of the victim's lock before you lock the thief's queue.

@@ -1,0 +1,94 @@
+//! Exercise 02, size M, after stage 04: a channel for one value.
+//!
+//! `Receiver` is a future: it gives the value, or None if the sender was dropped without sending.
+//! Write the three places where the two sides meet. What is woken or dropped must not be so under
+//! the lock.
+
+use inside::exercises::{Wakeups, expect, poll, solved};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+struct State<T> {
+    value: Option<T>,
+    sender_is_gone: bool,
+    waker: Option<Waker>,
+}
+
+struct Sender<T>(Arc<Mutex<State<T>>>);
+
+struct Receiver<T>(Arc<Mutex<State<T>>>);
+
+fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let state = State { value: None, sender_is_gone: false, waker: None };
+    let state = Arc::new(Mutex::new(state));
+    (Sender(state.clone()), Receiver(state))
+}
+
+impl<T> Sender<T> {
+    /// Sends the value. (Then the sender is dropped.)
+    fn send(self, value: T) {
+        self.0.lock().expect("nobody panics").value = Some(value);
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock().expect("nobody panics");
+        state.sender_is_gone = true;
+        // SOLUTION
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        // INSTEAD
+        // END
+    }
+}
+
+impl<T> Future for Receiver<T> {
+    type Output = Option<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let waker = context.waker().clone();
+        let mut state = self.0.lock().expect("nobody panics");
+        // SOLUTION
+        if state.value.is_some() || state.sender_is_gone {
+            return Poll::Ready(state.value.take());
+        }
+        let old = state.waker.replace(waker);
+        drop(state);
+        drop(old);
+        Poll::Pending
+        // INSTEAD
+        //~ let _ = (waker, &state.waker);
+        //~ state.value.take().map_or(Poll::Pending, |value| Poll::Ready(Some(value)))
+        // END
+    }
+}
+
+fn main() {
+    let (sender, receiver) = channel();
+    let mut receiver = Box::pin(receiver);
+    let wakeups = Wakeups::new();
+    expect(poll(&mut receiver, &wakeups).is_pending(), "it has received what nobody sent");
+    sender.send(7);
+    expect(wakeups.count() == 1, "a value was sent, and the receiver was not woken");
+    expect(poll(&mut receiver, &wakeups) == Poll::Ready(Some(7)), "the value did not arrive");
+
+    let (sender, receiver) = channel::<u8>();
+    let mut receiver = Box::pin(receiver);
+    let (first, second) = (Wakeups::new(), Wakeups::new());
+    expect(poll(&mut receiver, &first).is_pending(), "it has received what nobody sent");
+    expect(poll(&mut receiver, &second).is_pending(), "it has received what nobody sent");
+    drop(sender);
+    expect(second.count() == 1, "the sender is gone, and the receiver was not woken");
+    expect(first.count() == 0, "a task was woken that does not wait any more");
+    expect(poll(&mut receiver, &second) == Poll::Ready(None), "the sender is gone, and it waits");
+    solved();
+}
+
+// Hint 1: `Event` of stage 01 is such a channel, for a value of type `()`.
+// Hint 2: `send` drops the sender at its end, so waking in `drop` is enough for both.
+// Hint 3: in `poll`, look at both fields and leave the waker under the same lock.

@@ -1,0 +1,70 @@
+//! Exercise 05, size S, after stage 03: woken during its own poll.
+//!
+//! A task may be woken while it is being polled, by another thread or by itself. Then it must be
+//! polled once more: it may have looked already at what has changed. Mend `run_one`.
+
+use inside::exercises::{expect, solved};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+struct Task {
+    future: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    queued: AtomicBool,
+    queue: Arc<Mutex<VecDeque<Arc<Task>>>>,
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        // AcqRel pairs with the swap in `run_one`.
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            let queue = self.queue.clone();
+            queue.lock().expect("nobody panics").push_back(self);
+        }
+    }
+}
+
+/// Polls the next task of the queue. False: there is none.
+fn run_one(queue: &Mutex<VecDeque<Arc<Task>>>) -> bool {
+    let Some(task) = queue.lock().expect("nobody panics").pop_front() else { return false };
+    let waker = Waker::from(task.clone());
+    let mut future = task.future.lock().expect("nobody panics");
+    // SOLUTION
+    // AcqRel pairs with the swap in `wake`. Before the poll: a wake-up in it queues the task again.
+    task.queued.swap(false, Ordering::AcqRel);
+    let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
+    // INSTEAD
+    //~ let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
+    //~ // AcqRel pairs with the swap in `wake`.
+    //~ task.queued.swap(false, Ordering::AcqRel);
+    // END
+    true
+}
+
+fn main() {
+    static POLLS: AtomicUsize = AtomicUsize::new(0);
+    let future = poll_fn(|context| {
+        // Something comes in the first poll, just after it has looked.
+        if POLLS.fetch_add(1, Ordering::Relaxed) == 0 {
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    });
+    let queue = Arc::new(Mutex::default());
+    let future = Mutex::new(Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>);
+    let task = Arc::new(Task { future, queued: AtomicBool::new(false), queue: queue.clone() });
+    task.wake();
+
+    expect(run_one(&queue), "the task is not in the queue");
+    expect(run_one(&queue), "the task was woken during its poll, and is not polled again");
+    expect(!run_one(&queue), "the task was not woken, and is polled");
+    expect(POLLS.load(Ordering::Relaxed) == 2, "the task was polled too often");
+    solved();
+}
+
+// Hint 1: when the task wakes itself, what does `queued` say?
+// Hint 2: the flag says "it will be polled after this". From when on is that not true any more?
+// Hint 3: from the moment at which the poll begins. So that is when to clear it.

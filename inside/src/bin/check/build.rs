@@ -1,0 +1,182 @@
+//! Has cargo build the stages and the bugs, and runs what it built.
+
+use crate::stage::{Bug, Stage, folder};
+use std::env::consts::EXE_SUFFIX;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, fs, thread};
+
+/// A program that has not ended after this long is stopped. The watchdogs are much faster.
+const SECONDS_MAX: u32 = 120;
+
+/// The package that holds the bugs. Its lock file is the workspace's.
+const MANIFEST: &str = r#"[package]
+name = "arc-inside-bugs"
+edition = "2024"
+publish = false
+
+[workspace]
+
+[features]
+shuttle = ["arc-inside/shuttle"]
+
+[dependencies]
+arc-inside = { path = '@' }
+async-task = "4.7.1"
+
+[profile.dev]
+debug = "line-tables-only"
+"#;
+
+pub struct Builder {
+    /// The folder that cargo has built this program in.
+    target: PathBuf,
+}
+
+/// A folder of programs.
+pub struct Built {
+    folder: PathBuf,
+}
+
+/// What came of a run.
+pub struct Ran {
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// All that was printed.
+    pub fn all(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+}
+
+impl Builder {
+    pub fn new() -> Self {
+        let program = env::current_exe().unwrap_or_default();
+        let target = program.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+        Builder { target: target.to_owned() }
+    }
+
+    /// Builds programs that are given by name and text.
+    pub fn build_texts(&self, programs: &[(String, String)]) -> Result<Built, String> {
+        let package = self.target.join("inside/exercises");
+        self.write_package(&package, programs)?;
+        build(&package, false, self.target.join("inside/std"))
+    }
+
+    /// Builds the stages as they are.
+    pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
+        let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
+        build(&folder(), shuttle, target)
+    }
+
+    /// Makes the bugs in copies of the stages, and builds these.
+    pub fn build_bugs(
+        &self,
+        stages: &[Stage],
+        bugs: &[(&Stage, &Bug)],
+        shuttle: bool,
+    ) -> Result<Built, String> {
+        // Some stages use parts of an earlier one.
+        let used = stages.iter().filter(|stage| stage.runs_under_shuttle());
+        let mut programs: Vec<_> =
+            used.map(|stage| (stage.name.clone(), stage.text.clone())).collect();
+        for (stage, bug) in bugs {
+            let text = bug.make(&stage.text).map_err(|error| format!("{}: {error}", stage.name))?;
+            programs.push((bug.program(stage), text));
+        }
+
+        let package = self.target.join("inside/bugs");
+        self.write_package(&package, &programs)?;
+        let target = self.target.join(if shuttle { "inside/shuttle" } else { "inside/std" });
+        build(&package, shuttle, target)
+    }
+
+    /// Writes a package whose examples are these programs, given by name and text.
+    fn write_package(&self, package: &Path, programs: &[(String, String)]) -> Result<(), String> {
+        let write = |file: PathBuf, text: &str| {
+            let told = |error| format!("{}: {error}", file.display());
+            fs::create_dir_all(file.parent().unwrap_or(package)).map_err(told)?;
+            fs::write(&file, text).map_err(told)
+        };
+        let root = folder();
+        let lock = fs::read_to_string(root.join("../Cargo.lock")).unwrap_or_default();
+        write(package.join("Cargo.lock"), &lock)?;
+        write(package.join("Cargo.toml"), &MANIFEST.replace('@', &root.to_string_lossy()))?;
+        write(package.join("src/lib.rs"), "")?;
+
+        let examples = package.join("examples");
+        let _ = fs::remove_dir_all(&examples);
+        for (name, text) in programs {
+            write(examples.join(format!("{name}.rs")), text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Has cargo build the examples of a package.
+fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(&target);
+    if shuttle {
+        command.args(["--features", "shuttle"]);
+    }
+    let output = command.current_dir(package).stdout(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{} does not compile:\n{errors}", package.display()));
+    }
+    Ok(Built { folder: target.join("debug").join("examples") })
+}
+
+impl Built {
+    /// Runs a program to its end.
+    pub fn run(&self, name: &str, arguments: &[&str], gap: &str) -> Ran {
+        let mut command = Command::new(self.folder.join(format!("{name}{EXE_SUFFIX}")));
+        command.args(arguments).env("ARC_GAP", gap).env("RUST_BACKTRACE", "0");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                let stderr = format!("{name} cannot be started: {error}\n");
+                return Ran { success: false, stdout: String::new(), stderr };
+            }
+        };
+
+        // Both are read while it runs: it would wait for us if a pipe were full.
+        let stdout = read_to_end(child.stdout.take());
+        let stderr = read_to_end(child.stderr.take());
+        let success = wait(&mut child);
+        let text = |reader: thread::JoinHandle<String>| reader.join().unwrap_or_default();
+        Ran { success, stdout: text(stdout), stderr: text(stderr) }
+    }
+}
+
+fn read_to_end(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).replace('\r', "")
+    })
+}
+
+/// Waits until it has ended, and stops it if it does not. True: it has succeeded.
+fn wait(child: &mut Child) -> bool {
+    for _ in 0..SECONDS_MAX * 50 {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => thread::sleep(Duration::from_millis(20)),
+            Err(_) => break,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
