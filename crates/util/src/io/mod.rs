@@ -16,7 +16,8 @@ pub use arc::io::{
 pub use copy::{copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf};
 pub use duplex::{DuplexStream, duplex};
 pub use futures_util::io::{
-    Cursor, LineWriter, Lines, ReadHalf, Sink, WriteHalf, empty, repeat, sink,
+    Chain, Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat, Sink, Take, WriteHalf, empty,
+    repeat, sink,
 };
 pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
