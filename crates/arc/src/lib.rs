@@ -90,7 +90,7 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | the three above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
-//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | arc-compat's feature of this name, in `arc::compat` |
+//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
 //!
 //! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
 //! the parts that they name are always there.
@@ -133,7 +133,7 @@ pub mod net {
 pub mod prelude {
     pub use arc_util::io::{
         AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, AsyncShutdownExt as _,
-        AsyncWriteExt as _,
+        AsyncWriteExt as _, LinesExt as _,
     };
     pub use arc_util::net::{IntoSplit as _, TcpListenerExt as _, TcpStreamExt as _};
     pub use arc_util::runtime::{BuilderExt as _, RuntimeExt as _};

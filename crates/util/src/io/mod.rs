@@ -6,6 +6,7 @@
 
 mod copy;
 mod duplex;
+mod lines;
 mod shutdown;
 mod stdio;
 
@@ -19,6 +20,7 @@ pub use futures_util::io::{
     Chain, Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat, Sink, Take, WriteHalf, empty,
     repeat, sink,
 };
+pub use lines::LinesExt;
 pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 
