@@ -132,8 +132,9 @@ pub mod net {
 /// `into_split` of a stream. The traits' names are not imported, so they cannot clash.
 pub mod prelude {
     pub use arc_util::io::{
-        AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, AsyncShutdownExt as _,
-        AsyncWriteExt as _, LinesExt as _,
+        AsyncBufReadExt as _, AsyncReadExt as _, AsyncReadNumbersExt as _, AsyncSeekExt as _,
+        AsyncShutdownExt as _, AsyncWriteExt as _, AsyncWriteNumbersExt as _, LinesExt as _,
+        ReadyExt as _,
     };
     pub use arc_util::net::{IntoSplit as _, TcpListenerExt as _, TcpStreamExt as _};
     pub use arc_util::runtime::{BuilderExt as _, RuntimeExt as _};
@@ -173,7 +174,7 @@ pub mod sync {
 
     /// Futures that have names.
     pub mod futures {
-        pub use arc_util::sync::Notified;
+        pub use arc_util::sync::{Notified, OwnedNotified};
     }
 }
 

@@ -10,17 +10,22 @@ use arc::io::AsyncSeekExt as _;
 use arc::io::AsyncWrite as _;
 use arc::io::AsyncWriteExt as _;
 use arc::io::BufReader as _;
+use arc::io::BufStream as _;
 use arc::io::BufWriter as _;
 use arc::io::Chain as _;
 use arc::io::DuplexStream as _;
 use arc::io::Empty as _;
 use arc::io::Error as _;
 use arc::io::ErrorKind as _;
+use arc::io::Interest as _;
+use arc::io::Join as _;
 use arc::io::Lines as _;
 use arc::io::ReadHalf as _;
+use arc::io::Ready as _;
 use arc::io::Repeat as _;
 use arc::io::Result as _;
 use arc::io::SeekFrom as _;
+use arc::io::SimplexStream as _;
 use arc::io::Sink as _;
 use arc::io::Stderr as _;
 use arc::io::Stdin as _;
@@ -33,7 +38,9 @@ use arc::io::copy_bidirectional_with_sizes as _;
 use arc::io::copy_buf as _;
 use arc::io::duplex as _;
 use arc::io::empty as _;
+use arc::io::join as _;
 use arc::io::repeat as _;
+use arc::io::simplex as _;
 use arc::io::sink as _;
 use arc::io::split as _;
 use arc::io::stderr as _;
@@ -52,12 +59,16 @@ use arc::net::UnixDatagram as _;
 #[cfg(unix)]
 use arc::net::UnixListener as _;
 #[cfg(unix)]
+use arc::net::UnixSocket as _;
+#[cfg(unix)]
 use arc::net::UnixStream as _;
 use arc::net::lookup_host as _;
 use arc::net::tcp as _;
 use arc::net::tcp::OwnedReadHalf as _;
 use arc::net::tcp::OwnedWriteHalf as _;
+use arc::net::tcp::ReadHalf as _;
 use arc::net::tcp::ReuniteError as _;
+use arc::net::tcp::WriteHalf as _;
 #[cfg(unix)]
 use arc::net::unix as _;
 #[cfg(unix)]
@@ -65,11 +76,21 @@ use arc::net::unix::OwnedReadHalf as _;
 #[cfg(unix)]
 use arc::net::unix::OwnedWriteHalf as _;
 #[cfg(unix)]
+use arc::net::unix::ReadHalf as _;
+#[cfg(unix)]
 use arc::net::unix::ReuniteError as _;
 #[cfg(unix)]
 use arc::net::unix::SocketAddr as _;
 #[cfg(unix)]
 use arc::net::unix::UCred as _;
+#[cfg(unix)]
+use arc::net::unix::WriteHalf as _;
+#[cfg(unix)]
+use arc::net::unix::gid_t as _;
+#[cfg(unix)]
+use arc::net::unix::pid_t as _;
+#[cfg(unix)]
+use arc::net::unix::uid_t as _;
 use arc::pin as _;
 use arc::runtime as _;
 use arc::runtime::Builder as _;
@@ -77,6 +98,7 @@ use arc::runtime::EnterGuard as _;
 use arc::runtime::Handle as _;
 use arc::runtime::Runtime as _;
 use arc::runtime::TryCurrentError as _;
+use arc::select as _;
 #[cfg(unix)]
 use arc::signal as _;
 #[cfg(unix)]
@@ -89,7 +111,6 @@ use arc::signal::unix::Signal as _;
 use arc::signal::unix::SignalKind as _;
 #[cfg(unix)]
 use arc::signal::unix::signal as _;
-use arc::select as _;
 use arc::spawn as _;
 use arc::sync as _;
 use arc::sync::AcquireError as _;
@@ -128,6 +149,7 @@ use arc::sync::broadcast::error::SendError as _;
 use arc::sync::broadcast::error::TryRecvError as _;
 use arc::sync::futures as _;
 use arc::sync::futures::Notified as _;
+use arc::sync::futures::OwnedNotified as _;
 use arc::sync::mpsc as _;
 use arc::sync::mpsc::Receiver as _;
 use arc::sync::mpsc::Sender as _;
@@ -160,6 +182,7 @@ use arc::task::Id as _;
 use arc::task::JoinError as _;
 use arc::task::JoinHandle as _;
 use arc::task::JoinSet as _;
+use arc::task::LocalEnterGuard as _;
 use arc::task::LocalKey as _;
 use arc::task::LocalSet as _;
 use arc::task::coop as _;
@@ -167,6 +190,7 @@ use arc::task::coop::consume_budget as _;
 use arc::task::coop::cooperative as _;
 use arc::task::futures as _;
 use arc::task::futures::TaskLocalFuture as _;
+use arc::task::id as _;
 use arc::task::spawn as _;
 use arc::task::spawn_blocking as _;
 use arc::task::spawn_local as _;
