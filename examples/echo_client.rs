@@ -17,15 +17,18 @@
 //! ```text
 //! 3 Secs, Speed: 100000 packets/sec,  9765 kb/sec
 //! ```
+//!
+//! It exits with 1 if a connection has failed, and says why.
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream, lookup_host};
 use arc::time::{Instant, timeout_at};
 use arc_util::time::interval;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io::{self, Write};
-use std::process;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -55,7 +58,7 @@ const CONNECTIONS_MAX: u64 = 1 << 20;
 const SECONDS_MAX: u64 = 365 * 86_400;
 
 #[arc::main(workers = Options::parse().threads as usize)]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let options = Options::parse();
     let address = lookup_host(&*options.address).await?.next();
     let address = address.ok_or("the name has no address")?;
@@ -69,13 +72,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let clients: Vec<_> = clients.collect();
     // It is cut off in its last second, as the clients are.
     let _ = timeout_at(load.end, report(&load)).await;
+
+    // One line for all connections that fail alike: a dead port has as many as there are clients.
+    let mut failures: BTreeMap<String, u64> = BTreeMap::new();
     for client in clients {
         if let Err(error) = client.await? {
-            eprintln!("connection to {address}: {error}");
+            *failures.entry(error.to_string()).or_default() += 1;
         }
     }
+    for (error, connections) in &failures {
+        eprintln!("Error: {connections} of the connections to {address}: {error}");
+    }
     print(&options, &load);
-    Ok(())
+
+    let has_failed = !failures.is_empty();
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// What the connections share.

@@ -13,7 +13,10 @@
 //! Hello World!
 //! ```
 //!
-//! It takes another address as its argument. Ctrl-c ends it at once.
+//! It takes another address as its argument, and `--help`. Ctrl-c ends it at once.
+
+#[path = "common/address.rs"]
+mod address;
 
 use arc::net::TcpListener;
 use arc_compat::{ArcTimer, HyperIo};
@@ -30,7 +33,7 @@ async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible
 
 #[arc::main]
 async fn main() -> std::io::Result<()> {
-    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:3000".to_owned());
+    let address = address::address("127.0.0.1:3000");
     let listener = TcpListener::bind(&*address).await.unwrap_or_else(|error| {
         eprintln!("cannot listen on {address}: {error}");
         std::process::exit(1);

@@ -375,11 +375,11 @@ fn echo_client_says_what_is_wrong() {
     let address = taken.local_addr().expect("an address").to_string();
     drop(taken);
     let (code, text, errors) = output("echo_client", &["-c", "2", "-d", "1", "-a", &address]);
-    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(code, Some(1), "{errors}");
     assert!(text.contains("\nResponses: 0\n"), "{text}");
-    let start = format!("connection to {address}: ");
-    assert_eq!(errors.matches(&start).count(), 2, "{errors}");
-    assert_eq!(errors.matches("refused").count(), 2, "{errors}");
+    let start = format!("Error: 2 of the connections to {address}: ");
+    assert!(errors.starts_with(&start) && errors.contains("refused"), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
     for (arguments, mistake) in [
         (&[][..], "-a is missing: the address of an echo server"),
         (&["-a"], "-a needs a value"),
@@ -395,6 +395,22 @@ fn echo_client_says_what_is_wrong() {
     assert_eq!(code, Some(0));
     assert_eq!(text, format!("echo_client: {}\n", env!("CARGO_PKG_VERSION")));
     assert!(output("echo_client", &["--help"]).1.contains("Usage:"));
+}
+
+#[test]
+fn hyper_hello_says_what_is_wrong() {
+    for (arguments, mistake) in [
+        (&["--port"][..], "unknown option \"--port\""),
+        (&["localhost"], "the address is HOST:PORT, not \"localhost\""),
+        (&["[::1]:0", "[::1]:1"], "there can be one address"),
+    ] {
+        let (code, text, errors) = output("hyper_hello", arguments);
+        assert_eq!((code, text.as_str()), (Some(2), ""));
+        assert_eq!(errors, format!("Error: {mistake}; --help lists the options\n"));
+    }
+    let (code, text, errors) = output("hyper_hello", &["--help"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(text.contains("(default: 127.0.0.1:3000)"), "{text}");
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub const MACROS: &str = "crates/macros/src";
 pub const TASKS: &str = "crates/tasks/src";
 
 /// What stands beside it, each counted apart, and without what is in another one of them.
-const BESIDE: [&str; 12] = [
+const BESIDE: [&str; 13] = [
+    "crates/arc",
     "crates/compat",
     "crates/util",
     "tests",

@@ -30,7 +30,8 @@ checks: lock and package (these two by default), minimal, msrv, deny
 ";
 
 /// The packages that users get.
-const LIBRARIES: [&str; 5] = ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat", "arc-util"];
+const LIBRARIES: [&str; 6] =
+    ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat", "arc-util", "arc-async"];
 
 /// The one of them that has features which bring dependencies.
 const FEATURED: &str = "arc-compat";
@@ -172,9 +173,10 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in ["crates/macros", "crates/tasks", "crates/compat", "crates/util"]
-        .iter()
-        .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
+    for (folder, name) in
+        ["crates/macros", "crates/tasks", "crates/compat", "crates/util", "crates/arc"]
+            .iter()
+            .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
     {
         let read = |path: &Path| fs::read(path).ok();
         if read(&root.join(name)) != read(&root.join(folder).join(name)) {

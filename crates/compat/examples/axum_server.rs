@@ -23,6 +23,9 @@
 //! stopped
 //! ```
 
+#[path = "../../../examples/common/address.rs"]
+mod address;
+
 use arc::net::TcpListener;
 use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade, serve};
 use axum::extract::Path;
@@ -32,8 +35,7 @@ use futures_util::StreamExt;
 
 #[arc::main]
 async fn main() -> std::io::Result<()> {
-    let address = std::env::args().nth(1);
-    let address = address.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
+    let address = address::address("127.0.0.1:8080");
     let listener = TcpListener::bind(&*address).await;
     let listener = listener.unwrap_or_else(|error| {
         eprintln!("cannot listen on {address}: {error}");

@@ -81,6 +81,18 @@ fn axum_server_says_what_it_cannot_listen_on() {
     assert_eq!((output.status.code(), errors.lines().count()), (Some(1), 1), "{errors}");
 }
 
+#[test]
+fn axum_server_takes_help_and_refuses_options() {
+    for (argument, code, start) in [("--help", 0, "Usage: "), ("--port", 2, "Error: unknown")] {
+        let output = example("axum_server").arg(argument).stderr(Stdio::piped()).output();
+        let output = output.expect("it starts");
+        assert_eq!(output.status.code(), Some(code));
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(text.starts_with(start), "{text}");
+    }
+}
+
 /// It has a limit of open files, as `ulimit -n` sets it, and more clients than that.
 #[cfg(unix)]
 #[test]

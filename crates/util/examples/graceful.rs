@@ -14,6 +14,9 @@
 //! stopped
 //! ```
 
+#[path = "../../../examples/common/address.rs"]
+mod address;
+
 use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use arc::net::{TcpListener, TcpStream};
 use arc_util::select;
@@ -27,9 +30,11 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 #[arc::main]
 async fn main() -> io::Result<()> {
-    let address = std::env::args().nth(1);
-    let address = address.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
-    let listener = TcpListener::bind(address).await?;
+    let address = address::address("127.0.0.1:8080");
+    let listener = TcpListener::bind(&*address).await.unwrap_or_else(|error| {
+        eprintln!("cannot listen on {address}: {error}");
+        std::process::exit(1);
+    });
     println!("listening on {}", listener.local_addr()?);
 
     let (token, clients) = (CancellationToken::new(), TaskTracker::new());

@@ -8,7 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, `scope`, [`task_local!`] |
-//! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`] |
+//! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`], [`pin!`] |
 //! | [`sync`] | `CancellationToken`, `Semaphore`, `watch`, `mpsc`; others' locks and channels |
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more TCP methods |
 //! | [`io`] | in-memory pipes, copying in both directions, standard input and output |

@@ -1,4 +1,4 @@
-//! `select!`, `race!`, `join!` and `try_join!`: macros by example, without `unsafe`.
+//! `select!`, `race!`, `join!`, `try_join!` and `pin!`: macros by example, without `unsafe`.
 //!
 //! Each branch needs names of its own, and macros by example cannot make names up. So
 //! [`__labels`](crate::__labels) has a list of them: for each branch a variable, a variant of
@@ -169,6 +169,50 @@ macro_rules! race {
     };
     ($($future:expr),+ $(,)?) => {
         $crate::select! { $(output = $future => output,)+ }
+    };
+}
+
+/// Pins values on the stack: each variable becomes a `Pin<&mut _>` of its value.
+///
+/// The variables are moved, and new ones of the same names take their place. A `let` in the macro
+/// declares a variable and pins it.
+///
+/// std's `pin!` is an expression instead: `let future = std::pin::pin!(future);`.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::{pin, select};
+/// # #[arc::main]
+/// # async fn main() {
+/// let answer = async { 42 };
+/// pin!(answer);
+/// assert_eq!(answer.as_mut().await, 42);
+///
+/// pin! {
+///     let first = async { 1 };
+///     let second = std::future::pending::<i32>();
+/// }
+/// let winner = select! {
+///     number = &mut first => number,
+///     number = &mut second => number,
+/// };
+/// assert_eq!(winner, 1);
+/// # }
+/// ```
+#[macro_export]
+macro_rules! pin {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[allow(unused_mut, reason = "what is polled once by value need not be mutable")]
+            let mut $name = $crate::__private::pin!($name);
+        )*
+    };
+    ($(let $name:ident = $value:expr;)*) => {
+        $(
+            let $name = $value;
+            $crate::pin!($name);
+        )*
     };
 }
 
@@ -490,7 +534,8 @@ pub mod private {
 
     /// Takes one unit of the task's budget.
     pub fn poll_budget(context: &mut Context<'_>) -> Poll<()> {
-        pin!(arc::task::consume_budget()).poll(context)
+        // By its path: this file has a macro of that name itself.
+        std::pin::pin!(arc::task::consume_budget()).poll(context)
     }
 
     /// Returns a random branch number.

@@ -17,12 +17,16 @@ struct Server {
     address: String,
 }
 
+/// Cargo puts the examples beside the folder of the tests.
+fn graceful() -> Command {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().unwrap().parent().unwrap();
+    Command::new(folder.join("examples/graceful"))
+}
+
 impl Server {
     fn start() -> Self {
-        // Cargo puts the examples beside the folder of the tests.
-        let test = std::env::current_exe().unwrap();
-        let folder = test.parent().unwrap().parent().unwrap();
-        let mut command = Command::new(folder.join("examples/graceful"));
+        let mut command = graceful();
         let command = command.arg("127.0.0.1:0").stdout(Stdio::piped());
         let child = command.spawn();
         let mut child = child.expect("cargo build -p arc-util --examples was run before");
@@ -89,5 +93,15 @@ fn clients_finish_their_lines_and_no_others_are_let_in() {
         // The pipe is closed by the end of the process.
         assert_eq!(server.output.recv_timeout(DEADLINE), Err(RecvTimeoutError::Disconnected));
         assert!(server.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn help_is_no_address_and_options_are_refused() {
+    for (argument, code, start) in [("--help", 0, "Usage: "), ("--port", 2, "Error: unknown")] {
+        let output = graceful().arg(argument).output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(text.starts_with(start), "{text}");
     }
 }

@@ -1,8 +1,9 @@
-//! An in-memory pipe with two directions.
+//! In-memory pipes with two directions, and with one.
 
 use crate::wake::wake_all;
-use arc::io::{AsyncRead, AsyncWrite};
+use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use arc::task::consume_budget;
+use futures_util::io::{ReadHalf, WriteHalf};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{ErrorKind, IoSlice, Read, Result};
@@ -59,6 +60,56 @@ pub fn duplex(capacity: usize) -> (DuplexStream, DuplexStream) {
 pub struct DuplexStream {
     read: Arc<Pipe>,
     write: Arc<Pipe>,
+}
+
+/// Creates a reader and a writer that are connected in memory. Up to `capacity` bytes are held; the
+/// writer waits when it is full.
+///
+/// Close the writer to end the stream. Dropping it alone does not end the stream, as in tokio: the
+/// halves share one [`SimplexStream`].
+///
+/// # Panics
+///
+/// Panics when the capacity is 0.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::io::{AsyncReadExt, AsyncWriteExt, simplex};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let (mut reader, mut writer) = simplex(64);
+/// writer.write_all(b"hello").await?;
+/// writer.close().await?;
+/// let mut text = String::new();
+/// reader.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn simplex(capacity: usize) -> (ReadHalf<SimplexStream>, WriteHalf<SimplexStream>) {
+    SimplexStream::new_unsplit(capacity).split()
+}
+
+/// An in-memory pipe with one direction: what is written to it is read from it.
+///
+/// # Examples
+///
+/// See [`simplex`].
+pub struct SimplexStream(Arc<Pipe>);
+
+impl SimplexStream {
+    /// Creates a pipe that holds up to `capacity` bytes, in one piece. See [`simplex`].
+    ///
+    /// # Panics
+    ///
+    /// Panics when the capacity is 0.
+    #[track_caller]
+    pub fn new_unsplit(capacity: usize) -> Self {
+        assert!(capacity > 0, "nothing can be written to a pipe of no capacity");
+        Self(Pipe::new(capacity))
+    }
 }
 
 /// One direction of the pipe.
@@ -233,5 +284,49 @@ impl fmt::Debug for DuplexStream {
         let (read, capacity) = (self.read.lock().bytes.len(), self.read.capacity);
         let written = self.write.lock().bytes.len();
         write!(formatter, "DuplexStream({read} to read, {written} written, of {capacity})")
+    }
+}
+
+impl AsyncRead for SimplexStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        self.0.poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for SimplexStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        self.0.poll_write(context, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        self.0.poll_write(context, parts)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        self.0.close_writer();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for SimplexStream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, capacity) = (self.0.lock().bytes.len(), self.0.capacity);
+        write!(formatter, "SimplexStream({bytes} to read, of {capacity})")
     }
 }

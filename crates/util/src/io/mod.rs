@@ -6,6 +6,10 @@
 
 mod copy;
 mod duplex;
+mod join;
+mod lines;
+mod numbers;
+mod ready;
 mod shutdown;
 mod stdio;
 
@@ -14,10 +18,15 @@ pub use arc::io::{
     AsyncWrite, AsyncWriteExt, BufReader, BufWriter, Direction,
 };
 pub use copy::{copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf};
-pub use duplex::{DuplexStream, duplex};
+pub use duplex::{DuplexStream, SimplexStream, duplex, simplex};
 pub use futures_util::io::{
-    Cursor, LineWriter, Lines, ReadHalf, Sink, WriteHalf, empty, repeat, sink,
+    Chain, Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat, Sink, Take, WriteHalf, empty,
+    repeat, sink,
 };
+pub use join::{BufStream, Join, join};
+pub use lines::LinesExt;
+pub use numbers::{AsyncReadNumbersExt, AsyncWriteNumbersExt};
+pub use ready::{Interest, Ready, ReadyExt};
 pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 

@@ -21,4 +21,4 @@ pub use split::{IntoSplit, OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 pub use tcp::{TcpListenerExt, TcpStreamExt};
 pub use udp::UdpSocket;
 #[cfg(unix)]
-pub use unix::{UnixDatagram, UnixListener, UnixStream};
+pub use unix::{UnixDatagram, UnixListener, UnixSocket, UnixStream};

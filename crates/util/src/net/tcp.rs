@@ -11,6 +11,10 @@ use std::time::Duration;
 pub type OwnedReadHalf = super::OwnedReadHalf<TcpStream>;
 /// The writing half of a TCP connection.
 pub type OwnedWriteHalf = super::OwnedWriteHalf<TcpStream>;
+/// A borrowed reading half of a TCP connection: a shared reference, which reads and writes.
+pub type ReadHalf<'stream> = &'stream TcpStream;
+/// A borrowed writing half of a TCP connection: a shared reference, which reads and writes.
+pub type WriteHalf<'stream> = &'stream TcpStream;
 /// The error of reuniting halves that belong to different TCP connections.
 pub type ReuniteError = super::ReuniteError<TcpStream>;
 

@@ -54,7 +54,7 @@ mod semaphore;
 pub mod watch;
 
 pub use cancel::{CancellationToken, DropGuard};
-pub use notify::{Notified, Notify};
+pub use notify::{Notified, Notify, OwnedNotified};
 pub use semaphore::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };

@@ -4,8 +4,9 @@ use crate::wake::wake_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// Wakes one task, or all tasks, that wait for an event.
@@ -68,7 +69,32 @@ impl Notify {
     /// task in line is notified instead. A future that is dropped loses its place in line.
     pub fn notified(&self) -> Notified<'_> {
         let round = self.lock().rounds;
-        Notified { notify: self, round, place: Place::New }
+        Notified(Waiter { notify: self, round, place: Place::New })
+    }
+
+    /// Returns a future that waits for a notification, and owns its share of the `Notify`. See
+    /// [`notified`](Self::notified).
+    ///
+    /// # Cancellation
+    ///
+    /// As `notified`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::Notify;
+    /// use std::sync::Arc;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let notify = Arc::new(Notify::new());
+    /// let task = arc::spawn(notify.clone().notified_owned());
+    /// notify.notify_one();
+    /// task.await.unwrap();
+    /// # }
+    /// ```
+    pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
+        let round = self.lock().rounds;
+        OwnedNotified(Waiter { notify: self, round, place: Place::New })
     }
 
     /// Wakes the task that has waited longest. If no task waits, stores the notification for
@@ -103,8 +129,16 @@ impl fmt::Debug for Notify {
 
 /// Waits for a notification; made by [`Notify::notified`].
 #[must_use = "futures do nothing unless awaited"]
-pub struct Notified<'a> {
-    notify: &'a Notify,
+pub struct Notified<'a>(Waiter<&'a Notify>);
+
+/// Waits for a notification, and owns its share of the [`Notify`]; made by
+/// [`Notify::notified_owned`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct OwnedNotified(Waiter<Arc<Notify>>);
+
+/// What both futures are: they differ in how they hold the `Notify`.
+struct Waiter<N: Deref<Target = Notify>> {
+    notify: N,
     /// The value of `rounds` when the future was made. Once `rounds` differs,
     /// `notify_waiters` was called, and the future is notified.
     round: u64,
@@ -128,9 +162,18 @@ impl Notified<'_> {
     ///
     /// A future that waits in line already keeps its place.
     pub fn enable(mut self: Pin<&mut Self>) -> bool {
-        self.is_notified(None)
+        self.0.is_notified(None)
     }
+}
 
+impl OwnedNotified {
+    /// Gets in line without waiting. See [`Notified::enable`].
+    pub fn enable(mut self: Pin<&mut Self>) -> bool {
+        self.0.is_notified(None)
+    }
+}
+
+impl<N: Deref<Target = Notify>> Waiter<N> {
     /// Returns whether the future is notified. If not, puts it in line, and stores `waker`
     /// instead of the waker before, if one is given.
     fn is_notified(&mut self, waker: Option<Waker>) -> bool {
@@ -158,12 +201,8 @@ impl Notified<'_> {
         drop(before);
         false
     }
-}
 
-impl Future for Notified<'_> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_notified(&mut self, context: &Context<'_>) -> Poll<()> {
         match self.is_notified(Some(context.waker().clone())) {
             true => Poll::Ready(()),
             false => Poll::Pending,
@@ -171,7 +210,23 @@ impl Future for Notified<'_> {
     }
 }
 
-impl Drop for Notified<'_> {
+impl Future for Notified<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.poll_notified(context)
+    }
+}
+
+impl Future for OwnedNotified {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.poll_notified(context)
+    }
+}
+
+impl<N: Deref<Target = Notify>> Drop for Waiter<N> {
     fn drop(&mut self) {
         let Place::Waiting(number) = self.place else {
             return;
@@ -192,5 +247,11 @@ impl Drop for Notified<'_> {
 impl fmt::Debug for Notified<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Notified")
+    }
+}
+
+impl fmt::Debug for OwnedNotified {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OwnedNotified")
     }
 }

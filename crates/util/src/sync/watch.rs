@@ -372,3 +372,8 @@ impl fmt::Display for RecvError {
 }
 
 impl std::error::Error for RecvError {}
+
+/// The errors of this module, at tokio's path.
+pub mod error {
+    pub use super::{RecvError, SendError};
+}

@@ -84,6 +84,28 @@ pub fn try_id() -> Option<Id> {
     POLLED.get().or_else(arc::task::try_id)
 }
 
+/// Returns the id of the task that is being polled. See [`try_id`].
+///
+/// # Panics
+///
+/// Panics outside of tasks.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::task::id;
+/// # #[arc::main]
+/// # async fn main() {
+/// let task = arc::spawn(async { id() });
+/// let expected = task.id();
+/// assert_eq!(task.await.unwrap(), expected);
+/// # }
+/// ```
+#[track_caller]
+pub fn id() -> Id {
+    try_id().expect("id was called outside of tasks: try_id returns None there")
+}
+
 /// Makes a task the one that is being polled, until it is dropped.
 struct Polled {
     before: Option<Id>,
@@ -234,6 +256,29 @@ impl LocalSet {
         .await
     }
 
+    /// Makes this set the one that [`spawn_local`] uses on this thread, until the guard is dropped.
+    ///
+    /// The tasks run when the set is polled, as those of
+    /// [`spawn_local`](LocalSet::spawn_local) do. Do not hold the guard across an `.await`: other
+    /// tasks of the thread would spawn into this set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::task::{LocalSet, spawn_local};
+    /// # #[arc::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let set = LocalSet::new();
+    /// let entered = set.enter();
+    /// let task = spawn_local(async { 42 });
+    /// drop(entered);
+    /// assert_eq!(set.run_until(task).await.unwrap(), 42);
+    /// # }
+    /// ```
+    pub fn enter(&self) -> LocalEnterGuard {
+        LocalEnterGuard { _entered: Entered::new(&self.tasks) }
+    }
+
     /// Runs the future and the set's tasks in the runtime's `block_on`. See
     /// [`run_until`](Self::run_until).
     ///
@@ -343,6 +388,18 @@ impl Tasks {
     }
 }
 
+/// Keeps a set the current one of the thread until it is dropped; made by [`LocalSet::enter`].
+#[must_use = "the set is current only while the guard lives"]
+pub struct LocalEnterGuard {
+    _entered: Entered,
+}
+
+impl fmt::Debug for LocalEnterGuard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("LocalEnterGuard")
+    }
+}
+
 /// Makes a set the current one of the thread, until it is dropped: then the one before it is
 /// current again.
 struct Entered {
@@ -365,7 +422,7 @@ impl Drop for Entered {
     }
 }
 
-/// Spawns a future as a task of the [`LocalSet`] that is running on this thread.
+/// Spawns a future as a task of the [`LocalSet`] that is running on this thread, or was entered.
 ///
 /// # Panics
 ///

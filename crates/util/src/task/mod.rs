@@ -42,6 +42,8 @@ pub use builder::Builder;
 pub use coop::cooperative;
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
-pub use local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local, try_id};
+pub use local_set::{
+    LocalAbortHandle, LocalEnterGuard, LocalJoinHandle, LocalSet, id, spawn_local, try_id,
+};
 pub use scope::{Scope, scope};
 pub use tracker::{TaskTracker, TaskTrackerToken, TrackedFuture};

@@ -7,8 +7,7 @@ mod redis;
 /// What the server takes from its runtime.
 #[cfg(unix)]
 mod rt {
-    pub use arc::{io, time};
-    pub use arc_util::{net, select, signal, sync, task};
+    pub use arc::{io, net, select, signal, sync, task, time};
 }
 
 #[cfg(unix)]
@@ -17,7 +16,7 @@ async fn main() -> std::process::ExitCode {
     redis::run(&redis::Options::parse()).await
 }
 
-/// arc-util has signals on Unix alone.
+/// arc has signals on Unix alone.
 #[cfg(not(unix))]
 fn main() {
     eprintln!("this server runs on Unix only");

@@ -5,12 +5,14 @@
 
 mod datagram;
 mod listener;
+mod socket;
 mod stream;
 #[cfg(target_os = "linux")]
 mod ucred;
 
 pub use datagram::UnixDatagram;
 pub use listener::UnixListener;
+pub use socket::UnixSocket;
 pub use std::os::unix::net::SocketAddr;
 pub use stream::UnixStream;
 #[cfg(target_os = "linux")]
@@ -22,6 +24,21 @@ pub type OwnedReadHalf = super::OwnedReadHalf<UnixStream>;
 pub type OwnedWriteHalf = super::OwnedWriteHalf<UnixStream>;
 /// The error of reuniting halves that belong to different Unix streams.
 pub type ReuniteError = super::ReuniteError<UnixStream>;
+
+/// A borrowed reading half of a Unix stream: a shared reference, which reads and writes.
+pub type ReadHalf<'stream> = &'stream UnixStream;
+/// A borrowed writing half of a Unix stream: a shared reference, which reads and writes.
+pub type WriteHalf<'stream> = &'stream UnixStream;
+
+/// The id of a user.
+#[allow(non_camel_case_types, reason = "the system's name, and tokio's")]
+pub type uid_t = u32;
+/// The id of a group.
+#[allow(non_camel_case_types, reason = "the system's name, and tokio's")]
+pub type gid_t = u32;
+/// The id of a process.
+#[allow(non_camel_case_types, reason = "the system's name, and tokio's")]
+pub type pid_t = i32;
 
 use std::io;
 use std::path::Path;

@@ -6,7 +6,7 @@ use crate::net::split::sealed;
 use arc::io::{Async, AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use arc::time::sleep;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net;
@@ -89,13 +89,17 @@ impl UnixStream {
     ///
     /// Same as `connect`.
     pub async fn connect_addr(address: &SocketAddr) -> io::Result<Self> {
-        let address = to_socket2(address)?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        Self::connect_socket(socket, &to_socket2(address)?).await
+    }
+
+    /// Connects a socket for streams that is not connected yet.
+    pub(super) async fn connect_socket(socket: Socket, address: &SockAddr) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
 
         let mut wait = WAIT_MIN;
         loop {
-            match socket.connect(&address) {
+            match socket.connect(address) {
                 Ok(()) => {
                     let stream = Self::from_std(socket.into());
                     // The connection is there at once: a loop of connects must still yield.

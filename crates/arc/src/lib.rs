@@ -1,0 +1,209 @@
+//! The arc runtime under one name, with everything at tokio's paths.
+//!
+//! ```toml
+//! [dependencies]
+//! arc = { package = "arc-async", git = "..." }
+//! ```
+//!
+//! Replace `...` by the address of arc's repository. Do not type `cargo add arc`: the package of
+//! that name is an unrelated library.
+//!
+//! Names, arguments and meaning are tokio's. The IO traits are those of futures-io. If you come
+//! from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
+//! differs.
+//!
+//! # A server
+//!
+//! ```
+//! # extern crate arc_async as arc;
+//! use arc::io::{AsyncReadExt, AsyncWriteExt};
+//! use arc::net::{TcpListener, TcpStream};
+//!
+//! #[arc::main]
+//! async fn main() -> arc::io::Result<()> {
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
+//!     arc::spawn(async move {
+//!         while let Ok((mut stream, _)) = listener.accept().await {
+//!             arc::spawn(async move { stream.write_all(b"hello").await });
+//!         }
+//!     });
+//!
+//!     let mut text = String::new();
+//!     TcpStream::connect(address).await?.read_to_string(&mut text).await?;
+//!     assert_eq!(text, "hello");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Many tasks, with a time limit
+//!
+//! ```
+//! # extern crate arc_async as arc;
+//! use arc::task::JoinSet;
+//! use arc::time::{Duration, timeout};
+//!
+//! # #[arc::main]
+//! # async fn main() -> Result<(), arc::time::error::Elapsed> {
+//! let mut tasks = JoinSet::new();
+//! for number in 1..=3 {
+//!     tasks.spawn(async move { number * number });
+//! }
+//! let squares = timeout(Duration::from_secs(10), tasks.join_all()).await?;
+//! assert_eq!(squares.iter().sum::<i32>(), 14);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Whichever comes first
+//!
+//! ```
+//! # extern crate arc_async as arc;
+//! use arc::sync::mpsc;
+//! use arc::time::{Duration, interval};
+//!
+//! # #[arc::main]
+//! # async fn main() {
+//! let (sender, mut receiver) = mpsc::channel(8);
+//! arc::spawn(async move { sender.send("job").await });
+//! let mut ticks = interval(Duration::from_millis(1));
+//! let mut jobs = Vec::new();
+//! loop {
+//!     arc::select! {
+//!         job = receiver.recv() => match job {
+//!             Some(job) => jobs.push(job),
+//!             None => break,
+//!         },
+//!         _ = ticks.tick() => {}
+//!     }
+//! }
+//! assert_eq!(jobs, ["job"]);
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
+//! | `fs` | `arc::fs`, by the crate async-fs |
+//! | `process` | `arc::process`, by the crate async-process |
+//! | `full` | the three above |
+//! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
+//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//!
+//! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
+//! the parts that they name are always there.
+//!
+//! # What this crate is made of
+//!
+//! This crate contains no code: it re-exports other crates. The runtime itself is the package
+//! `arc-runtime`. Depend on that one if you want the small core alone.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub use arc_core::{main, spawn, test};
+pub use arc_util::{join, pin, race, select, task_local, try_join};
+
+#[cfg(feature = "compat")]
+#[doc(inline)]
+pub use arc_compat as compat;
+#[cfg(feature = "fs")]
+pub use async_fs as fs;
+#[cfg(feature = "process")]
+pub use async_process as process;
+
+/// Reading and writing: the traits of futures-io, buffers, copying, in-memory pipes, standard input
+/// and output.
+pub mod io {
+    pub use arc_util::io::*;
+    pub use std::io::{Error, ErrorKind, Result, SeekFrom};
+}
+
+/// Sockets: TCP, UDP and Unix sockets.
+pub mod net {
+    pub use arc_util::net::*;
+}
+
+/// All extension traits of this crate, by one line: `use arc::prelude::*;`.
+///
+/// A method that tokio's type has itself may be a method of one of these traits here, for example
+/// `into_split` of a stream. The traits' names are not imported, so they cannot clash.
+pub mod prelude {
+    pub use arc_util::io::{
+        AsyncBufReadExt as _, AsyncReadExt as _, AsyncReadNumbersExt as _, AsyncSeekExt as _,
+        AsyncShutdownExt as _, AsyncWriteExt as _, AsyncWriteNumbersExt as _, LinesExt as _,
+        ReadyExt as _,
+    };
+    pub use arc_util::net::{IntoSplit as _, TcpListenerExt as _, TcpStreamExt as _};
+    pub use arc_util::runtime::{BuilderExt as _, RuntimeExt as _};
+}
+
+/// Runtimes: how to build one, run futures on it, and end it.
+pub mod runtime {
+    pub use arc_util::runtime::*;
+}
+
+/// Signals of the system, on Unix.
+#[cfg(unix)]
+pub mod signal {
+    pub use arc_util::signal::*;
+}
+
+/// Locks, channels and events for tasks.
+///
+/// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
+/// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. They take part in the
+/// budget that keeps a busy task from starving the others. `broadcast`, `Mutex`, `RwLock`,
+/// `Barrier`, `OnceCell` and `SetOnce` are tokio's own, with the feature `sync`: they need no
+/// tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// [`cooperative(mutex.lock())`](task::coop::cooperative).
+pub mod sync {
+    pub use arc_util::sync::{
+        AcquireError, CancellationToken, DropGuard, Notify, OwnedSemaphorePermit, Semaphore,
+        SemaphorePermit, TryAcquireError, mpsc, oneshot, watch,
+    };
+    #[cfg(feature = "sync")]
+    pub use tokio::sync::{
+        Barrier, BarrierWaitResult, MappedMutexGuard, Mutex, MutexGuard, OnceCell,
+        OwnedMappedMutexGuard, OwnedMutexGuard, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
+        OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+        SetError, SetOnce, SetOnceError, TryLockError, broadcast,
+    };
+
+    /// Futures that have names.
+    pub mod futures {
+        pub use arc_util::sync::{Notified, OwnedNotified};
+    }
+}
+
+/// Tasks: spawning, groups of tasks, tasks that are not `Send`, values that belong to a task.
+pub mod task {
+    pub use arc_core::task::*;
+    pub use arc_util::task::*;
+
+    // The core's `try_id` does not know the tasks of a `LocalSet`. This one knows both kinds.
+    pub use arc_util::task::try_id;
+
+    /// The budget that keeps a busy task from starving the others.
+    pub mod coop {
+        pub use arc_core::task::consume_budget;
+        pub use arc_util::task::cooperative;
+    }
+
+    /// Futures that have names.
+    pub mod futures {
+        pub use arc_util::task::TaskLocalFuture;
+    }
+}
+
+/// Sleeps, time limits and intervals.
+pub mod time {
+    pub use arc_util::time::*;
+
+    /// Errors of this module.
+    pub mod error {
+        pub use arc_util::time::Elapsed;
+    }
+}

@@ -1,0 +1,206 @@
+//! What ported programs call by tokio's names: numbers, joined and buffered streams, readiness,
+//! owned notifications, sockets that are not connected yet.
+
+mod common;
+
+use arc_util::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncReadNumbersExt, AsyncWriteExt, AsyncWriteNumbersExt,
+    BufReader, BufStream, Interest, LinesExt, ReadyExt, duplex, join, simplex,
+};
+use arc_util::sync::Notify;
+use arc_util::task::{LocalSet, spawn_local};
+use common::{Woken, poll_once, soon, tcp_pair};
+use std::future::Future;
+use std::io::{ErrorKind, Read};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+/// Whether the future waits when it is polled once. It is dropped then.
+fn waits(future: impl Future) -> bool {
+    poll_once(pin!(future), Waker::noop()).is_pending()
+}
+
+#[arc::test]
+async fn numbers_of_each_type_are_read_as_they_were_written() {
+    let mut written = Vec::new();
+    written.write_u8(0x01).await.unwrap();
+    written.write_i8(-2).await.unwrap();
+    written.write_u16(0x0102).await.unwrap();
+    written.write_u16_le(0x0102).await.unwrap();
+    written.write_i32(-3).await.unwrap();
+    written.write_u64_le(4).await.unwrap();
+    written.write_i128(-5).await.unwrap();
+    written.write_f64(0.5).await.unwrap();
+    written.write_f32_le(1.5).await.unwrap();
+    assert_eq!(written[..6], [1, 0xfe, 1, 2, 2, 1]);
+
+    // In a task: the futures can be sent, also where the reader's type is not known.
+    async fn read_all<R: arc_util::io::AsyncRead + Unpin + Send>(mut reader: R) {
+        assert_eq!(reader.read_u8().await.unwrap(), 1);
+        assert_eq!(reader.read_i8().await.unwrap(), -2);
+        assert_eq!(reader.read_u16().await.unwrap(), 0x0102);
+        assert_eq!(reader.read_u16_le().await.unwrap(), 0x0102);
+        assert_eq!(reader.read_i32().await.unwrap(), -3);
+        assert_eq!(reader.read_u64_le().await.unwrap(), 4);
+        assert_eq!(reader.read_i128().await.unwrap(), -5);
+        assert_eq!(reader.read_f64().await.unwrap(), 0.5);
+        assert_eq!(reader.read_f32_le().await.unwrap(), 1.5);
+        let error = reader.read_u32().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    }
+    let (mut near, far) = duplex(3);
+    let reading = arc::spawn(read_all(far));
+    soon(near.write_all(&written)).await.unwrap();
+    drop(near);
+    soon(reading).await.unwrap();
+}
+
+#[arc::test]
+async fn a_line_that_was_read_in_part_is_kept_for_the_next_call() {
+    let (mut near, far) = duplex(64);
+    let mut lines = BufReader::new(far).lines();
+    soon(near.write_all(b"one li")).await.unwrap();
+    assert!(waits(lines.next_line()));
+    soon(near.write_all(b"ne\n\xff\n")).await.unwrap();
+    assert_eq!(soon(lines.next_line()).await.unwrap().as_deref(), Some("one line"));
+    assert_eq!(soon(lines.next_line()).await.unwrap_err().kind(), ErrorKind::InvalidData);
+    drop(near);
+    assert_eq!(soon(lines.next_line()).await.unwrap(), None);
+}
+
+#[arc::test]
+async fn a_buffered_stream_holds_bytes_back_until_it_is_flushed() {
+    let (near, mut far) = duplex(64);
+    let mut near = BufStream::with_capacity(4, 16, near);
+    soon(near.write_all(b"held back")).await.unwrap();
+    let mut text = [0; 9];
+    assert!(waits(far.read(&mut text)));
+    soon(near.flush()).await.unwrap();
+    soon(far.read_exact(&mut text)).await.unwrap();
+    assert_eq!(&text, b"held back");
+
+    soon(far.write_all(b"line\nrest")).await.unwrap();
+    let mut line = String::new();
+    soon(near.read_line(&mut line)).await.unwrap();
+    assert_eq!(line, "line\n");
+    let mut inner = near.into_inner();
+    assert_eq!(soon(inner.read(&mut text)).await.unwrap(), 1, "the buffer had the rest but one");
+}
+
+#[arc::test]
+async fn a_joined_stream_reads_from_one_and_writes_to_the_other() {
+    let (reader, mut source) = duplex(8);
+    let (writer, mut sink) = duplex(8);
+    let mut joined = join(reader, writer);
+    soon(source.write_all(b"in")).await.unwrap();
+    soon(joined.write_all(b"out")).await.unwrap();
+    soon(joined.close()).await.unwrap();
+    let mut text = String::new();
+    soon(sink.read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "out");
+
+    let mut bytes = [0; 2];
+    soon(joined.read_exact(&mut bytes)).await.unwrap();
+    assert_eq!(&bytes, b"in");
+    assert!(format!("{:?}", joined.writer()).contains("DuplexStream"));
+}
+
+#[arc::test]
+async fn a_simplex_pipe_makes_its_writer_wait_and_ends_when_it_is_closed() {
+    let (mut reader, mut writer) = simplex(4);
+    soon(writer.write_all(b"full")).await.unwrap();
+    assert!(waits(writer.write_all(b"!")));
+    let mut bytes = [0; 4];
+    soon(reader.read_exact(&mut bytes)).await.unwrap();
+    assert!(waits(reader.read(&mut bytes)), "it was cancelled");
+    soon(writer.close()).await.unwrap();
+    assert_eq!(soon(reader.read(&mut bytes)).await.unwrap(), 0);
+    assert_eq!(soon(writer.write(b"!")).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
+
+#[arc::test]
+async fn a_socket_is_ready_for_what_it_can_do() {
+    let (near, mut far) = tcp_pair().await;
+    let both = Interest::READABLE | Interest::WRITABLE;
+    let read = |byte: &mut [u8]| near.try_io(Interest::READABLE, || near.get_ref().read(byte));
+
+    // Until the first attempt, a socket counts as ready for both.
+    let mut byte = [0];
+    assert_eq!(read(&mut byte).unwrap_err().kind(), ErrorKind::WouldBlock);
+    let ready = soon(near.ready(both)).await.unwrap();
+    assert!(ready.is_writable() && !ready.is_readable());
+    assert!(waits(near.ready(Interest::READABLE)));
+
+    soon(far.write_all(b"x")).await.unwrap();
+    let ready = soon(near.ready(Interest::READABLE)).await.unwrap();
+    assert!(ready.is_readable() && !ready.is_writable());
+    assert_eq!(read(&mut byte).unwrap(), 1);
+
+    // The attempt that would block makes it not ready.
+    assert_eq!(read(&mut byte).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(waits(near.ready(Interest::READABLE)));
+    let error = near.try_io(both, || Ok(())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn an_owned_notification_that_nobody_saw_goes_to_the_next_in_line() {
+    let notify = Arc::new(Notify::new());
+    let mut first = Box::pin(notify.clone().notified_owned());
+    let mut second = pin!(notify.clone().notified_owned());
+    let (woken, waker) = Woken::new();
+    assert!(!first.as_mut().enable());
+    let mut context = Context::from_waker(&waker);
+    assert!(second.as_mut().poll(&mut context).is_pending());
+
+    notify.notify_one();
+    assert_eq!(woken.count(), 0, "the first one was notified");
+    drop(first);
+    assert_eq!(woken.count(), 1);
+    assert!(second.as_mut().poll(&mut context).is_ready());
+    assert_eq!(Arc::strong_count(&notify), 2, "the second one has its share still");
+}
+
+#[arc::test]
+async fn a_set_that_was_entered_gets_the_tasks_until_the_guard_is_dropped() {
+    let (outer, inner) = (LocalSet::new(), LocalSet::new());
+    let outside = outer.enter();
+    let entered = inner.enter();
+    let task = spawn_local(async { "inner" });
+    drop(entered);
+    let other = spawn_local(async { "outer" });
+    drop(outside);
+    assert!(std::panic::catch_unwind(|| spawn_local(async {})).is_err(), "none is entered");
+
+    soon(inner.run_until(async { assert_eq!(task.await.unwrap(), "inner") })).await;
+    assert!(!other.is_finished());
+    assert_eq!(soon(outer.run_until(other)).await.unwrap(), "outer");
+}
+
+#[cfg(unix)]
+#[arc::test]
+async fn a_unix_socket_becomes_what_it_was_made_for() {
+    use arc_util::net::{UnixDatagram, UnixSocket};
+
+    let folder = common::Folder::new("unix-socket");
+    let path = folder.0.join("datagrams");
+    let socket = UnixSocket::new_datagram().unwrap();
+    socket.bind(&path).unwrap();
+    let receiver = socket.datagram().unwrap();
+    let sender = UnixDatagram::unbound().unwrap();
+    soon(sender.send_to(b"hello", &path)).await.unwrap();
+    let mut bytes = [0; 16];
+    assert_eq!(soon(receiver.recv_from(&mut bytes)).await.unwrap().0, 5);
+
+    let kind = |error: std::io::Error| error.kind();
+    let listening = UnixSocket::new_datagram().unwrap().listen(1);
+    assert_eq!(kind(listening.unwrap_err()), ErrorKind::InvalidInput);
+    let connecting = UnixSocket::new_datagram().unwrap().connect(&path);
+    assert_eq!(kind(soon(connecting).await.unwrap_err()), ErrorKind::InvalidInput);
+    let datagram = UnixSocket::new_stream().unwrap().datagram();
+    assert_eq!(kind(datagram.unwrap_err()), ErrorKind::InvalidInput);
+    let missing = folder.0.join("missing");
+    let connecting = UnixSocket::new_stream().unwrap().connect(&missing);
+    assert_eq!(kind(soon(connecting).await.unwrap_err()), ErrorKind::NotFound);
+}
