@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+#[path = "../../tests/this_program/mod.rs"]
 mod this_program;
 
 use socket2::{Domain, Socket, Type};
@@ -23,7 +24,7 @@ fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let folder = test.parent().and_then(|deps| deps.parent());
     let path = folder.expect("target/profile/deps").join("examples").join(name);
-    assert!(path.exists(), "{} is missing: run `cargo build --examples` first", path.display());
+    assert!(path.exists(), "{} is missing: run `cargo build -p arc-examples --examples` first", path.display());
     path
 }
 
