@@ -24,7 +24,11 @@ fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let folder = test.parent().and_then(|deps| deps.parent());
     let path = folder.expect("target/profile/deps").join("examples").join(name);
-    assert!(path.exists(), "{} is missing: run `cargo build -p arc-examples --examples` first", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo build -p arc-examples --examples` first",
+        path.display()
+    );
     path
 }
 

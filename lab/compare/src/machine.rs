@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::thread::available_parallelism;
 
-use super::load::Tool;
-use super::proc;
-use super::record::{FORMAT, Machine, Record};
+use crate::load::Tool;
+use crate::proc;
+use crate::record::{FORMAT, Machine, Record};
 use crate::say;
 
 /// The crates whose versions decide.

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use super::tool::{self, Tool};
-use super::{Outcome, Trial, network};
+use crate::tool::{self, Tool};
 use crate::workspace_root;
+use crate::{Outcome, Trial, network};
 
 const WORKLOAD: &str = "target/release/workload";
 const CALLS: &str = "target/trust/faults.strace";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::{cross, workspace_root};
+use crate::{debian, workspace_root};
 
 thread_local! {
     /// The trial that runs.
@@ -48,7 +48,7 @@ impl Tool {
     /// Debian's cargo with Debian's compiler, which can build the standard library for any
     /// target and with any flag.
     pub fn debian_cargo(line: &str) -> Self {
-        let (variables, removed) = cross::environment();
+        let (variables, removed) = debian::environment();
         let mut tool = Tool::new("/usr/bin/cargo").without(&removed);
         tool.words.extend(line.split_whitespace().map(str::to_owned));
         tool.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));

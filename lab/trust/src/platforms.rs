@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use super::tool::{self, Tool};
-use super::{Outcome, Trial};
-use crate::{ci, cross, workspace_root};
+use crate::tool::{self, Tool};
+use crate::{Outcome, Trial};
+use crate::{debian, workspace_root};
 
 /// A test that does not hold there, and why.
 pub type Exception = (&'static str, &'static str);
@@ -37,7 +37,7 @@ pub fn trials() -> Vec<Trial> {
             name: "clippy",
             what: "libraries and tests compile for Windows, macOS, FreeBSD, aarch64; no warning",
             on_demand: true,
-            missing: cross::missing,
+            missing: debian::missing,
             run: clippy,
         },
         Trial {
@@ -45,7 +45,7 @@ pub fn trials() -> Vec<Trial> {
             what: "the tests as Windows programs, over AFD, under wine",
             on_demand: true,
             missing: || {
-                cross::missing_of(&[
+                debian::missing_of(&[
                     ("/usr/bin/x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
                     (WINE, "wine64"),
                 ])
@@ -57,7 +57,7 @@ pub fn trials() -> Vec<Trial> {
             what: "the tests as programs for 64-bit Arm, by qemu",
             on_demand: true,
             missing: || {
-                cross::missing_of(&[
+                debian::missing_of(&[
                     ("/usr/bin/aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
                     ("/usr/aarch64-linux-gnu/lib/libc.so.6", "libc6-dev-arm64-cross"),
                     ("/usr/bin/qemu-aarch64-static", "qemu-user-static"),
@@ -89,10 +89,8 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// The runtime's tests, all but those that a reactor or a platform says nothing about.
-pub fn tests() -> String {
-    ci::reactor_tests(&workspace_root())
-}
+/// The runtime's tests.
+pub const TESTS: &str = "test -p arc-runtime --lib --tests";
 
 /// Runs the tests, all of them, and counts. What takes more time than elsewhere has it:
 /// see `ARC_TEST_SLOWLY` in the tests.
@@ -111,7 +109,7 @@ pub fn run_tests(cargo: Tool, exceptions: &[Exception]) -> Result<Outcome, Strin
 
 /// As the tests with other flags: a step of CI has the same folder.
 fn over(folder: &str, flags: &str) -> Result<Outcome, String> {
-    let line = format!("cargo {} --target-dir target/{folder} --no-fail-fast", tests());
+    let line = format!("cargo {TESTS} --target-dir target/{folder} --no-fail-fast");
     let tool = Tool::new(&line).env("RUSTFLAGS", flags).env("CARGO_INCREMENTAL", "0");
     let printed = tool.limit(Duration::from_secs(1500)).run()?;
     Ok(Outcome { tried: counted(&printed)?, found: String::new() })
@@ -128,10 +126,10 @@ fn counted(printed: &str) -> Result<String, String> {
 fn clippy() -> Result<Outcome, String> {
     // What other platforms share with one of these has been compiled by another trial.
     let gnu = "x86_64-pc-windows-gnu";
-    let targets: Vec<_> = cross::TARGETS.into_iter().chain([gnu]).collect();
+    let targets: Vec<_> = debian::TARGETS.into_iter().chain([gnu]).collect();
     for target in &targets {
         let line = format!("clippy -Zbuild-std --target {target} --target-dir {FOLDER}");
-        let libraries = "-p arc-runtime -p arc-macros -p arc-util -p arc-compat";
+        let libraries = "-p arc-runtime -p arc-macros -p arc-tasks -p arc-util -p arc-compat";
         for what in [libraries, "-p arc-runtime -p arc-util --all-targets"] {
             // It does not know `const` thread-locals again where the system has no native ones.
             let lints = ["--", "-Dwarnings", "-Aclippy::missing_const_for_thread_local"];
@@ -170,7 +168,7 @@ fn windows() -> Result<Outcome, String> {
     };
     // One server for all programs: a new one might meet the last one's end.
     within(Tool::new("/usr/lib/wine/wineserver64 --persistent")).run()?;
-    let line = format!("{} -Zbuild-std --target x86_64-pc-windows-gnu", tests());
+    let line = format!("{TESTS} -Zbuild-std --target x86_64-pc-windows-gnu");
     let cargo = Tool::debian_cargo(&line).arg("--target-dir").arg(FOLDER);
     let cargo = cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", WINE);
     let ready = within(Tool::new(WINE).arg("wineboot").arg("--init")).run();
@@ -181,7 +179,7 @@ fn windows() -> Result<Outcome, String> {
 }
 
 fn aarch64() -> Result<Outcome, String> {
-    let line = format!("{} -Zbuild-std --target aarch64-unknown-linux-gnu", tests());
+    let line = format!("{TESTS} -Zbuild-std --target aarch64-unknown-linux-gnu");
     let runner = "qemu-aarch64-static -L /usr/aarch64-linux-gnu";
     let cargo = Tool::debian_cargo(&line).arg("--target-dir").arg(FOLDER);
     let cargo = cargo

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::tool::{self, Tool};
-use super::{Outcome, Trial};
+use crate::tool::{self, Tool};
+use crate::{Outcome, Trial};
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -76,8 +76,7 @@ fn input() -> Result<Outcome, String> {
         // Each input has a line of its own, which the harness may have begun.
         inputs += printed.lines().filter(|line| line.contains("bad input | ")).count();
     }
-    let printed =
-        Tool::new("cargo test -p arc-runtime --test compile_fail -- --nocapture").run()?;
+    let printed = Tool::new("cargo test -p arc-macros --test compile_fail -- --nocapture").run()?;
     let messages = printed.lines().filter(|line| line.contains("tests/compile_fail/")).count();
     if tests == 0 || inputs < tests || messages == 0 {
         return Err(format!("{inputs} inputs in {tests} tests, {messages} messages: not all ran"));

@@ -18,9 +18,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::tool::{self, Tool};
-use super::{Outcome, Trial};
+use crate::tool::{self, Tool};
 use crate::workspace_root;
+use crate::{Outcome, Trial};
 
 pub fn trials() -> Vec<Trial> {
     let trial = |name, what, run| Trial { name, what, on_demand: false, missing: || None, run };
@@ -236,6 +236,7 @@ fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     let members = toml::toml! { members = ["lab/models"] };
     if let Some(toml::Value::Table(workspace)) = manifest.get_mut("workspace") {
         workspace.extend(members);
+        workspace.remove("default-members");
     }
     let unoptimized = toml::toml! { arc-models = { opt-level = 0 } };
     if let Some(toml::Value::Table(profile)) = manifest.get_mut("profile") {

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::platforms::{Exception, FOLDER, run_tests, tests};
-use super::tool::{self, Tool};
-use super::{Outcome, Trial};
-use crate::{cross, workspace_root};
+use crate::platforms::{Exception, FOLDER, TESTS, run_tests};
+use crate::tool::{self, Tool};
+use crate::{Outcome, Trial};
+use crate::{debian, workspace_root};
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -14,14 +14,14 @@ pub fn trials() -> Vec<Trial> {
             name: "tsan",
             what: "data races, by ThreadSanitizer, the standard library included",
             on_demand: false,
-            missing: || cross::missing_of(&[(TSAN, "libclang-rt-22-dev")]),
+            missing: || debian::missing_of(&[(TSAN, "libclang-rt-22-dev")]),
             run: tsan,
         },
         Trial {
             name: "asan",
             what: "memory errors and leaks, by AddressSanitizer and LeakSanitizer",
             on_demand: false,
-            missing: || cross::missing_of(&[(ASAN, "libclang-rt-22-dev")]),
+            missing: || debian::missing_of(&[(ASAN, "libclang-rt-22-dev")]),
             run: asan,
         },
         Trial {
@@ -111,7 +111,7 @@ fn suite(sanitizer: &str, library: &str, build: &str) -> Result<Outcome, String>
         tool.env("TSAN_OPTIONS", "atexit_sleep_ms=0")
     };
     let exceptions: &[_] = if sanitizer == "address" { &NOT_UNDER_ASAN } else { &[] };
-    let runtime = run_tests(line(&tests()), exceptions)?;
+    let runtime = run_tests(line(TESTS), exceptions)?;
     let util = run_tests(line("test -p arc-util --lib --tests"), &NOT_OF_UTIL)?;
     let tried = format!("arc: {}; arc-util: {}", runtime.tried, util.tried);
     Ok(Outcome { tried, found: String::new() })

@@ -13,8 +13,10 @@
 //! | `network.rs` | networks that fail |
 //! | `soak.rs` | everything at random for a while, and an account of it |
 //! | `properties.rs` | random inputs against references |
+//! | `debian.rs` | no trial: Debian's compiler, which builds for any platform |
 //! | `tool.rs` | run a program within a limit, and keep what it printed |
 
+mod debian;
 mod faults;
 mod models;
 mod network;
@@ -24,24 +26,35 @@ mod sanitizers;
 mod soak;
 mod tool;
 
-use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
-use crate::{Failure, say, workspace_root};
+use clap::Parser;
 
-const HELP: &str = "\
-Model checks, properties, senseless input, a soak, faults, networks that fail, sanitizers
-and other platforms, in one table.
+/// Model checks, properties, senseless input, a soak, faults, networks that fail, sanitizers
+/// and other platforms, in one table
+///
+/// What the programs print is kept in target/trust/TRIAL.log.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask trust")]
+struct Arguments {
+    /// Only these; without, all those that are not on demand
+    #[arg(value_name = "TRIAL", value_parser = names())]
+    trials: Vec<String>,
+    /// Write the lines of the table into docs/RELIABILITY.md
+    #[arg(long)]
+    record: bool,
+    /// List the trials, and what they lack here, and run nothing
+    #[arg(long)]
+    list: bool,
+}
 
-usage: cargo xtask trust [--record] [TRIAL...]
-
-  TRIAL...   only these; without, all those that are not on demand
-  --record   write the lines of the table into docs/RELIABILITY.md
-  --list     list the trials, and what they lack here, and run nothing
-  --help     print this text
-
-What the programs print is kept in target/trust/TRIAL.log.
-";
+/// The names of all trials.
+fn names() -> Vec<&'static str> {
+    trials().iter().map(|trial| trial.name).collect()
+}
 
 /// One kind of trouble.
 struct Trial {
@@ -84,49 +97,40 @@ const PAGE: &str = "docs/RELIABILITY.md";
 const BEGIN: &str = "<!-- written by cargo xtask trust --record -->\n";
 const END: &str = "<!-- the end of what is written -->\n";
 
-/// Runs `cargo xtask trust` with the arguments that follow these words.
-///
-/// # Errors
-/// The arguments are not understood, or a trial has found something.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    let mut trials = trials();
-    let mut names = Vec::new();
-    let (mut record, mut list) = (false, false);
-    for argument in arguments {
-        match argument.as_str() {
-            "--help" | "-h" => {
-                print!("{HELP}");
-                return Ok(());
-            }
-            "--record" => record = true,
-            "--list" => list = true,
-            name if trials.iter().any(|trial| trial.name == name) => names.push(name),
-            unknown => {
-                let known: Vec<_> = trials.iter().map(|trial| trial.name).collect();
-                let known = known.join(", ");
-                return Err(Failure::Usage(format!(
-                    "unknown trial `{unknown}`\n\ntrials: {known}\n\n{HELP}"
-                )));
-            }
-        }
-    }
-    if list {
-        for trial in &trials {
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        for trial in trials() {
             let demand = if trial.on_demand { " (on demand)" } else { "" };
             let missing = (trial.missing)().map_or(String::new(), |it| format!(" (lacks: {it})"));
             println!("{:12} {}{demand}{missing}", trial.name, trial.what);
         }
-        return Ok(());
+        return ExitCode::SUCCESS;
     }
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("trust: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs what is asked for.
+///
+/// # Errors
+/// A trial has found something, or cannot be run here.
+fn run(Arguments { trials: names, record, .. }: &Arguments) -> Result<(), String> {
+    let mut trials = trials();
     trials.retain(|trial| match names.as_slice() {
         [] => !trial.on_demand,
-        names => names.contains(&trial.name),
+        names => names.iter().any(|name| name == trial.name),
     });
     let mut rows: Vec<Row<'_>> = Vec::new();
     let commit = commit();
     for trial in &trials {
         rows.push(try_one(trial, &commit));
-        if record {
+        if *record {
             // At once: whoever interrupts a run keeps what it has found.
             write_down(&rows)?;
         }
@@ -136,14 +140,14 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let lacking: Vec<_> = rows.iter().filter(|row| row.is_lacking).map(|row| &*row.found).collect();
     match failed.as_slice() {
         [] if !names.is_empty() && !lacking.is_empty() => {
-            Err(Failure::Check(format!("not all could be run here: {}", lacking.join("; "))))
+            Err(format!("not all could be run here: {}", lacking.join("; ")))
         }
         [] => Ok(()),
-        failed => Err(Failure::Check(format!(
+        failed => Err(format!(
             "something was found by: {}; to repeat it: cargo xtask trust {}",
             failed.join(", "),
             failed.join(" ")
-        ))),
+        )),
     }
 }
 
@@ -205,14 +209,13 @@ fn line(row: &Row<'_>) -> String {
 }
 
 /// Replaces in the page the lines of the trials that were run.
-fn write_down(rows: &[Row<'_>]) -> Result<(), Failure> {
+fn write_down(rows: &[Row<'_>]) -> Result<(), String> {
     let path = workspace_root().join(PAGE);
-    let failed = |why: String| Failure::Check(format!("{PAGE}: {why}"));
+    let failed = |why: String| format!("{PAGE}: {why}");
     let page = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
     let ran = rows.iter().filter(|row| !row.is_lacking);
     let lines: Vec<_> = ran.map(|row| (row.trial.name, line(row))).collect();
-    let names: Vec<_> = trials().iter().map(|trial| trial.name).collect();
-    let Some(page) = replaced(&page, &names, &lines) else {
+    let Some(page) = replaced(&page, &names(), &lines) else {
         return Err(failed(format!("has no lines {BEGIN:?} and {END:?}")));
     };
     fs::write(&path, page).map_err(|error| failed(error.to_string()))
@@ -233,6 +236,22 @@ fn replaced(page: &str, names: &[&str], lines: &[(&str, String)]) -> Option<Stri
         }
     }
     Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+/// What a program prints; nothing if it cannot.
+fn say(program: &str, arguments: &[&str], folder: &Path) -> String {
+    let output = Command::new(program).args(arguments).current_dir(folder).output();
+    let output = output.map_or(Vec::new(), |output| output.stdout);
+    String::from_utf8_lossy(&output).trim().to_owned()
+}
+
+/// The workspace's root folder. cargo says at run time where this manifest is; the folder
+/// it was built in is the fallback for a program that is started by hand.
+fn workspace_root() -> PathBuf {
+    let manifest =
+        env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    let root = Path::new(&manifest).ancestors().nth(2);
+    root.expect("the manifest is two folders below the workspace").to_owned()
 }
 
 #[cfg(test)]

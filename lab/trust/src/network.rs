@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio, id};
 use std::time::Duration;
 
-use super::faults::{missing, row};
-use super::tool::{self, Tool};
-use super::{Outcome, Trial};
+use crate::faults::{missing, row};
+use crate::tool::{self, Tool};
 use crate::workspace_root;
+use crate::{Outcome, Trial};
 
 const WORKLOAD: &str = "target/release/workload";
 const SERVER: &str = "10.99.0.2:9000";

@@ -1,6 +1,6 @@
 //! Medians, spreads and ratios of the rounds, and the figures they are taken of.
 
-use super::record::{Round, Server};
+use crate::record::{Round, Server};
 
 /// A figure of a round, and how it is shown.
 pub struct Metric {
@@ -90,8 +90,8 @@ impl Metric {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::{record, round};
     use super::*;
+    use crate::record::tests::{record, round};
 
     fn spread(median: f64, least: f64, most: f64) -> Option<Spread> {
         Some(Spread { median, least, most })

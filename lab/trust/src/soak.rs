@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::tool::Tool;
-use super::{Outcome, Trial};
+use crate::tool::Tool;
+use crate::{Outcome, Trial};
 
 pub fn trials() -> Vec<Trial> {
     vec![

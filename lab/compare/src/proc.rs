@@ -125,11 +125,11 @@ pub fn field(text: &str, name: &str) -> Option<u64> {
 
 fn read(path: &str) -> Result<String, Failure> {
     fs::read_to_string(Path::new(path))
-        .map_err(|error| Failure::Check(format!("{path} cannot be read: {error}")))
+        .map_err(|error| Failure(format!("{path} cannot be read: {error}")))
 }
 
 fn strange(path: &str) -> Failure {
-    Failure::Check(format!("{path} does not look as it should"))
+    Failure(format!("{path} does not look as it should"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub fn catch_interrupts() -> Result<(), Failure> {
         // In this order: the first signal finds the flag not yet set.
         signal_hook::flag::register_conditional_shutdown(signal, 1, flag.clone())
             .and_then(|_| signal_hook::flag::register(signal, flag.clone()))
-            .map_err(|error| Failure::Check(format!("no handler for ctrl-c: {error}")))?;
+            .map_err(|error| Failure(format!("no handler for ctrl-c: {error}")))?;
     }
     Ok(())
 }
@@ -35,7 +35,7 @@ pub fn catch_interrupts() -> Result<(), Failure> {
 pub fn check_interrupt() -> Result<(), Failure> {
     // Relaxed: nothing else is passed on by the flag.
     match INTERRUPTED.get() {
-        Some(flag) if flag.load(Ordering::Relaxed) => Err(Failure::Check("interrupted".to_owned())),
+        Some(flag) if flag.load(Ordering::Relaxed) => Err(Failure("interrupted".to_owned())),
         _ => Ok(()),
     }
 }
@@ -71,7 +71,7 @@ impl Process {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command
             .spawn()
-            .map_err(|error| Failure::Check(format!("{name} cannot be started: {error}")))?;
+            .map_err(|error| Failure(format!("{name} cannot be started: {error}")))?;
         let output = child.stdout.take().expect("it was asked for");
         let (sender, lines) = mpsc::channel();
         // Pipes have no deadlines, channels have. It ends with the process.
@@ -100,7 +100,7 @@ impl Process {
                 Err(RecvTimeoutError::Timeout) => return Err(self.late(limit)),
                 Err(RecvTimeoutError::Disconnected) => {
                     let message = format!("{} ended too early", self.name);
-                    return Err(Failure::Check(message));
+                    return Err(Failure(message));
                 }
             }
         }
@@ -156,7 +156,7 @@ impl Process {
     }
 
     fn failed(&self, message: &str) -> Failure {
-        Failure::Check(format!("{}: {message}", self.name))
+        Failure(format!("{}: {message}", self.name))
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
     fn a_deadline_ends_it() {
         let start = Instant::now();
         let result = output(shell("exec sleep 60"), Duration::from_millis(50));
-        assert!(matches!(result, Err(Failure::Check(text)) if text.contains("not done")));
+        assert!(matches!(result, Err(Failure(text)) if text.contains("not done")));
         assert!(start.elapsed() < Duration::from_secs(30));
     }
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::load::{Load, Open, Outcome, Tool, pinned};
-use super::options::{Contender, Workload};
-use super::proc::{self, Time, Usage};
-use super::process::Process;
-use super::record::Round;
 use crate::Failure;
+use crate::load::{Load, Open, Outcome, Tool, pinned};
+use crate::options::{Contender, Workload};
+use crate::proc::{self, Time, Usage};
+use crate::process::Process;
+use crate::record::Round;
 
 /// Connections are made once and caches filled before it counts.
 const WARM_UP_SECONDS: f64 = 0.5;
@@ -115,7 +115,7 @@ pub fn start_within(command: Command, limit: Duration) -> Result<(Process, Strin
     let line = server.line(limit)?;
     match line.strip_prefix("listening on ") {
         Some(address) => Ok((server, address.to_owned())),
-        None => Err(Failure::Check(format!("a server began with {line:?}"))),
+        None => Err(Failure(format!("a server began with {line:?}"))),
     }
 }
 

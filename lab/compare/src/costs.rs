@@ -7,11 +7,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::measure::{start, start_within};
-use super::process::{self, Process, check_interrupt, is_on_path};
-use super::record::Cost;
-use super::{limit, proc};
-use crate::Failure;
+use crate::measure::{start, start_within};
+use crate::process::{self, Process, check_interrupt, is_on_path};
+use crate::record::Cost;
+use crate::{Failure, proc};
 
 /// arc, and what it is compared with here.
 const RUNTIMES: [&str; 2] = ["arc", "tokio"];
@@ -28,9 +27,9 @@ const IDLE_CONNECTIONS: u64 = 10_000;
 const REPETITIONS: usize = 3;
 
 /// A program under valgrind is some 50 times slower.
-const VALGRIND_LIMIT: Duration = limit(120);
-const BUILD_LIMIT: Duration = limit(600);
-const IDLE_LIMIT: Duration = limit(60);
+const VALGRIND_LIMIT: Duration = Duration::from_secs(120);
+const BUILD_LIMIT: Duration = Duration::from_secs(600);
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// User instructions per request on one worker, counted by callgrind.
 ///
@@ -40,7 +39,7 @@ const IDLE_LIMIT: Duration = limit(60);
 pub fn instructions(programs: &Path, costs: &mut Vec<Cost>) -> Result<(), Failure> {
     if !is_on_path("valgrind") {
         let message = "--instructions needs valgrind on PATH";
-        return Err(Failure::Check(message.to_owned()));
+        return Err(Failure(message.to_owned()));
     }
     for kind in ["http", "echo"] {
         let what = format!(
@@ -74,7 +73,7 @@ fn count(programs: &Path, kind: &str, runtime: &str, requests: u64) -> Result<u6
     process::output(command, VALGRIND_LIMIT)?;
     let said = server.terminate(VALGRIND_LIMIT)?;
     collected(&said)
-        .ok_or_else(|| Failure::Check(format!("valgrind did not say what it counted:\n{said}")))
+        .ok_or_else(|| Failure(format!("valgrind did not say what it counted:\n{said}")))
 }
 
 /// The number of callgrind's line `==1== Collected : 123`.
@@ -241,7 +240,7 @@ fn idle(programs: &Path, kind: &str, runtime: &str) -> Result<Vec<f64>, Failure>
         check_interrupt()?;
         if Instant::now() > end {
             let message = format!("{kind}-{runtime} did not accept {IDLE_CONNECTIONS} connections");
-            return Err(Failure::Check(message));
+            return Err(Failure(message));
         }
         thread::sleep(Duration::from_millis(10));
     }
@@ -256,7 +255,7 @@ fn idle(programs: &Path, kind: &str, runtime: &str) -> Result<Vec<f64>, Failure>
 }
 
 fn failed(path: &Path, message: &str) -> Failure {
-    Failure::Check(format!("{}: {message}", path.display()))
+    Failure(format!("{}: {message}", path.display()))
 }
 
 #[cfg(test)]

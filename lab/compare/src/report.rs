@@ -1,7 +1,7 @@
 //! What the terminal shows: a table of medians, the ratios, and bars.
 
-use super::record::{Cost, OTHER_WORK_LIMIT, Record, Round, Series, Server};
-use super::statistics::{CPU, METRICS, Metric, P99, P999, PER_SECOND, Spread};
+use crate::record::{Cost, OTHER_WORK_LIMIT, Record, Round, Series, Server};
+use crate::statistics::{CPU, METRICS, Metric, P99, P999, PER_SECOND, Spread};
 
 /// What the others are compared with.
 pub const BASELINE: &str = "tokio";
@@ -225,13 +225,21 @@ pub fn number(value: f64) -> String {
     if value < 100.0 {
         return format!("{value:.1}");
     }
-    crate::table::number(value.round() as usize)
+    let digits = (value.round() as usize).to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::record;
     use super::*;
+    use crate::record::tests::record;
 
     #[test]
     fn numbers_are_short() {

@@ -1,69 +1,31 @@
 //! `cargo xtask versus`: arc and its peers, side by side.
-//!
-//! | file | purpose |
-//! |---|---|
-//! | `mod.rs` | build, go through workloads and rounds, keep the record |
-//! | `options.rs` | the command line, the workloads and the servers |
-//! | `measure.rs` | one measurement of one server |
-//! | `before.rs` | arc of another commit, to be measured beside the present one |
-//! | `ratios.rs` | `cargo xtask ratios`: the same for single operations |
-//! | `load.rs` | the load generators: oha, wrk and those of `lab/versus/` |
-//! | `costs.rs` | instructions per request, sizes, memory per connection |
-//! | `process.rs` | processes that end in any case |
-//! | `proc.rs` | what Linux says about CPU, context switches and memory |
-//! | `machine.rs` | machine, versions and commit |
-//! | `record.rs` | what is kept in a JSON file |
-//! | `statistics.rs` | medians, spreads and ratios |
-//! | `report.rs` | the tables and bars on the terminal |
-//! | `chart.rs` | `cargo xtask chart`: the record as SVG |
-//! | `plot.rs` | the same for what `growth` of arc-benches measured |
-
-mod before;
-pub mod chart;
-mod costs;
-mod load;
-mod machine;
-mod measure;
-mod options;
-mod plot;
-mod proc;
-mod process;
-pub mod ratios;
-mod record;
-mod report;
-mod statistics;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
-use crate::{Failure, workspace_root};
-use load::Tool;
-use measure::Setting;
-use options::{Contender, HELP, Options, Workload};
-use record::{Record, Round, Series, Server};
+use crate::load::Tool;
+use crate::measure::{self, Setting};
+use crate::options::{Contender, Options, Workload};
+use crate::record::{Record, Round, Series, Server};
+use crate::{Failure, before, costs, machine, process, report, workspace_root};
 
 /// What a measurement takes beyond its own time, for the announcement.
 const OVERHEAD_SECONDS: f64 = 0.8;
 
-/// Runs `cargo xtask versus` with the arguments that follow these words.
+/// Runs `cargo xtask versus`.
 ///
 /// # Errors
-/// The arguments are not understood, something cannot be built or measured, or
-/// ctrl-c.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    let Some(options) = Options::parse(arguments)? else {
-        print!("{HELP}");
-        return Ok(());
-    };
+/// The options do not go together, something cannot be built or measured, or ctrl-c.
+pub fn run(mut options: Options) -> Result<(), Failure> {
+    options.check()?;
     if !cfg!(target_os = "linux") {
         let message = "versus measures by Linux's /proc and loads by its epoll: it runs on \
              Linux only";
-        return Err(Failure::Check(message.to_owned()));
+        return Err(Failure(message.to_owned()));
     }
-    let mut options = options;
     let tools = tools(&options)?;
     let root = workspace_root();
     build(&root, "arc-versus")?;
@@ -72,16 +34,16 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         eprintln!("go is not on PATH: the servers on it are left out");
         options.peers.retain(|peer| peer != "go");
     }
-    let programs_before = match &options.before {
-        Some(before) => {
-            let target = programs.parent().expect("it is in cargo's target folder");
-            before::build(&root, target, before, "arc-versus")?
-        }
-        None => PathBuf::new(),
+    let programs_before = if options.before.is_given() {
+        let target = programs.parent().expect("it is in cargo's target folder");
+        before::build(&root, target, &options.before, "arc-versus")?
+    } else {
+        PathBuf::new()
     };
     process::catch_interrupts()?;
     let versus = Versus { options, root, programs, programs_before };
-    let mut record = machine::empty_record(&versus.root, arguments, &tools);
+    let arguments: Vec<String> = env::args().skip(2).collect();
+    let mut record = machine::empty_record(&versus.root, &arguments, &tools);
     let result = versus.fill(&mut record);
     if !record.series.is_empty() || !record.costs.is_empty() {
         report::print_origin(&record);
@@ -98,14 +60,14 @@ fn tools(options: &Options) -> Result<Vec<Tool>, Failure> {
     }
     if (options.pins() || options.busy) && !process::is_on_path("taskset") {
         let message = "--pin, --open and --busy need taskset, of util-linux, on PATH";
-        return Err(Failure::Check(message.to_owned()));
+        return Err(Failure(message.to_owned()));
     }
     let workloads = options.workloads.iter();
     let is_open = options.open.is_some();
     workloads.map(|workload| Tool::choose(options.load, *workload, is_open)).collect()
 }
 
-fn build(root: &Path, package: &str) -> Result<(), Failure> {
+pub fn build(root: &Path, package: &str) -> Result<(), Failure> {
     let arguments = ["build", "--release", "--package", package];
     eprintln!("$ cargo {}", arguments.join(" "));
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -113,10 +75,10 @@ fn build(root: &Path, package: &str) -> Result<(), Failure> {
         .env("RUSTUP_AUTO_INSTALL", "0")
         .current_dir(root)
         .status()
-        .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;
+        .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
     match status.success() {
         true => Ok(()),
-        false => Err(Failure::Check(format!("{package} does not build: {status}"))),
+        false => Err(Failure(format!("{package} does not build: {status}"))),
     }
 }
 
@@ -134,18 +96,18 @@ fn build_go(root: &Path, programs: &Path) -> Result<bool, Failure> {
         .status();
     match status.is_ok_and(|status| status.success()) {
         true => Ok(true),
-        false => Err(Failure::Check("the server on Go does not build".to_owned())),
+        false => Err(Failure("the server on Go does not build".to_owned())),
     }
 }
 
 /// Where cargo puts release builds: beside the folder of this program, wherever
 /// the target folder was configured to be.
-fn programs(one: &str) -> Result<PathBuf, Failure> {
+pub fn programs(one: &str) -> Result<PathBuf, Failure> {
     let program = env::current_exe().ok();
     let folder = program.and_then(|it| Some(it.parent()?.parent()?.join("release")));
     folder
         .filter(|folder| folder.join(one).exists())
-        .ok_or_else(|| Failure::Check(format!("{one} is not where cargo builds programs")))
+        .ok_or_else(|| Failure(format!("{one} is not where cargo builds programs")))
 }
 
 struct Versus {
@@ -269,7 +231,7 @@ impl Versus {
         };
         let text = serde_json::to_string_pretty(record).expect("numbers and strings");
         fs::write(path, text + "\n")
-            .map_err(|error| Failure::Check(format!("{}: {error}", path.display())))
+            .map_err(|error| Failure(format!("{}: {error}", path.display())))
     }
 }
 
@@ -301,9 +263,4 @@ fn progress(round: &Round) -> String {
         );
     }
     text
-}
-
-/// A duration that a step may take at most.
-const fn limit(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
 }

@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::options::Before;
+use crate::options::Before;
 use crate::{Failure, say};
 
 /// What is taken from the present workspace: it knows all options that are asked for.
@@ -28,9 +28,10 @@ pub fn build(
     package: &str,
 ) -> Result<PathBuf, Failure> {
     let home = target.join("before");
-    let tree = match before {
-        Before::Commit(name) => commit(root, &home, name)?,
-        Before::Folder(folder) => {
+    let tree = match (&before.commit, &before.folder) {
+        (None, None) => root.to_owned(),
+        (Some(name), _) => commit(root, &home, name)?,
+        (None, Some(folder)) => {
             let name = folder.canonicalize().map_err(|error| failed(folder, error))?;
             let name = name.to_string_lossy().replace('/', "-");
             let tree = home.join(format!("folder{name}"));
@@ -54,10 +55,10 @@ pub fn build(
         .env("CARGO_TARGET_DIR", &programs)
         .current_dir(&tree)
         .status()
-        .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;
+        .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
     match status.success() {
         true => Ok(programs.join("release")),
-        false => Err(Failure::Check(format!("arc of {} does not build", tree.display()))),
+        false => Err(Failure(format!("arc of {} does not build", tree.display()))),
     }
 }
 
@@ -80,7 +81,7 @@ fn commit(root: &Path, home: &Path, name: &str) -> Result<PathBuf, Failure> {
     let object = format!("{name}^{{commit}}");
     let commit = say("git", &["rev-parse", "--verify", "--quiet", &object], root);
     if commit.is_empty() {
-        return Err(Failure::Check(format!("there is no commit {name}")));
+        return Err(Failure(format!("there is no commit {name}")));
     }
     let tree = home.join(&commit[..12]);
     let archive = home.join("archive.tar");
@@ -97,8 +98,8 @@ fn commit(root: &Path, home: &Path, name: &str) -> Result<PathBuf, Failure> {
     for mut command in [git, tar] {
         let status = command.stdin(Stdio::null()).status();
         if !status.is_ok_and(|status| status.success()) {
-            let name = super::process::display(&command);
-            return Err(Failure::Check(format!("{name} failed")));
+            let name = crate::process::display(&command);
+            return Err(Failure(format!("{name} failed")));
         }
     }
     let _ = fs::remove_file(archive);
@@ -113,7 +114,7 @@ fn mirror(from: &Path, to: &Path, part: &str, exactly: bool) -> Result<(), Failu
     let files = say("git", list, from);
     if files.is_empty() {
         let message = format!("{}: git knows no files there", from.join(part).display());
-        return Err(Failure::Check(message));
+        return Err(Failure(message));
     }
     if exactly {
         remove_others(to, to, &files)?;
@@ -150,7 +151,7 @@ fn remove_others(tree: &Path, folder: &Path, files: &str) -> Result<(), Failure>
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Failure {
-    Failure::Check(format!("{}: {error}", path.display()))
+    Failure(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

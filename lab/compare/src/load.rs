@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde_json::Value;
 
-use super::options::Workload;
-use super::process;
 use crate::Failure;
+use crate::options::Workload;
+use crate::process;
 
 /// How many requests a second the workload `blocked` has: few enough that any
 /// server keeps up, so that latencies tell of the block alone.
@@ -21,7 +22,7 @@ const SLOW_EVERY: &str = "100";
 const SLACK: Duration = Duration::from_secs(15);
 
 /// A load generator.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Tool {
     Oha,
     Wrk,
@@ -47,10 +48,6 @@ pub struct Outcome {
 }
 
 impl Tool {
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Oha, Self::Wrk, Self::Builtin].into_iter().find(|tool| tool.name() == name)
-    }
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Oha => "oha",
@@ -75,11 +72,11 @@ impl Tool {
             None if is_open => Ok(Self::Builtin),
             Some(tool) if is_open && tool != Self::Builtin => {
                 let message = "--open goes with `--load builtin`";
-                Err(Failure::Usage(message.to_owned()))
+                Err(Failure(message.to_owned()))
             }
             None => Ok([Self::Oha, Self::Wrk].into_iter().find(is_there).unwrap_or(Self::Builtin)),
             Some(tool) if is_there(&tool) => Ok(tool),
-            Some(tool) => Err(Failure::Check(format!(
+            Some(tool) => Err(Failure(format!(
                 "{} is not on PATH; `--load builtin` needs nothing",
                 tool.name()
             ))),
@@ -139,7 +136,7 @@ impl Load<'_> {
         };
         parse(&text).ok_or_else(|| {
             let name = self.tool.name();
-            Failure::Check(format!("what {name} printed is not understood:\n{text}"))
+            Failure(format!("what {name} printed is not understood:\n{text}"))
         })
     }
 
@@ -154,7 +151,7 @@ impl Load<'_> {
                 command
             }
             Tool::Wrk => {
-                let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/versus/report.lua");
+                let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report.lua");
                 let mut command = Command::new("wrk");
                 // It takes whole seconds only.
                 let seconds = format!("-d{}s", self.seconds.ceil());
