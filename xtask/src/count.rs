@@ -88,7 +88,8 @@ impl Tally {
     /// Counts what the compiler prints of a crate when all macros are expanded.
     pub fn of_expanded(source: &str) -> Self {
         let mut tally = Tally::default();
-        match syntax_of(source, true) {
+        // std's `pin!` expands to this, which is no syntax of others yet.
+        match syntax_of(&source.replace("super let ", "let "), true) {
             Ok(found) => found.unsafes.iter().for_each(|each| tally.add(each.kind)),
             Err(_) => tally.0[KINDS.len() - 1] = bare_words(source),
         }

@@ -5,16 +5,20 @@
 //!
 //! ```text
 //! // ~ src/scheduler/idle.rs              the file; a number after it: which of several places
-//! // - fence(Ordering::SeqCst); what is taken out of it, whatever the spaces
+//! // - fence(Ordering::SeqCst);   what is taken out of it, whatever the spaces
 //! // + let _ = 0;               what is put there, if anything
 //! #[test]
 //! fn model() {
 //! ```
 //!
+//! One of the names in it may be another one by now, if it is clear where that is.
+//!
 //! Each is made in a copy of the sources, which is built: that must succeed. Then the
 //! model alone is run: it must begin, and fail. (That it passes unbroken is another trial's.)
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -130,46 +134,105 @@ fn is_caught(mutation: &Mutation, copy: &Path) -> Result<(), String> {
 
 impl Mutation {
     fn apply(&self, text: &str) -> Result<String, String> {
-        let found = places(text, &self.old);
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        if letters(&self.new) == letters(&self.old) {
+            return Err("it changes nothing".to_owned());
+        }
+        let (code, wanted) = (tokens(text), tokens(&self.old));
+        let mut found = places(&code, &wanted, None);
+        let mut new = self.new.clone();
+
+        // Something may have another name by now: if the text is there but for one name, and
+        // in one place only, that is the place, and this the name.
+        if found.is_empty() {
+            let names = wanted.iter().filter(|it| it.is_name()).map(|it| it.text);
+            for name in names.collect::<BTreeSet<_>>() {
+                for (place, now) in places(&code, &wanted, Some(name)) {
+                    found.push((place, now));
+                    new = renamed(&self.new, name, now);
+                }
+            }
+        }
         let place = match (self.place, found.len()) {
             (0, 1) => 0,
             (0, count) => return Err(format!("{count} places have the text, not one")),
             (place, count) if place <= count => place - 1,
             (place, count) => return Err(format!("no place {place} of {count} has the text")),
         };
-        let (from, to) = found[place];
-        let letters = |text: &str| text.split_whitespace().collect::<String>();
-        if letters(&self.new) == letters(&self.old) {
-            return Err("it changes nothing".to_owned());
-        }
-        Ok(format!("{}{}{}", &text[..from], self.new, &text[to..]))
+        let Range { start, end } = found[place].0.clone();
+        Ok(format!("{}{new}{}", &text[..start], &text[end..]))
     }
 }
 
-/// Where `wanted` stands in the code of `text`, whatever the white space.
-fn places(text: &str, wanted: &str) -> Vec<(usize, usize)> {
-    let mut code: Vec<(char, usize)> = Vec::new();
+/// A word of a source text, or one of its marks.
+#[derive(Clone, Copy)]
+struct Token<'text> {
+    text: &'text str,
+    at: usize,
+}
+
+impl Token<'_> {
+    fn is_name(&self) -> bool {
+        self.text.starts_with(|first: char| first.is_alphabetic() || first == '_')
+    }
+}
+
+/// The words and marks of the code; comments have none.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut tokens = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        if !line.trim_start().starts_with("//") {
-            let letters = line.char_indices().filter(|(_, letter)| !letter.is_whitespace());
-            code.extend(letters.map(|(at, letter)| (letter, start + at)));
+        let mut at = 0;
+        while !line.trim_start().starts_with("//") && at < line.len() {
+            let rest = &line[at..];
+            let word = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+            // One letter, if it is no part of a word.
+            let length = word.max(rest.chars().next().map_or(1, char::len_utf8));
+            let text = &rest[..length];
+            if !text.trim().is_empty() {
+                tokens.push(Token { text, at: start + at });
+            }
+            at += length;
         }
         start += line.len();
     }
-    let wanted: Vec<char> = wanted.chars().filter(|letter| !letter.is_whitespace()).collect();
-    if wanted.is_empty() {
-        return Vec::new();
+    tokens
+}
+
+/// Where `wanted` stands in the code, but for one name, which is another one there: then with
+/// that other name.
+fn places<'text>(
+    code: &[Token<'text>],
+    wanted: &[Token<'_>],
+    but: Option<&str>,
+) -> Vec<(Range<usize>, &'text str)> {
+    let mut found = Vec::new();
+    let first_but = wanted.iter().position(|it| Some(it.text) == but);
+    for window in code.windows(wanted.len().max(1)) {
+        let now = first_but.map_or("", |at| window[at].text);
+        let is_here = window.iter().zip(wanted).all(|(here, wanted)| match but {
+            Some(name) if wanted.text == name => here.text == now && here.is_name(),
+            _ => here.text == wanted.text,
+        });
+        if is_here && !wanted.is_empty() {
+            let last = window[window.len() - 1];
+            found.push((window[0].at..last.at + last.text.len(), now));
+        }
     }
-    let is_here =
-        |window: &[(char, usize)]| window.iter().map(|it| it.0).eq(wanted.iter().copied());
-    let found = code.windows(wanted.len()).filter(|window| is_here(window));
     found
-        .map(|window| {
-            let (last, at) = window[window.len() - 1];
-            (window[0].1, at + last.len_utf8())
-        })
-        .collect()
+}
+
+/// The text with another name.
+fn renamed(text: &str, old: &str, new: &str) -> String {
+    let mut renamed = String::new();
+    let mut from = 0;
+    for token in tokens(text).iter().filter(|it| it.text == old) {
+        renamed += &text[from..token.at];
+        renamed += new;
+        from = token.at + old.len();
+    }
+    renamed + &text[from..]
 }
 
 /// What all models say of themselves.
@@ -314,6 +377,46 @@ fn model() {
             let mutated = mutation.apply(&text);
             assert!(mutated.is_ok_and(|it| it != text), "{mutation:?}");
         }
+    }
+
+    /// Finds the names of all functions that are defined below a folder.
+    fn find_functions(folder: &Path, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                find_functions(&entry.path(), found);
+                continue;
+            }
+            let text = fs::read_to_string(entry.path()).unwrap();
+            let tokens = tokens(&text);
+            let pairs = tokens.windows(2).filter(|pair| pair[0].text == "fn");
+            found.extend(pairs.map(|pair| pair[1].text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_renamed_function_breaks_no_mutation() {
+        let root = workspace_root();
+        let mut defined = BTreeSet::new();
+        for folder in ["src", "crates/tasks/src"] {
+            find_functions(&root.join(folder), &mut defined);
+        }
+        let mut broken = Vec::new();
+        for mutation in all_mutations(&root).unwrap() {
+            // What a model has of its own is renamed together with its mutations.
+            if mutation.file.starts_with("lab/") {
+                continue;
+            }
+            let text = fs::read_to_string(root.join(&mutation.file)).unwrap();
+            let expected = mutation.apply(&text).unwrap();
+            let names = tokens(&mutation.old).into_iter().map(|it| it.text);
+            for name in names.filter(|it| defined.contains(*it)) {
+                let mutated = mutation.apply(&renamed(&text, name, "another"));
+                if mutated != Ok(renamed(&expected, name, "another")) {
+                    broken.push(format!("{}: {name} in\n{}", mutation.model, mutation.old));
+                }
+            }
+        }
+        assert!(broken.is_empty(), "a line of context is lacking:\n{}", broken.join("\n"));
     }
 
     #[test]

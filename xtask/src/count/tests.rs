@@ -85,7 +85,7 @@ macro_rules! r { () => { unsafe { s() } } }
 #[automatically_derived]
 unsafe impl T for S {}
 unsafe impl U for S {}
-fn f() { format_args!(\"{}\", unsafe { g() }) }
+fn f() { super let x = 1; format_args!(\"{}\", unsafe { g() }) }
 ";
     assert_eq!(Tally::of_expanded(source), Tally([0, 0, 1, 0, 0, 0, 1, 0]));
 }
