@@ -2,8 +2,8 @@
 //!
 //! | file | rules |
 //! |---|---|
-//! | `text.rs` | lines too long, files too long, leftovers |
-//! | `syntax.rs` | long functions, `unwrap`, `allow` and public items without a word |
+//! | `text.rs` | lines too long, files too long, leftovers, `allow` in manifests |
+//! | `syntax.rs` | long functions, `unwrap` and public items without a word |
 //! | `orderings.rs` | orderings stronger than Relaxed that do not say why |
 //! | `paths.rs` | no rule: the paths in a source text |
 //! | `imports.rs` | what imports what, and the tables that show it |
@@ -151,7 +151,7 @@ const RULES: [(&str, &str, Check); 17] = [
     ("leftovers", "nothing is left to be done", text::leftovers),
     ("length", "functions are not too long", syntax::length),
     ("panics", "unwrap and expect give a reason", syntax::panics),
-    ("allows", "an allowed lint has a reason", syntax::allows),
+    ("allows", "a lint that a manifest allows has a reason", text::allows),
     ("docs", "public items are documented", syntax::docs),
     ("orderings", "strong orderings say what they pair with", orderings::orderings),
     ("circles", "neither files nor rooms import each other in a circle", imports::circles),
