@@ -153,8 +153,7 @@ async fn local_items_and_the_path_of_the_module() {
     fn answer() -> u32 {
         ANSWER
     }
-    // The import is there to be resolved, not to be used.
-    #[allow(unused_imports)]
+    #[allow(unused_imports, reason = "the import is there to be resolved, not to be used")]
     use deep::runtime_crate;
     assert_eq!(ready(answer()).await, 42);
 }

@@ -8,23 +8,26 @@
 use std::path::Path;
 use std::thread;
 
+use clap::Args;
+
 use crate::count::{self, KINDS, Lines, Tally};
 use crate::limits::{self, Budget, FILE, Limits, Remark};
 use crate::loc::{self, LineLimits};
 use crate::source::{Source, rust_files};
 use crate::table::{Table, number};
 use crate::tree::{self, PEERS, Package, TARGET};
-use crate::{Failure, workspace_root};
+use crate::{Failure, compiled, workspace_root};
 
-const HELP: &str = "\
-Count `unsafe` in arc and in the crates that it is built from, beside tokio, and
-check the counts against audit.toml.
-
-usage: cargo xtask audit [--files]
-
-  --files   print a row for every file of the dependencies that has `unsafe`
-  --help    print this text
-";
+/// What the command line asks for.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Print a row for every file of the dependencies that has `unsafe`
+    #[arg(long)]
+    files: bool,
+    /// Count what a build compiles instead, and check that (a minute)
+    #[arg(long, conflicts_with = "files")]
+    compiled: bool,
+}
 
 /// Crates that only declare what the system offers, on every platform they know.
 const INTERFACES: [&str; 2] = ["libc", "linux-raw-sys"];
@@ -60,25 +63,19 @@ pub struct Audit {
     pub tasks: Lines,
 }
 
-/// Runs `cargo xtask audit` with the arguments that follow these words.
+/// Runs `cargo xtask audit`.
 ///
 /// # Errors
-/// The arguments are not understood, or a limit is passed.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    let with_files = match arguments {
-        [] => false,
-        [only] if only == "--files" => true,
-        [only] if only == "--help" || only == "-h" => {
-            print!("{HELP}");
-            return Ok(());
-        }
-        _ => return Err(Failure::Usage(format!("unknown arguments\n\n{HELP}"))),
-    };
+/// A limit is passed.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = workspace_root();
     let limits = Limits::read(&root)?;
+    if arguments.compiled {
+        return compiled::check(&root, &limits);
+    }
     let audit = Audit::collect(&root, &limits)?;
     print!("{}", audit.own_text());
-    if with_files {
+    if arguments.files {
         println!("\n{}", files_table(&audit.arc));
     }
     println!("\n{}", audit.tree_text());
@@ -166,7 +163,7 @@ fn count_own(files: &[Source], own: &mut Vec<Own>) -> Result<Tally, Failure> {
     let mut sum = Tally::default();
     for file in files {
         let syntax = count::syntax(&file.text)
-            .map_err(|reason| Failure::Check(format!("{}: {reason}", file.name)))?;
+            .map_err(|reason| Failure(format!("{}: {reason}", file.name)))?;
         sum += Tally::of(&file.text).0;
         own.extend(syntax.unsafes.into_iter().map(|found| Own { file: file.name.clone(), found }));
     }

@@ -3,44 +3,43 @@
 //! Every step is one or more command lines, printed as they start, so that any of
 //! them can be repeated by hand. The first one that fails ends the run.
 
-use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::time::{Duration, Instant};
-use std::{env, fmt, fs};
+use std::{env, fmt};
 
-use crate::{Failure, audit, cross, report, supply, tidy, workspace_root};
+use clap::{Args, Parser};
 
-const HELP: &str = "\
-Run what CI runs, in CI's order, up to the first failure.
+use crate::{Failure, Task, cargo, finish, supply};
 
-usage: cargo xtask ci [--quick | STEP...]
-
-  STEP...   only these steps
-  --quick   only fmt, clippy, tidy, audit, inside and test
-  --list    list the steps and their commands, and run nothing
-  --help    print this text
-";
+/// What the command line asks for.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only these steps, in CI's order
+    #[arg(value_name = "STEP", value_parser = names())]
+    steps: Vec<String>,
+    /// Only what finds most mistakes: fmt, clippy, tidy, audit, inside and test
+    #[arg(long, conflicts_with = "steps")]
+    quick: bool,
+    /// List the steps and their commands, and run nothing
+    #[arg(long)]
+    list: bool,
+}
 
 /// The steps of `--quick`.
 const QUICK: [&str; 6] = ["fmt", "clippy", "tidy", "audit", "inside", "test"];
 
 struct Step {
     name: &'static str,
+    /// About how long it takes on two cores when it has been built before.
+    seconds: u64,
     /// Why the step does not run on this platform, if it does not.
-    skipped: Option<String>,
-    work: Work,
-}
-
-/// A command of xtask, which is given its arguments.
-type Command = fn(&[String]) -> Result<(), Failure>;
-
-enum Work {
+    excluded: Option<&'static str>,
+    /// What the machine lacks for it, if anything.
+    lacks: fn() -> Option<String>,
     /// Command lines, run one after the other.
-    Cargo(Vec<Cargo>),
-    /// A command of xtask, in this process.
-    Xtask(Command, &'static str),
+    commands: Vec<Cargo>,
 }
 
 /// A command line of cargo, and the environment variables it is given.
@@ -72,20 +71,17 @@ impl Cargo {
         self.variables.push((variable, format!("{inherited} {flags}").trim().to_owned()));
     }
 
-    fn run(&self, root: &Path) -> Result<(), Failure> {
-        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = process::Command::new(program)
-            .args(&self.arguments)
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            // rustup must use what is installed, and never download.
-            .env("RUSTUP_AUTO_INSTALL", "0")
-            .current_dir(root)
-            .status()
-            .map_err(|error| Failure::Check(format!("cargo cannot be started: {error}")))?;
-        if status.success() {
-            return Ok(());
+    fn run(&self) -> Result<(), Failure> {
+        println!("$ {self}");
+        // This program answers for its own commands.
+        if self.arguments[0] == "xtask"
+            && let Ok(task) = Task::try_parse_from(&self.arguments)
+        {
+            return task.run();
         }
-        Err(Failure::Check(format!("{status}; to repeat it: {self}")))
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        finish(cargo().args(&self.arguments).envs(variables))
+            .map_err(|failure| Failure(format!("{failure}; to repeat it: {self}")))
     }
 }
 
@@ -100,227 +96,175 @@ impl fmt::Display for Cargo {
 }
 
 impl Step {
-    fn cargo(name: &'static str, commands: impl Into<Vec<Cargo>>) -> Self {
-        Step { name, skipped: None, work: Work::Cargo(commands.into()) }
+    fn new(name: &'static str, seconds: u64, commands: impl Into<Vec<Cargo>>) -> Self {
+        Step { name, seconds, excluded: None, lacks: || None, commands: commands.into() }
     }
 
-    /// The command line `cargo xtask LINE`, which `command` answers.
-    fn xtask(name: &'static str, line: &'static str, command: Command) -> Self {
-        Step { name, skipped: None, work: Work::Xtask(command, line) }
+    /// A step of one command line.
+    fn line(name: &'static str, seconds: u64, line: &str) -> Self {
+        Step::new(name, seconds, [Cargo::new(line)])
     }
 
     /// Skips the step where `condition` holds.
-    fn skip_if(self, condition: bool, reason: &str) -> Self {
-        self.skip_for(condition.then(|| reason.to_owned()))
+    fn skip_if(self, condition: bool, reason: &'static str) -> Self {
+        Step { excluded: condition.then_some(reason), ..self }
     }
 
-    /// Skips the step where there is a reason to.
-    fn skip_for(mut self, reason: Option<String>) -> Self {
-        self.skipped = reason;
-        self
+    /// Skips the step where something is lacking.
+    fn skip_for(self, lacks: fn() -> Option<String>) -> Self {
+        Step { lacks, ..self }
     }
 
-    fn command_lines(&self) -> Vec<String> {
-        match &self.work {
-            Work::Cargo(commands) => commands.iter().map(Cargo::to_string).collect(),
-            Work::Xtask(_, line) => vec![format!("cargo xtask {line}")],
-        }
-    }
-
-    fn run(&self, root: &Path) -> Result<(), Failure> {
-        match &self.work {
-            Work::Cargo(commands) => commands.iter().try_for_each(|command| {
-                println!("$ {command}");
-                command.run(root)
-            }),
-            Work::Xtask(command, line) => {
-                println!("$ cargo xtask {line}");
-                let words = line.split_whitespace().skip(1);
-                command(&words.map(str::to_owned).collect::<Vec<_>>())
-            }
-        }
+    /// Why the step is not run here, if it is not.
+    fn skipped(&self) -> Option<String> {
+        self.excluded.map(str::to_owned).or_else(self.lacks)
     }
 }
 
+/// What `cargo test` tests, and the models, which are run optimized.
+const TESTED: [&str; 8] = [
+    "arc-runtime",
+    "arc-compat",
+    "arc-compat-apart",
+    "arc-macros",
+    "arc-tasks",
+    "arc-util",
+    "arc-examples",
+    "arc-models",
+];
+
+const REACTOR_TESTS: &str = "test -p arc-runtime --lib --tests";
 const MODELS_SKIPPED: &str = "the models are the same on every platform, and run on Linux";
 
 /// All steps, in the order in which they run: the quick ones first, so that small
 /// mistakes are told soon.
-fn steps(root: &Path) -> Vec<Step> {
-    let reactor_tests = reactor_tests(root);
-    let oneshot = Cargo::new(&reactor_tests).with_flags("--cfg arc_oneshot", "oneshot");
-    let portable = Cargo::new(&reactor_tests)
+fn steps() -> Vec<Step> {
+    let mut rest = "test --workspace".to_owned();
+    for package in TESTED {
+        rest += " --exclude ";
+        rest += package;
+    }
+    let oneshot = Cargo::new(REACTOR_TESTS).with_flags("--cfg arc_oneshot", "oneshot");
+    let portable = Cargo::new(REACTOR_TESTS)
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
-    let models = |name| Cargo::new(&format!("test -p arc-models --release --test {name}"));
-    let soak = Cargo::new("run --release -p arc-trials --bin soak -- --seconds 60");
     let mut doc = Cargo::new("doc --workspace --all-features --no-deps");
     doc.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
     let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --all-features --no-deps");
     private.arguments.push("--document-private-items".to_owned());
     private.set_flags("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
+    let examples = [
+        Cargo::new("build --release -p arc-examples --examples"),
+        Cargo::new("run --release -p arc-examples --example hello"),
+    ];
+    let is_linux = cfg!(target_os = "linux");
 
     vec![
-        Step::cargo("fmt", [Cargo::new("fmt --all --check")]),
-        Step::cargo("clippy", [Cargo::new("clippy --workspace --all-targets -- -D warnings")]),
-        Step::xtask("tidy", "tidy", tidy::run),
-        Step::xtask("audit", "audit", audit::run),
-        Step::xtask("report", "report --check", report::run),
-        Step::xtask("supply", "supply", supply::run),
-        Step::cargo("inside", [Cargo::new(&format!("{INSIDE} --quick"))]),
-        // The models are run below, optimized.
-        Step::cargo("test", [Cargo::new("test --workspace --exclude arc-models")]),
-        Step::cargo("oneshot", [oneshot])
-            .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
-        Step::cargo("portable", [portable])
-            .skip_if(!cfg!(target_os = "linux"), "polling's own cfg for poll(2) is for Linux"),
-        Step::cargo("loom", [models("loom")]).skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
-        Step::cargo("shuttle", [models("shuttle")])
-            .skip_if(!cfg!(target_os = "linux"), MODELS_SKIPPED),
-        Step::cargo("stages", [Cargo::new(INSIDE)]),
-        Step::cargo("soak", [soak])
-            .skip_if(!cfg!(target_os = "linux"), "it reads of memory and descriptors in /proc"),
-        Step::cargo("doc", [doc, private]),
-        Step::cargo(
-            "examples",
-            [Cargo::new("build --release --examples"), Cargo::new("run --release --example hello")],
+        Step::line("fmt", 5, "fmt --all --check"),
+        Step::line("clippy", 30, "clippy --workspace --all-targets -- -D warnings"),
+        Step::line("tidy", 5, "xtask tidy"),
+        Step::line("audit", 10, "xtask audit"),
+        Step::line("compiled", 60, "xtask audit --compiled").skip_if(
+            !is_linux || cfg!(not(target_arch = "x86_64")),
+            "what a build on x86_64 Linux compiles is counted",
         ),
-        Step::xtask("minimal", "supply minimal", supply::run),
-        Step::xtask("msrv", "supply msrv", supply::run).skip_for(supply::missing_toolchain()),
-        Step::xtask("deny", "supply deny", supply::run).skip_for(supply::missing_deny()),
-        Step::xtask("cross", "cross", cross::run).skip_for(cross::missing()),
+        Step::line("report", 10, "xtask report --check"),
+        Step::line("supply", 20, "xtask supply"),
+        Step::line("inside", 30, "run --quiet -p arc-inside --bin check -- --quick"),
+        Step::line("test", 150, "test"),
+        Step::line("others", 60, &rest),
+        Step::new("oneshot", 60, [oneshot])
+            .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
+        Step::new("portable", 60, [portable])
+            .skip_if(!is_linux, "polling's own cfg for poll(2) is for Linux"),
+        Step::line("loom", 60, "test -p arc-models --release --test loom")
+            .skip_if(!is_linux, MODELS_SKIPPED),
+        Step::line("shuttle", 60, "test -p arc-models --release --test shuttle")
+            .skip_if(!is_linux, MODELS_SKIPPED),
+        Step::line("stages", 120, "run --quiet -p arc-inside --bin check --"),
+        Step::line("soak", 65, "run --release -p arc-trials --bin soak -- --seconds 60")
+            .skip_if(!is_linux, "it reads of memory and descriptors in /proc"),
+        Step::new("doc", 30, [doc, private]),
+        Step::new("examples", 10, examples),
+        Step::line("minimal", 30, "xtask supply minimal"),
+        Step::line("msrv", 30, "xtask supply msrv").skip_for(supply::missing_toolchain),
+        Step::line("deny", 10, "xtask supply deny").skip_for(supply::missing_deny),
+        Step::line("cross", 120, "xtask trust clippy").skip_if(
+            !Path::new("/usr/lib/rustlib/src/rust/library/std/Cargo.toml").exists(),
+            "Debian's packages of the compiler and of its source are not installed",
+        ),
     ]
 }
 
-/// What checks the stages of `inside/` stands beside them.
-const INSIDE: &str = "run --quiet -p arc-inside --bin check --";
+fn names() -> Vec<&'static str> {
+    steps().iter().map(|step| step.name).collect()
+}
 
-/// Runs `cargo xtask inside` with the arguments that follow these words.
+/// Runs `cargo xtask ci`.
 ///
 /// # Errors
-/// A stage does not do what it should.
-pub fn run_inside(arguments: &[String]) -> Result<(), Failure> {
-    Cargo::new(&format!("{INSIDE} {}", arguments.join(" "))).run(&workspace_root())
-}
-
-/// The command that runs the runtime's tests for another reactor: all but those in
-/// `APART`, which cargo can only be told by naming the others.
-pub fn reactor_tests(root: &Path) -> String {
-    const APART: [&str; 2] = [
-        "examples",     // It needs the examples' programs, which only a full build makes.
-        "compile_fail", // It tests the macros' messages, which know no reactor.
-    ];
-    let mut command = "test -p arc-runtime --lib".to_owned();
-    for name in test_targets(root).iter().filter(|name| !APART.contains(&name.as_str())) {
-        command += " --test ";
-        command += name;
-    }
-    command
-}
-
-/// The integration tests that cargo finds by itself: `tests/NAME.rs` and
-/// `tests/NAME/main.rs`.
-fn test_targets(root: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(root.join("tests")).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").exists()
-        })
-        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
-        .collect()
-}
-
-/// What the command line asks for.
-#[derive(Debug, PartialEq)]
-enum Request {
-    Help,
-    List,
-    /// The names of the steps to run; all if empty.
-    Run(Vec<String>),
-}
-
-fn parse(arguments: &[String], known: &[&str]) -> Result<Request, Failure> {
-    let mut quick = false;
-    let mut names = Vec::new();
-    for argument in arguments {
-        match argument.as_str() {
-            "--help" | "-h" => return Ok(Request::Help),
-            "--list" => return Ok(Request::List),
-            "--quick" => quick = true,
-            name if known.contains(&name) => names.push(name.to_owned()),
-            unknown => {
-                let kind = if unknown.starts_with('-') { "option" } else { "step" };
-                return Err(Failure::Usage(format!(
-                    "unknown {kind} `{unknown}`\n\nsteps: {}\n\n{HELP}",
-                    known.join(", ")
-                )));
+/// A step failed.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut steps = steps();
+    if arguments.list {
+        for step in &steps {
+            println!("{}{}", step.name, skip_note(step));
+            for line in &step.commands {
+                println!("    {line}");
             }
         }
+        return Ok(());
     }
-    if quick && !names.is_empty() {
-        return Err(Failure::Usage(format!("--quick and steps exclude each other\n\n{HELP}")));
-    }
-    if quick {
-        names = QUICK.map(str::to_owned).into();
-    }
-    Ok(Request::Run(names))
+    let names: Vec<&str> = match arguments.quick {
+        true => QUICK.into(),
+        false => arguments.steps.iter().map(String::as_str).collect(),
+    };
+    steps.retain(|step| names.is_empty() || names.contains(&step.name));
+    print!("{}", announcement(&steps));
+    run_steps(&steps)
 }
 
-/// Runs `cargo xtask ci` with the arguments that follow these words.
-///
-/// # Errors
-/// The arguments are not understood, or a step failed.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    let root = workspace_root();
-    let mut steps = steps(&root);
-    let known: Vec<&str> = steps.iter().map(|step| step.name).collect();
-    match parse(arguments, &known)? {
-        Request::Help => print!("{HELP}"),
-        Request::List => list(&steps),
-        Request::Run(names) => {
-            steps.retain(|step| names.is_empty() || names.iter().any(|name| name == step.name));
-            return run_steps(&steps, &root);
-        }
-    }
-    Ok(())
-}
-
-fn list(steps: &[Step]) {
+/// Says what will be done, and about how long it takes.
+fn announcement(steps: &[Step]) -> String {
+    let runs = || steps.iter().filter(|step| step.skipped().is_none());
+    let mut text = format!("{} steps:", steps.len());
     for step in steps {
-        println!("{}{}", step.name, skip_note(step));
-        for line in step.command_lines() {
-            println!("    {line}");
-        }
+        let _ = write!(text, " {}", step.name);
     }
+    let minutes = runs().map(|step| step.seconds).sum::<u64>().div_ceil(60);
+    text += &format!(
+        "\nabout {minutes} min on two cores, and up to twice that when all has to be built\n"
+    );
+    text
 }
 
 fn skip_note(step: &Step) -> String {
-    step.skipped.as_ref().map_or(String::new(), |reason| format!(" (skipped here: {reason})"))
+    step.skipped().map_or(String::new(), |reason| format!(" (skipped here: {reason})"))
 }
 
-fn run_steps(steps: &[Step], root: &Path) -> Result<(), Failure> {
+fn run_steps(steps: &[Step]) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut outcome = Ok(());
-    for step in steps {
+    for (index, step) in steps.iter().enumerate() {
         if outcome.is_err() {
             rows.push((step.name, None, "not run".to_owned()));
             continue;
         }
-        println!("\n== {}{}", step.name, skip_note(step));
-        if let Some(reason) = &step.skipped {
+        println!("\n== {} of {}: {}{}", index + 1, steps.len(), step.name, skip_note(step));
+        if let Some(reason) = step.skipped() {
             rows.push((step.name, None, format!("skipped: {reason}")));
             continue;
         }
         let start = Instant::now();
-        outcome = step.run(root);
+        outcome = step.commands.iter().try_for_each(Cargo::run);
         let result = if outcome.is_ok() { "ok" } else { "FAILED" };
+        println!("== {}: {result}, {:.1} s", step.name, start.elapsed().as_secs_f64());
         rows.push((step.name, Some(start.elapsed()), result.to_owned()));
     }
     print_table(&rows);
     outcome.map_err(|failure| {
         let failed = rows.iter().find(|row| row.2 == "FAILED").map_or("", |row| row.0);
-        Failure::Check(format!("step `{failed}` failed: {failure}"))
+        Failure(format!("step `{failed}` failed: {failure}"))
     })
 }
 
@@ -330,59 +274,58 @@ fn print_table(rows: &[(&str, Option<Duration>, String)]) {
         let seconds = time.map_or("-".to_owned(), |time| format!("{:.1}", time.as_secs_f64()));
         println!("{name:10} {seconds:>8}  {result}");
     }
+    let all: Duration = rows.iter().filter_map(|row| row.1).sum();
+    println!("{:10} {:>8.1}", "together", all.as_secs_f64());
     // The message about a failure goes to stderr: keep it below the table.
     let _ = io::stdout().flush();
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeSet;
 
-    fn parsed(arguments: &[&str]) -> Result<Request, Failure> {
-        let arguments: Vec<String> = arguments.iter().map(|&each| each.to_owned()).collect();
-        parse(&arguments, &["fmt", "clippy", "tidy", "audit", "test", "loom"])
-    }
+    use super::*;
 
     #[test]
     fn arguments_are_understood() {
-        assert_eq!(parsed(&[]), Ok(Request::Run(vec![])));
-        assert_eq!(parsed(&["loom", "fmt"]), Ok(Request::Run(vec!["loom".into(), "fmt".into()])));
-        assert_eq!(parsed(&["--quick"]), Ok(Request::Run(QUICK.map(String::from).into())));
-        assert_eq!(parsed(&["--list"]), Ok(Request::List));
-        assert_eq!(parsed(&["fmt", "--help"]), Ok(Request::Help));
-    }
-
-    #[test]
-    fn what_is_not_understood_is_named() {
-        for (arguments, message) in [
-            (&["--fast"][..], "unknown option `--fast`"),
-            (&["fmt", "lint"], "unknown step `lint`"),
-            (&["--quick", "fmt"], "--quick and steps exclude each other"),
+        let parse = |line: &str| Task::try_parse_from(line.split(' '));
+        let Ok(Task::Ci(arguments)) = parse("xtask ci loom fmt") else { panic!("two steps") };
+        assert_eq!(arguments.steps, ["loom", "fmt"]);
+        for (line, part) in [
+            ("xtask ci --fast", "--fast"),
+            ("xtask ci lint", "lint"),
+            ("xtask ci --quick fmt", "cannot be used with"),
         ] {
-            let Err(Failure::Usage(text)) = parsed(arguments) else { panic!("{arguments:?}") };
-            assert!(text.starts_with(message), "{text}");
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
         }
     }
 
     #[test]
     fn quick_steps_exist_and_names_are_unique() {
-        let names: Vec<_> = steps(&workspace_root()).iter().map(|step| step.name).collect();
+        let names = names();
         assert!(QUICK.iter().all(|quick| names.contains(quick)));
         let unique: BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
     }
 
     #[test]
-    fn tests_are_found_as_cargo_finds_them() {
-        let root = env::temp_dir().join(format!("arc-xtask-{}", std::process::id()));
-        fs::create_dir_all(root.join("tests/folder")).unwrap();
-        fs::create_dir_all(root.join("tests/data")).unwrap();
-        for file in ["net.rs", "examples.rs", "compile_fail.rs", "folder/main.rs", "data/a.rs"] {
-            fs::write(root.join("tests").join(file), "").unwrap();
+    fn commands_of_this_program_are_understood_by_it() {
+        for line in steps().iter().flat_map(|step| &step.commands) {
+            let is_own = line.arguments[0] == "xtask";
+            assert!(!is_own || Task::try_parse_from(&line.arguments).is_ok(), "{line}");
         }
-        let command = reactor_tests(&root);
-        fs::remove_dir_all(&root).unwrap();
-        assert_eq!(command, "test -p arc-runtime --lib --test folder --test net");
+    }
+
+    #[test]
+    fn what_will_be_done_is_said_with_its_time() {
+        let steps = [
+            Step::line("one", 50, "fmt"),
+            Step::line("two", 20, "fmt"),
+            Step::line("no", 900, "fmt").skip_if(true, "it cannot"),
+        ];
+        let text = announcement(&steps);
+        assert!(text.starts_with("3 steps: one two no\nabout 2 min"), "{text}");
     }
 
     #[test]

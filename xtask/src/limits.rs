@@ -27,7 +27,7 @@ impl Limits {
     /// # Errors
     /// It cannot be read, or is not TOML.
     pub fn read(root: &Path) -> Result<Self, Failure> {
-        let fail = |reason: String| Failure::Check(format!("{FILE}: {reason}"));
+        let fail = |reason: String| Failure(format!("{FILE}: {reason}"));
         let text = fs::read_to_string(root.join(FILE)).map_err(|error| fail(error.to_string()))?;
         Self::parse(&text).map_err(fail)
     }
@@ -49,7 +49,7 @@ impl Limits {
         self.get(table, key)
             .and_then(Value::as_integer)
             .and_then(|number| usize::try_from(number).ok())
-            .ok_or_else(|| Failure::Check(format!("{FILE}: no number `{key}` in [{table}]")))
+            .ok_or_else(|| Failure(format!("{FILE}: no number `{key}` in [{table}]")))
     }
 
     /// All names and numbers of a table, in the order of the names.
@@ -87,7 +87,7 @@ impl Limits {
             let text = |key: &str| {
                 let text = entry.get(key).and_then(Value::as_str);
                 let text = text.filter(|text| !text.is_empty()).map(str::to_owned);
-                text.ok_or_else(|| Failure::Check(format!("{FILE}: an exception has no `{key}`")))
+                text.ok_or_else(|| Failure(format!("{FILE}: an exception has no `{key}`")))
             };
             text("reason")?;
             exceptions.push(Exception {
@@ -166,7 +166,7 @@ pub fn settle(name: &str, remarks: &[Remark]) -> Result<(), Failure> {
     }
     match remarks.iter().filter(|it| it.is_complaint).count() {
         0 => Ok(()),
-        count => Err(Failure::Check(format!("complaints of {name}: {count}"))),
+        count => Err(Failure(format!("complaints of {name}: {count}"))),
     }
 }
 

@@ -1,28 +1,28 @@
-//! What a developer of arc runs. `cargo xtask ci` is what CI runs, step by step;
-//! `cargo xtask versus` is the comparison with arc's peers.
+//! What a developer of arc runs. `cargo xtask ci` is what CI runs, step by step.
 //!
 //! | file | purpose |
 //! |---|---|
-//! | `main.rs` | find the subcommand |
+//! | `main.rs` | the commands |
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
 //! | `audit.rs` | `unsafe` in arc and in its dependencies, and the budgets |
+//! | `compiled.rs` | the `unsafe` that a build compiles |
 //! | `loc.rs` | lines, functions by length, and the air in them |
-//! | `report.rs` | both of these as LOC_REPORT.md |
+//! | `report.rs` | all of these as LOC_REPORT.md |
 //! | `tidy/` | the style, as far as it can be read off the source |
 //! | `supply.rs` | dependencies, packages, oldest versions |
-//! | `cross.rs` | clippy for other platforms |
-//! | `trust/` | models, sanitizers, platforms, faults, a soak, and the table of them |
 //! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
-//! | `versus/` | load the same servers on arc and its peers, and draw what came of it |
 //! | `limits.rs` | read `audit.toml`, and judge counts by it |
 //! | `source.rs` | find and read source files |
 //! | `tree.rs` | ask cargo what a build consists of |
 //! | `table.rs` | tables for people |
+//!
+//! `trust` is a program of its own, `lab/trust/`; so are `versus`, `ratios` and `chart`,
+//! `lab/compare/`.
 
 mod audit;
 mod ci;
+mod compiled;
 mod count;
-mod cross;
 mod limits;
 mod loc;
 mod report;
@@ -31,92 +31,114 @@ mod supply;
 mod table;
 mod tidy;
 mod tree;
-mod trust;
-mod versus;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, fmt};
 
-const HELP: &str = "\
-What a developer of arc runs.
+use clap::Parser;
 
-usage: cargo xtask COMMAND [ARGUMENT...]
-
-commands:
-  ci        run what CI runs: `cargo xtask ci --help`
-  versus    measure arc beside its peers: `cargo xtask versus --help`
-  ratios    measure single operations beside its peers: `cargo xtask ratios --help`
-  chart     draw what versus or growth measured: `cargo xtask chart FILE.json OUT.svg`
-  audit     count `unsafe`, in arc and in its dependencies, and check the budgets
-  loc       count lines, and functions by length
-  report    write LOC_REPORT.md; --check only says whether it is up to date
-  tidy      check the style, as far as it can be read off the source
-  supply    check dependencies, packages, oldest versions: `cargo xtask supply --help`
-  cross     run clippy for other platforms
-  trust     models, sanitizers, platforms, faults, a soak: `cargo xtask trust --help`
-  inside    check the stages of inside/: `cargo xtask inside --help`
-";
-
-/// Why a command did not succeed.
-#[derive(Debug, PartialEq)]
-enum Failure {
-    /// The command line makes no sense: exit code 2.
-    Usage(String),
-    /// What was checked did not hold: exit code 1.
-    Check(String),
+/// What a developer of arc runs
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+enum Task {
+    /// Run what CI runs, in CI's order, up to the first failure
+    Ci(ci::Arguments),
+    /// Check the style, as far as it can be read off the source (some seconds)
+    Tidy(tidy::Arguments),
+    /// Count `unsafe` in arc and in the crates it is built from, and check the budgets (10 s)
+    Audit(audit::Arguments),
+    /// Count lines, and functions by length (some seconds)
+    Loc,
+    /// Write LOC_REPORT.md, from the counts of both (10 s)
+    Report(report::Arguments),
+    /// Check dependencies, packages, oldest versions (20 s, `minimal` and `msrv` a minute)
+    Supply(supply::Arguments),
+    /// Models, sanitizers, platforms, faults, a soak (half an hour): `trust --help`
+    Trust(Arguments),
+    /// Measure servers on arc and on its peers (it says how long): `versus --help`
+    Versus(Arguments),
+    /// Measure single operations on arc and its peers (minutes): `ratios --help`
+    Ratios(Arguments),
+    /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
+    Inside(Arguments),
+    /// Draw what was measured: `chart FILE.json OUT.svg`
+    Chart(Arguments),
 }
+
+/// What is for another program.
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+struct Arguments {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// What was checked did not hold.
+#[derive(Debug, PartialEq)]
+struct Failure(String);
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Usage(message) | Failure::Check(message) => formatter.write_str(message),
-        }
+        formatter.write_str(&self.0)
     }
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> =
-        env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
-    match dispatch(&arguments) {
+    if let Some(folder) = env::var_os(compiled::FOLDER) {
+        return compiled::stand_in_for_rustc(folder.as_ref());
+    }
+    match Task::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("xtask: {failure}");
-            ExitCode::from(if matches!(failure, Failure::Usage(_)) { 2 } else { 1 })
+            ExitCode::FAILURE
         }
     }
 }
 
-fn dispatch(arguments: &[String]) -> Result<(), Failure> {
-    let Some((command, rest)) = arguments.split_first() else {
-        return Err(Failure::Usage(format!("a command is missing\n\n{HELP}")));
-    };
-    match command.as_str() {
-        "ci" => ci::run(rest),
-        "versus" => versus::run(rest),
-        "ratios" => versus::ratios::run(rest),
-        "chart" => versus::chart::run(rest),
-        "audit" => audit::run(rest),
-        "loc" => loc::run(rest),
-        "report" => report::run(rest),
-        "tidy" => tidy::run(rest),
-        "supply" => supply::run(rest),
-        "cross" => cross::run(rest),
-        "trust" => trust::run(rest),
-        "inside" => ci::run_inside(rest),
-        "help" | "--help" | "-h" => {
-            print!("{HELP}");
-            Ok(())
+impl Task {
+    fn run(self) -> Result<(), Failure> {
+        match self {
+            Task::Ci(arguments) => ci::run(&arguments),
+            Task::Tidy(arguments) => tidy::run(&arguments),
+            Task::Audit(arguments) => audit::run(&arguments),
+            Task::Loc => loc::run(),
+            Task::Report(arguments) => report::run(&arguments),
+            Task::Supply(arguments) => supply::run(&arguments),
+            Task::Trust(arguments) => pass("arc-trust", None, arguments),
+            Task::Inside(arguments) => pass("arc-inside", None, arguments),
+            Task::Versus(arguments) => pass("arc-compare", Some("versus"), arguments),
+            Task::Ratios(arguments) => pass("arc-compare", Some("ratios"), arguments),
+            Task::Chart(arguments) => pass("arc-compare", Some("chart"), arguments),
         }
-        unknown => Err(Failure::Usage(format!("unknown command `{unknown}`\n\n{HELP}"))),
     }
 }
 
-/// What a program prints; nothing if it cannot.
-fn say(program: &str, arguments: &[&str], folder: &Path) -> String {
-    let output = Command::new(program).args(arguments).current_dir(folder).output();
-    let output = output.map_or(Vec::new(), |output| output.stdout);
-    String::from_utf8_lossy(&output).trim().to_owned()
+/// Has another program of the workspace do it.
+fn pass(package: &str, command: Option<&str>, arguments: Arguments) -> Result<(), Failure> {
+    let mut cargo = cargo();
+    cargo.args(["run", "--package", package, "--"]).args(command).args(arguments.words);
+    finish(&mut cargo)
+}
+
+/// cargo, in the workspace's root. rustup must use what is installed, and never download.
+fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.env("RUSTUP_AUTO_INSTALL", "0").current_dir(workspace_root());
+    cargo
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// It cannot be started, or fails.
+fn finish(command: &mut Command) -> Result<(), Failure> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure(status.to_string())),
+        Err(error) => Err(Failure(format!("{command:?} cannot be started: {error}"))),
+    }
 }
 
 /// The workspace's root folder. cargo says at run time where xtask's manifest is;
@@ -125,4 +147,17 @@ fn workspace_root() -> PathBuf {
     let manifest =
         env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     Path::new(&manifest).parent().expect("xtask is a folder of the workspace").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_another_program_is_passed_on_as_it_is() {
+        let words = ["xtask", "versus", "--rounds", "3", "--help"];
+        let task = Task::try_parse_from(words).unwrap();
+        let Task::Versus(arguments) = task else { panic!("{task:?}") };
+        assert_eq!(arguments.words, words[2..]);
+    }
 }

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use clap::Args;
+
 use crate::audit::Audit;
 use crate::count::{self, Matches};
 use crate::limits::Limits;
@@ -13,43 +15,31 @@ use crate::loc::{Loc, MACROS, SRC};
 use crate::source::rust_files;
 use crate::table::{Table, number};
 use crate::tree::{self, ALL_TARGETS, PEERS, Package, READ};
-use crate::{Failure, workspace_root};
+use crate::{Failure, compiled, workspace_root};
 
-const HELP: &str = "\
-Write LOC_REPORT.md: the lines and the `unsafe` of arc, of its dependencies and of
-tokio.
-
-usage: cargo xtask report [--check]
-
-  --check   write nothing, and fail if the report is not up to date
-  --help    print this text
-";
+/// What the command line asks for.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Write nothing, and fail if the report is not up to date
+    #[arg(long)]
+    check: bool,
+}
 
 const FILE: &str = "LOC_REPORT.md";
 
-/// Runs `cargo xtask report` with the arguments that follow these words.
+/// Runs `cargo xtask report`.
 ///
 /// # Errors
-/// The arguments are not understood, something cannot be read, or the report is
-/// stale.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    let is_check = match arguments {
-        [] => false,
-        [only] if only == "--check" => true,
-        [only] if only == "--help" || only == "-h" => {
-            print!("{HELP}");
-            return Ok(());
-        }
-        _ => return Err(Failure::Usage(format!("unknown arguments\n\n{HELP}"))),
-    };
+/// Something cannot be read, or the report is stale.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = workspace_root();
     let text = text(&root)?;
     let path = root.join(FILE);
-    if is_check {
+    if arguments.check {
         let committed = fs::read_to_string(&path).unwrap_or_default();
         return compare(&committed.replace("\r\n", "\n"), &text);
     }
-    fs::write(&path, text).map_err(|error| Failure::Check(format!("{FILE}: {error}")))?;
+    fs::write(&path, text).map_err(|error| Failure(format!("{FILE}: {error}")))?;
     println!("{FILE} is written");
     Ok(())
 }
@@ -63,7 +53,7 @@ fn compare(committed: &str, counted: &str) -> Result<(), Failure> {
     let pairs = committed.lines().zip(counted.lines());
     let same = pairs.take_while(|(old, new)| old == new).count();
     let line = |text: &str| text.lines().nth(same).unwrap_or("(its end)").to_owned();
-    Err(Failure::Check(format!(
+    Err(Failure(format!(
         "{FILE}:{}: stale. It says\n  {}\nand should say\n  {}\n\
          Run `cargo xtask report` and commit the file.",
         same + 1,
@@ -79,12 +69,13 @@ fn text(root: &Path) -> Result<String, Failure> {
     Ok(format!(
         "# Lines and `unsafe`\n\n{}\n## Lines\n\n{}\n## `unsafe` in arc's own code\n\n{}\n\
          ## `unsafe` in all that a build consists of\n\n{}\n{}\n\
-         ## Beside arc-discharge's figures\n\n{}",
+         ## `unsafe` that is compiled\n\n{}\n## Beside arc-discharge's figures\n\n{}",
         introduction(root, &loc)?,
         loc.text(),
         audit.own_text(),
         TREE_NOTE,
         audit.tree_text(),
+        compiled::text(&limits)?,
         by_ripgrep(root, &loc)?
     ))
 }
@@ -195,7 +186,7 @@ mod tests {
     #[test]
     fn a_stale_report_is_told_by_line() {
         assert_eq!(compare("one\ntwo\n", "one\ntwo\n"), Ok(()));
-        let Err(Failure::Check(text)) = compare("one\ntwo\n", "one\n2\n") else {
+        let Err(Failure(text)) = compare("one\ntwo\n", "one\n2\n") else {
             panic!("the texts differ")
         };
         assert!(text.starts_with("LOC_REPORT.md:2: stale."), "{text}");

@@ -72,7 +72,7 @@ fn find(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) -> io::Res
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Check(format!("{}: {error}", path.display()))
+    Failure(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,33 +1,38 @@
-//! `cargo xtask supply`: what comes in from others, and what goes out to them.
-//!
-//! | check | what it looks at |
-//! |---|---|
-//! | `lock` | licences, banned crates and sources of all in `Cargo.lock`, by `deny.toml` |
-//! | `package` | what is in the packages that users get, by `audit.toml` |
-//! | `minimal` | the libraries build with the oldest versions that they allow |
-//! | `msrv` | the libraries build with the compiler that they state |
-//! | `deny` | the same as `lock` and more, by cargo-deny |
-//!
-//! The last two need what a machine may not have: `missing` tells.
+//! `cargo xtask supply`: what comes in from others, and what goes out to them. `msrv` and
+//! `deny` need what a machine may not have.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use clap::{Args, ValueEnum};
 use toml::{Table, Value};
 
 use crate::limits::{self, Limits, Remark};
 use crate::tree::{self, PEERS, Package};
-use crate::{Failure, workspace_root};
+use crate::{Failure, finish, workspace_root};
 
-const HELP: &str = "\
-Check what comes in from others, and what goes out to them.
+/// What the command line asks for.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[arg(value_enum, default_values = ["lock", "package"])]
+    checks: Vec<Check>,
+}
 
-usage: cargo xtask supply [CHECK...]
-
-checks: lock and package (these two by default), minimal, msrv, deny
-";
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Check {
+    /// Licences, banned crates and sources of all in `Cargo.lock`, by `deny.toml`
+    Lock,
+    /// What is in the packages that users get, by `audit.toml`
+    Package,
+    /// The libraries build with the oldest versions that they allow
+    Minimal,
+    /// The libraries build with the compiler that they state
+    Msrv,
+    /// The same as `lock` and more, by cargo-deny
+    Deny,
+}
 
 /// The packages that users get.
 const LIBRARIES: [&str; 6] =
@@ -40,36 +45,24 @@ const FEATURED: &str = "arc-compat";
 const COPIED: [&str; 7] =
     ["Cargo.toml", "Cargo.lock", "README.md", "src", "crates", "tests", "examples"];
 
-/// Runs `cargo xtask supply` with the arguments that follow these words.
+/// Runs `cargo xtask supply`.
 ///
 /// # Errors
-/// The arguments are not understood, or a check fails.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
+/// A check fails.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = workspace_root();
-    let mut names: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names = vec!["lock", "package"];
-    }
-    for name in names {
-        match name {
-            "lock" => lock(&root)?,
-            "package" => package(&root)?,
-            "minimal" => minimal(&root)?,
-            "msrv" => msrv(&root)?,
-            "deny" => deny(&root)?,
-            "--help" | "-h" => print!("{HELP}"),
-            unknown => {
-                let text = format!("unknown check `{unknown}`\n\n{HELP}");
-                return Err(Failure::Usage(text));
-            }
-        }
-    }
-    Ok(())
+    arguments.checks.iter().try_for_each(|check| match check {
+        Check::Lock => lock(&root),
+        Check::Package => package(&root),
+        Check::Minimal => minimal(&root),
+        Check::Msrv => msrv(&root),
+        Check::Deny => deny(&root),
+    })
 }
 
 /// Checks licences, banned crates and sources of everything that is locked.
 fn lock(root: &Path) -> Result<(), Failure> {
-    let fail = |error: String| Failure::Check(format!("deny.toml: {error}"));
+    let fail = |error: String| Failure(format!("deny.toml: {error}"));
     let text = fs::read_to_string(root.join("deny.toml")).map_err(|it| fail(it.to_string()))?;
     let rules: Table = text.parse().map_err(|it: toml::de::Error| fail(it.to_string()))?;
     let mut packages = tree::packages(&root.join("Cargo.toml"))?;
@@ -237,7 +230,7 @@ fn minimal(root: &Path) -> Result<(), Failure> {
 /// the workspace's manifest.
 fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let copy = root.join("target/minimal/copy");
-    let fail = |error: std::io::Error| Failure::Check(format!("the copy: {error}"));
+    let fail = |error: std::io::Error| Failure(format!("the copy: {error}"));
     if copy.exists() {
         fs::remove_dir_all(&copy).map_err(fail)?;
     }
@@ -247,18 +240,17 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     }
     let featured = copy.join("crates/compat/Cargo.toml");
     let text = fs::read_to_string(&featured).map_err(fail)?;
-    let mut table: Table =
-        text.parse().map_err(|it| Failure::Check(format!("{FEATURED}: {it}")))?;
+    let mut table: Table = text.parse().map_err(|it| Failure(format!("{FEATURED}: {it}")))?;
     change(&mut table);
     fs::write(&featured, table.to_string()).map_err(fail)?;
     // The other members' oldest versions are of no concern to users.
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(fail)?;
-    let mut table: Table =
-        text.parse().map_err(|it| Failure::Check(format!("Cargo.toml: {it}")))?;
+    let mut table: Table = text.parse().map_err(|it| Failure(format!("Cargo.toml: {it}")))?;
     let members = toml::toml! { members = ["crates/*"] };
     if let Some(Value::Table(workspace)) = table.get_mut("workspace") {
         workspace.extend(members);
+        workspace.remove("default-members");
     }
     // It names packages that are not in the copy.
     table.remove("profile");
@@ -294,7 +286,7 @@ fn stated_version(root: &Path) -> Result<String, Failure> {
     let text = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
     let version = line.map(|version| version.trim_matches('"').to_owned());
-    version.ok_or_else(|| Failure::Check("Cargo.toml states no rust-version".to_owned()))
+    version.ok_or_else(|| Failure("Cargo.toml states no rust-version".to_owned()))
 }
 
 /// The name of the installed toolchain that has the stated version.
@@ -324,7 +316,7 @@ pub fn missing_toolchain() -> Option<String> {
 
 fn msrv(root: &Path) -> Result<(), Failure> {
     let Some(toolchain) = stated_toolchain(root) else {
-        return Err(Failure::Check(missing_toolchain().unwrap_or_default()));
+        return Err(Failure(missing_toolchain().unwrap_or_default()));
     };
     let mut command = Command::new("rustup");
     command.args(["run", &toolchain, "cargo", "check", "--locked"]);
@@ -334,7 +326,7 @@ fn msrv(root: &Path) -> Result<(), Failure> {
     for variable in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
         command.env_remove(variable);
     }
-    finish(&mut command, root)
+    finish(command.env("RUSTUP_AUTO_INSTALL", "0").current_dir(root))
 }
 
 /// Why `deny` cannot run here, if it cannot.
@@ -347,21 +339,11 @@ pub fn missing_deny() -> Option<String> {
 
 fn deny(root: &Path) -> Result<(), Failure> {
     if let Some(missing) = missing_deny() {
-        return Err(Failure::Check(missing));
+        return Err(Failure(missing));
     }
     let mut command = Command::new("cargo-deny");
     command.args(["check", "licenses", "bans", "sources"]);
-    finish(&mut command, root)
-}
-
-fn finish(command: &mut Command, root: &Path) -> Result<(), Failure> {
-    let command = command.env("RUSTUP_AUTO_INSTALL", "0").current_dir(root);
-    println!("$ {command:?}");
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::Check(status.to_string())),
-        Err(error) => Err(Failure::Check(format!("it cannot be started: {error}"))),
-    }
+    finish(command.current_dir(root))
 }
 
 mod oldest;

@@ -47,8 +47,8 @@ pub struct Package {
 /// cargo fails, for example because a package cannot be fetched.
 pub fn packages(manifest: &Path) -> Result<Vec<Package>, Failure> {
     let text = cargo(&["metadata", "--format-version", "1", "--locked"], manifest)?;
-    let metadata: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::Check(format!("cargo metadata: {error}")))?;
+    let metadata: Value =
+        serde_json::from_str(&text).map_err(|error| Failure(format!("cargo metadata: {error}")))?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     Ok(packages.map(package).collect())
 }
@@ -117,12 +117,12 @@ pub fn cargo_with(
         .env("RUSTUP_AUTO_INSTALL", "0")
         .envs(variables.iter().copied())
         .output()
-        .map_err(|error| Failure::Check(format!("{line}: {error}")))?;
+        .map_err(|error| Failure(format!("{line}: {error}")))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let reason = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::Check(format!("{line}: {}", reason.trim())))
+    Err(Failure(format!("{line}: {}", reason.trim())))
 }
 
 #[cfg(test)]

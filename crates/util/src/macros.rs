@@ -358,8 +358,11 @@ macro_rules! __select {
                 let start = $crate::__start!(branches, $($start)*);
                 for turn in 0..branches {
                     match (start + turn) % branches {
-                        // Nothing follows the end of a future that has none.
-                        $(#[allow(unreachable_code, clippy::diverging_sub_expression)]
+                        $(#[allow(
+                            unreachable_code,
+                            clippy::diverging_sub_expression,
+                            reason = "nothing follows the end of a future that has none"
+                        )]
                         $number => {
                             if is_disabled[$number] {
                                 continue;

@@ -79,6 +79,18 @@ fn a_tally_counts_the_kinds_apart() {
 }
 
 #[test]
+fn what_is_derived_or_only_defined_is_not_compiled() {
+    let source = "\
+macro_rules! r { () => { unsafe { s() } } }
+#[automatically_derived]
+unsafe impl T for S {}
+unsafe impl U for S {}
+fn f() { super let x = 1; format_args!(\"{}\", unsafe { g() }) }
+";
+    assert_eq!(Tally::of_expanded(source), Tally([0, 0, 1, 0, 0, 0, 1, 0]));
+}
+
+#[test]
 fn ripgrep_reads_comments_and_strings() {
     let found = matches("#![deny(unsafe_code)] // unsafe!\n\"unsafe\"");
     assert_eq!((found.anywhere, found.words), (3, 2));

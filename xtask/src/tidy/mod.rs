@@ -2,8 +2,8 @@
 //!
 //! | file | rules |
 //! |---|---|
-//! | `text.rs` | lines too long, files too long, leftovers |
-//! | `syntax.rs` | long functions, `unwrap`, `allow` and public items without a word |
+//! | `text.rs` | lines too long, files too long, leftovers, `allow` in manifests |
+//! | `syntax.rs` | long functions, `unwrap` and public items without a word |
 //! | `orderings.rs` | orderings stronger than Relaxed that do not say why |
 //! | `paths.rs` | no rule: the paths in a source text |
 //! | `imports.rs` | what imports what, and the tables that show it |
@@ -25,20 +25,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use clap::Args;
+
 use crate::limits::{self, Exception, FILE, Limits, Remark};
 use crate::source::{Source, files_below};
 use crate::{Failure, workspace_root};
 
-const HELP: &str = "\
-Check the style, as far as it can be read off the source. audit.toml has the limits
-and the exceptions.
-
-usage: cargo xtask tidy [--rules | --write]
-
-  --rules   list the rules
-  --write   write the tables of imports into docs/ARCHITECTURE.md, and check then
-  --help    print this text
-";
+/// What the command line asks for.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// List the rules
+    #[arg(long)]
+    rules: bool,
+    /// Write the tables of imports into docs/ARCHITECTURE.md, and check then
+    #[arg(long, conflicts_with = "rules")]
+    write: bool,
+}
 
 /// The files that are read.
 const EXTENSIONS: [&str; 4] = ["rs", "md", "toml", "yml"];
@@ -47,7 +49,7 @@ const EXTENSIONS: [&str; 4] = ["rs", "md", "toml", "yml"];
 const PICTURES: [&str; 1] = ["svg"];
 
 /// Generated, or a picture of what a compiler prints.
-const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "tests/compile_fail/"];
+const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "crates/macros/tests/compile_fail/"];
 
 /// A breach of a rule.
 #[derive(Debug, PartialEq)]
@@ -77,9 +79,10 @@ impl File {
             syn::parse_file(text).map_err(place)
         };
         let syntax = match source.name.ends_with(".rs") {
-            true => Some(parse(&source.text).map_err(|(line, error)| {
-                Failure::Check(format!("{}:{line}: {error}", source.name))
-            })?),
+            true => Some(
+                parse(&source.text)
+                    .map_err(|(line, error)| Failure(format!("{}:{line}: {error}", source.name)))?,
+            ),
             false => None,
         };
         Ok(File { name: source.name, text: source.text, syntax })
@@ -148,7 +151,7 @@ const RULES: [(&str, &str, Check); 17] = [
     ("leftovers", "nothing is left to be done", text::leftovers),
     ("length", "functions are not too long", syntax::length),
     ("panics", "unwrap and expect give a reason", syntax::panics),
-    ("allows", "an allowed lint has a reason", syntax::allows),
+    ("allows", "a lint that a manifest allows has a reason", text::allows),
     ("docs", "public items are documented", syntax::docs),
     ("orderings", "strong orderings say what they pair with", orderings::orderings),
     ("circles", "neither files nor rooms import each other in a circle", imports::circles),
@@ -162,29 +165,22 @@ const RULES: [(&str, &str, Check); 17] = [
     ("links", "links lead somewhere", names::links),
 ];
 
-/// Runs `cargo xtask tidy` with the arguments that follow these words.
+/// Runs `cargo xtask tidy`.
 ///
 /// # Errors
-/// The arguments are not understood, or a rule is broken.
-pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    match arguments {
-        [] => check(&workspace_root()),
-        [only] if only == "--write" => {
-            write(&workspace_root())?;
-            check(&workspace_root())
+/// A rule is broken.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let root = workspace_root();
+    if arguments.rules {
+        for (name, what, _) in RULES {
+            println!("{name:12} {what}");
         }
-        [only] if only == "--rules" => {
-            for (name, what, _) in RULES {
-                println!("{name:12} {what}");
-            }
-            Ok(())
-        }
-        [only] if only == "--help" || only == "-h" => {
-            print!("{HELP}");
-            Ok(())
-        }
-        _ => Err(Failure::Usage(format!("unknown arguments\n\n{HELP}"))),
+        return Ok(());
     }
+    if arguments.write {
+        write(&root)?;
+    }
+    check(&root)
 }
 
 fn check(root: &Path) -> Result<(), Failure> {
@@ -218,7 +214,7 @@ fn write(root: &Path) -> Result<(), Failure> {
     let Some(text) = page.and_then(|it| repository.graph.redraw(&it.text)) else {
         return Ok(());
     };
-    let fail = |error| Failure::Check(format!("{}: {error}", imports::DOCUMENT));
+    let fail = |error| Failure(format!("{}: {error}", imports::DOCUMENT));
     fs::write(root.join(imports::DOCUMENT), text).map_err(fail)
 }
 

@@ -82,52 +82,6 @@ fn has_comment(lines: &[&str], line: usize) -> bool {
     nearest.is_some_and(|it| it.starts_with("//") && !it.starts_with("///"))
 }
 
-/// `allow` and `expect` of a lint have a `reason`, or a comment above.
-pub fn allows(file: &File, _: &Repository) -> Vec<Found> {
-    let mut visitor =
-        Allows { lines: file.text.lines().map(str::trim).collect(), found: Vec::new() };
-    match &file.syntax {
-        Some(syntax) => visitor.visit_file(syntax),
-        None if file.name.ends_with("Cargo.toml") => {
-            for (number, line) in file.lines() {
-                visitor.judge(number, line.contains("\"allow\""));
-            }
-        }
-        None => {}
-    }
-    visitor.found
-}
-
-struct Allows<'text> {
-    lines: Vec<&'text str>,
-    found: Vec<Found>,
-}
-
-impl Allows<'_> {
-    fn judge(&mut self, line: usize, is_bare: bool) {
-        // Documentation says what the item is for, not why a lint is wrong about it.
-        let is_reason = |it: &&str| {
-            let is_comment = it.starts_with("//") && !it.starts_with("///");
-            is_comment || it.starts_with("# ")
-        };
-        if is_bare && !self.lines[..line - 1].last().is_some_and(is_reason) {
-            let text = "a lint is allowed without a reason: give one";
-            self.found.push(Found::new(line, text));
-        }
-    }
-}
-
-impl<'tree> Visit<'tree> for Allows<'_> {
-    fn visit_attribute(&mut self, node: &'tree Attribute) {
-        let is_allow = ["allow", "expect"].iter().any(|it| node.path().is_ident(it));
-        let has_reason = match &node.meta {
-            syn::Meta::List(list) => list.tokens.to_string().contains("reason ="),
-            _ => true,
-        };
-        self.judge(node.span().start().line, is_allow && !has_reason);
-    }
-}
-
 /// Public items are documented: also those that the compiler's lint lets pass
 /// because they cannot be reached.
 pub fn docs(file: &File, _: &Repository) -> Vec<Found> {
@@ -218,25 +172,6 @@ fn f() {
 ";
         assert_eq!(lines_found(panics, "src/a.rs", text), [2, 5]);
         assert_eq!(lines_found(panics, "tests/a.rs", text), NONE);
-    }
-
-    #[test]
-    fn an_allowed_lint_needs_a_reason() {
-        let text = "\
-#[allow(dead_code)]
-fn a() {}
-#[expect(dead_code, reason = \"a test\")]
-fn b() {}
-// A test.
-#[allow(dead_code)]
-fn c() {}
-/// Documentation is no reason.
-#[allow(dead_code)]
-fn d() {}
-";
-        assert_eq!(lines_found(allows, "a.rs", text), [1, 9]);
-        let text = "[lints]\na = \"allow\"\n# It is a habit.\nb = \"allow\"\n";
-        assert_eq!(lines_found(allows, "x/Cargo.toml", text), [2]);
     }
 
     #[test]

@@ -51,6 +51,20 @@ pub fn leftovers(file: &File, _: &Repository) -> Vec<Found> {
     found
 }
 
+/// What a manifest allows has a comment above. In source texts clippy asks for a reason
+/// (`allow_attributes_without_reason`).
+pub fn allows(file: &File, _: &Repository) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut above = "";
+    for (number, line) in file.lines().filter(|_| file.name.ends_with("Cargo.toml")) {
+        if line.contains("\"allow\"") && !above.starts_with("# ") {
+            found.push(Found::new(number, "a lint is allowed without a reason: give one"));
+        }
+        above = line;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{NONE, lines_found};
@@ -82,5 +96,12 @@ mod tests {
         let text = concat!("// FIX", "ME\nfn f() {\n    dbg", "!(1);\n}\n// todo: none\n");
         assert_eq!(lines_found(leftovers, "a.rs", text), [1, 3]);
         assert_eq!(lines_found(leftovers, "a.rs", "// all is done\n"), NONE);
+    }
+
+    #[test]
+    fn an_allowed_lint_needs_a_reason() {
+        let text = "[lints]\na = \"allow\"\n# It is a habit.\nb = \"allow\"\n";
+        assert_eq!(lines_found(allows, "x/Cargo.toml", text), [2]);
+        assert_eq!(lines_found(allows, "x/audit.toml", text), NONE);
     }
 }

@@ -89,18 +89,26 @@ fn block_on(shared: &std::sync::Arc<Shared>) {
 /// (e) E1 and E2 against R1 and R2: a thread takes the lease and ends it while the runtime ends.
 /// Exactly one thread closes the runtime, and no thread runs the worker meanwhile.
 // ~ src/scheduler/end.rs
+// - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
+// + shared.lease.end();
 // ~ src/scheduler/end.rs
+// - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {
+// + shared.lease.end();
 // + if shared.is_ending() {
 // ~ src/scheduler/end.rs
+// - shared.monitor.unpark();
 // - if shared.is_current_thread() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
+// + shared.monitor.unpark();
 // ~ src/scheduler/end.rs
+// - shared.monitor.unpark();
 // - if shared.is_current_thread() && shared.lease.take_to_close() {
+// + shared.monitor.unpark();
 // + if shared.is_current_thread() {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();

@@ -301,12 +301,16 @@ fn block_on_outlives_its_runtime() {
 /// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
+// - shared.monitor.unpark();
 // - if shared.is_current_thread() && shared.lease.take_to_close() {
+// + shared.monitor.unpark();
 // + if shared.is_current_thread() {
 // ~ src/scheduler/end.rs
+// - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
+// + shared.lease.end();
 // ~ src/runtime/block_on.rs
 // - lease = None;
 // - assert!(
