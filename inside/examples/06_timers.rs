@@ -229,7 +229,8 @@ fn main() {
         let _watchdog = executor.watch();
         let threads = executor.start();
 
-        // All sleep, and no deadline is known: this arms one from another thread.
+        // By then all sleep, and know no deadline. This arms one from another thread.
+        block_on(later(20));
         block_on(executor.sleep(10));
 
         // A timer may wander: main polls it first, and then a task does.

@@ -20,8 +20,7 @@
 //! The driver's thread is gone, too. One of the workers that sleep does so in the kernel: it has
 //! *the seat*, a lock that nobody waits for. It is woken by an event, a deadline, or a
 //! notification; the others, who park, by an unpark. This is how arc sleeps:
-//! `src/scheduler/idle.rs`, `worker.rs` and `src/driver/mod.rs`. arc also has a monitor, for when
-//! every worker is busy with a long poll.
+//! `src/scheduler/idle.rs`, `worker.rs` and `src/driver/mod.rs`.
 //!
 //! # Break it
 //!
@@ -143,7 +142,8 @@ impl Shared {
         // P2: pairs with the fence in `sleep`.
         fence(Ordering::SeqCst);
 
-        // P3: if one is awake, it looks again before it sleeps.
+        // P3: if one is awake, it looks again before it sleeps. (Its poll may be a long one. For
+        // that arc has a monitor.)
         if self.asleep.load(Ordering::Relaxed) == (1 << WORKERS) - 1 {
             self.wake_one();
         }

@@ -88,7 +88,7 @@ pub fn write_all() -> Result<(), String> {
 }
 
 /// The exercises that are not what their solutions make of them.
-pub fn stale() -> Result<Complaints, String> {
+fn stale() -> Result<Complaints, String> {
     let mut complaints = Vec::new();
     for exercise in read_all()? {
         if fs::read_to_string(exercise.file()).unwrap_or_default().replace('\r', "")
