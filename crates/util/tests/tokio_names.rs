@@ -204,3 +204,43 @@ async fn a_unix_socket_becomes_what_it_was_made_for() {
     let connecting = UnixSocket::new_stream().unwrap().connect(&missing);
     assert_eq!(kind(soon(connecting).await.unwrap_err()), ErrorKind::NotFound);
 }
+
+#[cfg(unix)]
+#[arc::test]
+async fn a_pipe_with_a_path_connects_its_ends() {
+    use arc_util::net::unix::pipe::{OpenOptions, Receiver, Sender, pipe};
+    use std::fs::File;
+
+    let folder = common::Folder::new("pipe");
+    let path = folder.0.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    assert!(OpenOptions::new().open_sender(&path).is_err(), "nobody receives");
+
+    let mut receiver = OpenOptions::new().open_receiver(&path).unwrap();
+    let mut sender = OpenOptions::new().open_sender(&path).unwrap();
+    let mut bytes = [0; 5];
+    assert_eq!(receiver.try_read(&mut bytes).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(waits(receiver.read(&mut bytes)));
+    soon(sender.write_all(b"hello")).await.unwrap();
+    soon(receiver.read_exact(&mut bytes)).await.unwrap();
+    assert_eq!(&bytes, b"hello");
+
+    // More than a pipe holds: the sender waits for the receiver.
+    let writing = arc::spawn(async move { sender.write_all(&[1; 1 << 20]).await });
+    let mut all = Vec::new();
+    soon(receiver.read_to_end(&mut all)).await.unwrap();
+    assert_eq!(all.len(), 1 << 20);
+    soon(writing).await.unwrap().unwrap();
+
+    let regular = folder.0.join("regular");
+    File::create(&regular).unwrap();
+    let error = OpenOptions::new().open_receiver(&regular).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let (sender, receiver) = pipe().unwrap();
+    let error = Sender::from_owned_fd(receiver.into_nonblocking_fd().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(sender.try_write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+    let error = Receiver::from_owned_fd(sender.into_blocking_fd().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
