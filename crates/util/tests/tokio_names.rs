@@ -204,3 +204,97 @@ async fn a_unix_socket_becomes_what_it_was_made_for() {
     let connecting = UnixSocket::new_stream().unwrap().connect(&missing);
     assert_eq!(kind(soon(connecting).await.unwrap_err()), ErrorKind::NotFound);
 }
+
+#[cfg(unix)]
+#[arc::test]
+async fn a_pipe_with_a_path_connects_its_ends() {
+    use arc_util::net::unix::pipe::{OpenOptions, Receiver, Sender, pipe};
+    use std::fs::File;
+
+    let folder = common::Folder::new("pipe");
+    let path = folder.0.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    assert!(OpenOptions::new().open_sender(&path).is_err(), "nobody receives");
+
+    let mut receiver = OpenOptions::new().open_receiver(&path).unwrap();
+    let mut sender = OpenOptions::new().open_sender(&path).unwrap();
+    let mut bytes = [0; 5];
+    assert_eq!(receiver.try_read(&mut bytes).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(waits(receiver.read(&mut bytes)));
+    soon(sender.write_all(b"hello")).await.unwrap();
+    soon(receiver.read_exact(&mut bytes)).await.unwrap();
+    assert_eq!(&bytes, b"hello");
+
+    // More than a pipe holds: the sender waits for the receiver.
+    let writing = arc::spawn(async move { sender.write_all(&[1; 1 << 20]).await });
+    let mut all = Vec::new();
+    soon(receiver.read_to_end(&mut all)).await.unwrap();
+    assert_eq!(all.len(), 1 << 20);
+    soon(writing).await.unwrap().unwrap();
+
+    let regular = folder.0.join("regular");
+    File::create(&regular).unwrap();
+    let error = OpenOptions::new().open_receiver(&regular).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let (sender, receiver) = pipe().unwrap();
+    let error = Sender::from_owned_fd(receiver.into_nonblocking_fd().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(sender.try_write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+    let error = Receiver::from_owned_fd(sender.into_blocking_fd().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[cfg(unix)]
+#[arc::test]
+async fn a_guard_of_a_descriptor_waits_for_the_next_event_after_an_attempt_that_blocks() {
+    use arc_util::io::unix::AsyncFd;
+    use std::io::Write;
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let reader = AsyncFd::new(reader).unwrap();
+    let mut byte = [0];
+    let mut guard = soon(reader.readable()).await.unwrap();
+    assert!(guard.try_io(|reader| reader.get_ref().read(&mut byte)).is_err(), "it is empty");
+    assert!(waits(reader.readable()));
+
+    writer.write_all(b"x").unwrap();
+    let mut guard = soon(reader.ready(Interest::READABLE)).await.unwrap();
+    assert!(guard.ready().is_readable());
+    assert_eq!(guard.try_io(|reader| reader.get_ref().read(&mut byte)).unwrap().unwrap(), 1);
+    // Nothing says that the pipe is empty: it counts as ready.
+    let mut guard = soon(reader.readable()).await.unwrap();
+    guard.clear_ready();
+    assert!(waits(reader.readable()));
+
+    drop(writer);
+    let mut guard = soon(reader.readable()).await.unwrap();
+    assert_eq!(guard.try_io(|reader| reader.get_ref().read(&mut byte)).unwrap().unwrap(), 0);
+}
+
+#[cfg(unix)]
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn an_event_that_comes_during_an_attempt_is_not_forgotten() {
+    use arc_util::io::unix::AsyncFd;
+    use std::io::Write;
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let reader = AsyncFd::new(reader).unwrap();
+    let (other, mut other_writer) = std::io::pipe().unwrap();
+    let other = AsyncFd::new(other).unwrap();
+    soon(other.readable()).await.unwrap().clear_ready();
+    let (sender, seen) = std::sync::mpsc::channel();
+    arc::spawn(async move { sender.send(other.readable().await.is_ok()) });
+
+    let mut guard = soon(reader.readable()).await.unwrap();
+    let attempt = guard.try_io(|_| {
+        // The pipe was empty, and is not any more. The event of the other pipe comes later, so
+        // that this one's has been seen when it is.
+        writer.write_all(b"x").unwrap();
+        other_writer.write_all(b"x").unwrap();
+        assert!(seen.recv_timeout(common::DEADLINE).unwrap());
+        std::io::Result::<()>::Err(ErrorKind::WouldBlock.into())
+    });
+    assert!(attempt.is_err());
+    drop(soon(reader.readable()).await.unwrap());
+}

@@ -46,6 +46,14 @@ use arc::io::split as _;
 use arc::io::stderr as _;
 use arc::io::stdin as _;
 use arc::io::stdout as _;
+#[cfg(unix)]
+use arc::io::unix as _;
+#[cfg(unix)]
+use arc::io::unix::AsyncFd as _;
+#[cfg(unix)]
+use arc::io::unix::AsyncFdReadyGuard as _;
+#[cfg(unix)]
+use arc::io::unix::TryIoError as _;
 use arc::join as _;
 use arc::main as _;
 use arc::net as _;
@@ -81,7 +89,7 @@ use arc::net::unix::ReadHalf as _;
 use arc::net::unix::ReuniteError as _;
 #[cfg(unix)]
 use arc::net::unix::SocketAddr as _;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use arc::net::unix::UCred as _;
 #[cfg(unix)]
 use arc::net::unix::WriteHalf as _;
@@ -89,6 +97,16 @@ use arc::net::unix::WriteHalf as _;
 use arc::net::unix::gid_t as _;
 #[cfg(unix)]
 use arc::net::unix::pid_t as _;
+#[cfg(unix)]
+use arc::net::unix::pipe as _;
+#[cfg(unix)]
+use arc::net::unix::pipe::OpenOptions as _;
+#[cfg(unix)]
+use arc::net::unix::pipe::Receiver as _;
+#[cfg(unix)]
+use arc::net::unix::pipe::Sender as _;
+#[cfg(unix)]
+use arc::net::unix::pipe::pipe as _;
 #[cfg(unix)]
 use arc::net::unix::uid_t as _;
 use arc::pin as _;

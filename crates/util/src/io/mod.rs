@@ -12,6 +12,8 @@ mod numbers;
 mod ready;
 mod shutdown;
 mod stdio;
+#[cfg(unix)]
+pub mod unix;
 
 pub use arc::io::{
     Async, AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt,

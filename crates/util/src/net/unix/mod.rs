@@ -5,6 +5,7 @@
 
 mod datagram;
 mod listener;
+pub mod pipe;
 mod socket;
 mod stream;
 #[cfg(target_os = "linux")]
