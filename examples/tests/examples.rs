@@ -246,14 +246,14 @@ fn promised(source: &str) -> String {
 fn hello_prints_what_its_header_says() {
     let (code, output, errors) = output("hello", &[]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    assert_eq!(output, promised(include_str!("../examples/hello.rs")));
+    assert_eq!(output, promised(include_str!("../hello.rs")));
 }
 
 #[test]
 fn inspect_prints_what_its_header_says() {
     let (code, output, errors) = output("inspect", &[]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    assert_eq!(output, promised(include_str!("../examples/inspect.rs")));
+    assert_eq!(output, promised(include_str!("../inspect.rs")));
 }
 
 #[test]

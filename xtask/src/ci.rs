@@ -134,6 +134,15 @@ const TESTED: [&str; 8] = [
 ];
 
 const REACTOR_TESTS: &str = "test -p arc-runtime --lib --tests";
+
+/// What `trust clippy` needs of Debian; it names the packages.
+const DEBIAN: [&str; 4] = [
+    "/usr/bin/rustc",
+    "/usr/bin/cargo",
+    "/usr/bin/cargo-clippy",
+    "/usr/lib/rustlib/src/rust/library/std/Cargo.toml",
+];
+
 const MODELS_SKIPPED: &str = "the models are the same on every platform, and run on Linux";
 
 /// All steps, in the order in which they run: the quick ones first, so that small
@@ -190,7 +199,7 @@ fn steps() -> Vec<Step> {
         Step::line("msrv", 30, "xtask supply msrv").skip_for(supply::missing_toolchain),
         Step::line("deny", 10, "xtask supply deny").skip_for(supply::missing_deny),
         Step::line("cross", 120, "xtask trust clippy").skip_if(
-            !Path::new("/usr/lib/rustlib/src/rust/library/std/Cargo.toml").exists(),
+            !DEBIAN.iter().all(|path| Path::new(path).exists()),
             "Debian's packages of the compiler and of its source are not installed",
         ),
     ]
