@@ -793,3 +793,46 @@ fn a_timeout_around_something_that_never_comes_ends_it() {
         });
     });
 }
+
+/// Each of these polls is long, so the worker looks outside after each. What it finds there must not
+/// always be the next.
+#[test]
+fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
+    const TASKS: usize = 2_000;
+    let runtime = arc::runtime::Builder::new_multi_thread().workers(1).build().unwrap();
+    let compute = || {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(1) {}
+    };
+    let ended = Arc::new(AtomicBool::new(false));
+    let (begun, begins) = mpsc::channel();
+    let spawn = || {
+        let begun = begun.clone();
+        drop(runtime.spawn(async move {
+            begun.send(()).unwrap();
+            compute();
+        }));
+    };
+    spawn();
+    spawn();
+    begins.recv().unwrap();
+    spawn();
+
+    let inside = runtime.spawn({
+        let ended = ended.clone();
+        async move {
+            for _ in 0..200 {
+                compute();
+                yield_now().await;
+            }
+            ended.store(true, Ordering::SeqCst);
+        }
+    });
+
+    let spawned = (0..TASKS).take_while(|_| !ended.load(Ordering::SeqCst)).map(|_| {
+        begins.recv().unwrap();
+        spawn();
+    });
+    assert!(spawned.count() < TASKS, "the task in the queue had less than 200 turns");
+    runtime.block_on(inside).unwrap();
+}

@@ -96,6 +96,9 @@ impl Worker {
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector. A queue that is never empty must hide none of them, so this is done now and then.
+    ///
+    /// If polls are long, it is done after each of them. Then the first injected task must not
+    /// always be the next one, or a stream of them would keep what is in the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
         if driver.is_needed()
@@ -108,7 +111,7 @@ impl Worker {
         if self.end_stretch() {
             self.shared.call_helper();
         }
-        self.refill()
+        if fastrand::u8(..4) > 0 { self.refill() } else { None }
     }
 
     /// A fair share of the injected tasks: the first is returned, and the others are queued.

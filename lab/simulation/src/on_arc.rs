@@ -161,7 +161,7 @@ impl Arc {
         if self.end_stretch(index, spent, system) {
             *spent += self.call_helper(system);
         }
-        self.refill(index)
+        if system.random.u8(..4) > 0 { self.refill(index) } else { None }
     }
 
     /// What the kernel has, to the worker's queue.
