@@ -794,8 +794,8 @@ fn a_timeout_around_something_that_never_comes_ends_it() {
     });
 }
 
-/// Each of these polls is long, so the worker looks outside after each. What it finds there must not
-/// always be the next.
+/// Each of these polls is long, so the worker looks outside after each. What it finds there must
+/// not always be the next.
 #[test]
 fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
     const TASKS: usize = 2_000;

@@ -98,7 +98,7 @@ impl Worker {
     /// injector. A queue that is never empty must hide none of them, so this is done now and then.
     ///
     /// If polls are long, it is done after each of them. Then the first injected task must not
-    /// always be the next one, or a stream of them would keep what is in the queue waiting for ever.
+    /// always be the next one, or a stream of them would keep the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
         if driver.is_needed()
