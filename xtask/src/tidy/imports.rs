@@ -3,7 +3,8 @@
 //!
 //! A file imports another one if it has a path that leads there: from `crate`, `super` or
 //! `self`, from a module that is its own, or from one that it has imported. The longest
-//! beginning of the path that is a module says which file. `lib.rs` knows all and is none.
+//! beginning of the path that is a module says which file. The crate's root, `lib.rs` or
+//! `main.rs`, knows all and is none.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -37,7 +38,48 @@ type Module = Vec<String>;
 /// What imports what, with a word about each import.
 type Arrows<T> = BTreeMap<String, BTreeMap<String, T>>;
 
-/// The files of `src/`, named from there, and their imports.
+/// The folder of the runtime's files.
+const RUNTIME: &str = "src/";
+
+/// The graphs of all crates, by the folder of each one's root.
+pub struct Graphs(BTreeMap<String, Graph>);
+
+impl Graphs {
+    pub fn of(files: &[File]) -> Self {
+        let mut graphs = BTreeMap::from([(RUNTIME.to_owned(), Vec::new())]);
+        for file in files {
+            let root = ["lib.rs", "main.rs"].iter().find_map(|it| file.name.strip_suffix(it));
+            if let Some(root) = root.filter(|it| it.ends_with('/')) {
+                graphs.insert(root.to_owned(), Vec::new());
+            }
+        }
+
+        for file in files.iter().filter(|it| it.syntax.is_some()) {
+            let roots = graphs.iter_mut().filter(|it| file.name.starts_with(it.0));
+            if let Some((root, members)) = roots.max_by_key(|it| it.0.len()) {
+                members.push((file, &file.name[root.len()..]));
+            }
+        }
+        let graph = |(root, members): (String, Vec<_>)| (root, Graph::of(&members));
+        Graphs(graphs.into_iter().map(graph).collect())
+    }
+
+    /// The runtime's.
+    pub fn runtime(&self) -> &Graph {
+        &self.0[RUNTIME]
+    }
+
+    /// The graph that has a file, and the file's name in it.
+    fn with<'file>(&self, file: &'file File) -> Option<(&Graph, &'file str)> {
+        let graphs = self.0.iter().filter_map(|(root, graph)| {
+            let name = file.name.strip_prefix(root.as_str())?;
+            Some((graph, name)).filter(|it| it.0.files.contains_key(it.1))
+        });
+        graphs.min_by_key(|it| it.1.len())
+    }
+}
+
+/// The files of a crate, named from its root's folder, and their imports.
 #[derive(Default)]
 pub struct Graph {
     /// In the order of lib.rs's table; those that it lacks come last.
@@ -49,21 +91,21 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn of(files: &[File]) -> Self {
+    /// `files` stand with their names from the root's folder.
+    fn of(files: &[(&File, &str)]) -> Self {
         let mut modules = BTreeMap::new();
-        for file in files.iter().filter(|it| it.syntax.is_some()) {
-            if let Some(name) = below_src(file) {
-                modules.insert(module_of(name), name.to_owned());
-            }
+        for (_, name) in files {
+            modules.insert(module_of(name), (*name).to_owned());
         }
 
         let mut graph = Graph::default();
-        for file in files {
-            let Some(name) = below_src(file) else { continue };
-            if name == "lib.rs" {
-                graph.order = names::map_of(&file.text).into_iter().map(|it| it.1).collect();
-            } else {
-                graph.add(name, imports_of(file, name, &modules));
+        for (file, name) in files {
+            match *name {
+                "lib.rs" => {
+                    graph.order = names::map_of(&file.text).into_iter().map(|it| it.1).collect();
+                }
+                "main.rs" => {}
+                name => graph.add(name, imports_of(file, name, &modules)),
             }
         }
 
@@ -146,12 +188,7 @@ fn place_of(page: &str) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// The name of a file of `src/`, seen from there.
-fn below_src(file: &File) -> Option<&str> {
-    file.name.strip_prefix("src/")
-}
-
-/// The folder of a file, or the file itself if it stands beside lib.rs.
+/// The folder of a file, or the file itself if it stands beside the root.
 fn room_of(name: &str) -> &str {
     let room = name.split('/').next().unwrap_or(name);
     room.strip_suffix(".rs").unwrap_or(room)
@@ -160,7 +197,7 @@ fn room_of(name: &str) -> &str {
 fn module_of(name: &str) -> Module {
     let path = name.strip_suffix(".rs").unwrap_or(name);
     let mut names: Module = path.split('/').map(str::to_owned).collect();
-    if path == "lib" || path.ends_with("/mod") {
+    if path == "lib" || path == "main" || path.ends_with("/mod") {
         names.pop();
     }
     names
@@ -237,10 +274,10 @@ fn target_of(
 
 /// Neither files nor rooms import each other in a circle.
 pub fn circles(file: &File, repository: &Repository) -> Vec<Found> {
-    let graph = &repository.graph;
-    let Some((name, imports)) = below_src(file).and_then(|it| graph.files.get_key_value(it)) else {
+    let Some((graph, name)) = repository.graphs.with(file) else {
         return Vec::new();
     };
+    let imports = &graph.files[name];
 
     let mut found = Vec::new();
     if let Some(circle) = circle_of(name, &graph.files) {
@@ -292,8 +329,9 @@ fn circle_of<T>(start: &str, arrows: &Arrows<T>) -> Option<Vec<String>> {
 
 /// The files of the driver import what LOW allows.
 pub fn low(file: &File, repository: &Repository) -> Vec<Found> {
-    let files = &repository.graph.files;
-    let Some((name, imports)) = below_src(file).and_then(|it| files.get_key_value(it)) else {
+    let files = &repository.graphs.runtime().files;
+    let below = file.name.strip_prefix(RUNTIME);
+    let Some((name, imports)) = below.and_then(|it| files.get_key_value(it)) else {
         return Vec::new();
     };
     let fits = |name: &str, pattern: &str| match pattern.ends_with('/') {
@@ -320,7 +358,7 @@ pub fn drawn(file: &File, repository: &Repository) -> Vec<Found> {
     if file.name != DOCUMENT {
         return Vec::new();
     }
-    let text = match repository.graph.redraw(&file.text) {
+    let text = match repository.graphs.runtime().redraw(&file.text) {
         Some(text) if text == file.text => return Vec::new(),
         Some(_) => "the tables of imports are stale: run `cargo xtask tidy --write`".to_owned(),
         None => format!(
@@ -349,7 +387,7 @@ mod tests {
             ("src/d/e.rs", ""),
             ("src/sync.rs", ""),
         ]);
-        Graph::of(&files).files["a/b.rs"].clone().into_iter().collect()
+        Graphs::of(&files).runtime().files["a/b.rs"].clone().into_iter().collect()
     }
 
     fn told(name: &str, line: usize) -> (String, usize) {
@@ -390,6 +428,24 @@ mod tests {
         assert!(found[0].starts_with("src/a/b.rs:1: files import"), "{found:?}");
         assert!(found[0].contains("a/b.rs → a/c.rs → a/mod.rs → a/b.rs"), "{found:?}");
         assert!(found_in(circles, &files[1..]).is_empty());
+    }
+
+    #[test]
+    fn every_crate_is_without_circles() {
+        let files = [
+            ("lab/x/src/main.rs", "use b::Item;\nuse crate::c;\n"),
+            ("lab/x/src/b.rs", "use crate::c::Item;\n"),
+            ("lab/x/src/c.rs", "\nuse super::b;\n"),
+            // Another crate has this one in its folder: its own root is the nearest.
+            ("lab/x/src/bin/y/main.rs", ""),
+            ("lab/x/src/bin/y/b.rs", "use crate::c;\n"),
+            ("lab/x/src/bin/y/c.rs", ""),
+        ];
+        let found = found_in(circles, &files);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("lab/x/src/b.rs:1: files import"), "{found:?}");
+        assert!(found[1].contains("b (b.rs:1) → c (c.rs:2) → b"), "{found:?}");
+        assert!(found_in(circles, &files[3..]).is_empty());
     }
 
     #[test]
@@ -471,7 +527,8 @@ mod tests {
 
     #[test]
     fn the_page_shows_the_imports() {
-        let graph = Graph::of(&files_of(&SOURCES));
+        let graphs = Graphs::of(&files_of(&SOURCES));
+        let graph = graphs.runtime();
         assert_eq!(graph.redraw(PAGE).unwrap(), PAGE);
         let stale = PAGE.replace("| `z` | `sync` |", "| `z` | nothing of arc |");
         assert_eq!(graph.redraw(&stale).unwrap(), PAGE);

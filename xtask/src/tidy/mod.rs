@@ -114,7 +114,7 @@ impl File {
 /// What the rules need to know beside the file itself.
 struct Repository {
     names: BTreeSet<String>,
-    graph: imports::Graph,
+    graphs: imports::Graphs,
     /// The items of each file of `src/`, as pages name them.
     items: BTreeMap<String, BTreeSet<String>>,
     function_lines: usize,
@@ -133,7 +133,7 @@ impl Repository {
         }
         Ok(Repository {
             names,
-            graph: imports::Graph::of(files),
+            graphs: imports::Graphs::of(files),
             items,
             function_lines: limits.number("tidy", "function_lines")?,
             file_lines: limits.number("tidy", "file_lines")?,
@@ -211,7 +211,7 @@ fn read(root: &Path, limits: &Limits) -> Result<(Vec<File>, Repository), Failure
 fn write(root: &Path) -> Result<(), Failure> {
     let (files, repository) = read(root, &Limits::read(root)?)?;
     let page = files.iter().find(|it| it.name == imports::DOCUMENT);
-    let Some(text) = page.and_then(|it| repository.graph.redraw(&it.text)) else {
+    let Some(text) = page.and_then(|it| repository.graphs.runtime().redraw(&it.text)) else {
         return Ok(());
     };
     let fail = |error| Failure(format!("{}: {error}", imports::DOCUMENT));
