@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::options::Workload;
 use crate::process;
+use crate::workload::Workload;
 
 /// How many requests a second the workload `blocked` has: few enough that any
 /// server keeps up, so that latencies tell of the block alone.

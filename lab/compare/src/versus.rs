@@ -8,8 +8,9 @@ use std::time::{Instant, SystemTime};
 
 use crate::load::Tool;
 use crate::measure::{self, Setting};
-use crate::options::{Contender, Options, Workload};
+use crate::options::{Contender, Options};
 use crate::record::{Record, Round, Series, Server};
+use crate::workload::Workload;
 use crate::{Failure, before, costs, machine, process, report, workspace_root};
 
 /// What a measurement takes beyond its own time, for the announcement.
