@@ -194,11 +194,12 @@ fn steps() -> Vec<Step> {
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
     // With an example, cargo takes the features that the tests ask for, and so what clippy
     // has checked; it would check all dependencies again.
-    let doc = "doc --workspace --all-features --no-deps --lib --example hello";
-    let mut public = Cargo::new(&format!("{doc} --bins"));
+    let mut public = Cargo::new("doc --workspace --all-features --no-deps --lib --bins");
+    public.arguments.extend(["--example", "hello"].map(str::to_owned));
     public.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
-    let mut private = Cargo::new(&format!("{doc} --document-private-items"));
+    let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --all-features --no-deps");
+    private.arguments.push("--document-private-items".to_owned());
     private.set_flags("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
     let examples = [
         Cargo::new("build --release -p arc-examples --examples"),
