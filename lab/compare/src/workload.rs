@@ -19,14 +19,9 @@ pub enum Workload {
 }
 
 impl Workload {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hyper => "hyper",
-            Self::Tiny => "tiny",
-            Self::Echo => "echo",
-            Self::Mixed => "mixed",
-            Self::Blocked => "blocked",
-        }
+    /// As on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value().expect("none is hidden").get_name().to_owned()
     }
 
     /// What the names of its servers' programs begin with.
