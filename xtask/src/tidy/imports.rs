@@ -228,17 +228,17 @@ mod tests {
         let files = [
             ("lab/x/src/main.rs", "use b::Item;\nuse crate::c;\n"),
             ("lab/x/src/b.rs", "use crate::c::Item;\n"),
-            ("lab/x/src/c.rs", "\nuse super::b;\n"),
-            // Another crate has this one in its folder: its own root is the nearest.
+            ("lab/x/src/c.rs", ""),
+            // A program with a folder of its own: its root is the nearest one.
             ("lab/x/src/bin/y/main.rs", ""),
             ("lab/x/src/bin/y/b.rs", "use crate::c;\n"),
-            ("lab/x/src/bin/y/c.rs", ""),
+            ("lab/x/src/bin/y/c.rs", "\nuse super::b;\n"),
         ];
         let found = found_in(circles, &files);
         assert_eq!(found.len(), 2);
-        assert!(found[0].starts_with("lab/x/src/b.rs:1: files import"), "{found:?}");
+        assert!(found[0].starts_with("lab/x/src/bin/y/b.rs:1: files import"), "{found:?}");
         assert!(found[1].contains("b (b.rs:1) → c (c.rs:2) → b"), "{found:?}");
-        assert!(found_in(circles, &files[3..]).is_empty());
+        assert!(found_in(circles, &files[..5]).is_empty());
     }
 
     #[test]
