@@ -196,10 +196,14 @@ impl Sources {
     }
 }
 
-/// The lines that a bug takes out, and those that take their places.
+/// The lines that a bug takes out, and those that take their places. A blank line stands between
+/// two places.
 fn lines_of(bug: &Bug) -> String {
     let mut lines = String::new();
     for (old, new) in &bug.places {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
         for line in old {
             lines += &format!("- {line}\n");
         }
@@ -259,6 +263,7 @@ mod tests {
             ("text inside 03", ""),
             ("text inside 03 no-notify", ""),
             ("diff inside 02", ""),
+            ("diff inside 01 look-then-leave", ""),
             ("text", "as it is\n"),
         ]);
         assert_eq!(complaints, [""; 0]);
@@ -267,6 +272,7 @@ mod tests {
         assert!(text.contains("```text inside 03\nmain: One thread polls"), "{text}");
         assert!(text.contains("\nis pending, the queue is not empty\n"), "{text}");
         assert!(text.contains("\n+ unsafe fn clone_waker("), "{text}");
+        assert!(text.contains("happened {\n\n- gap(\"look\");\n+ gap(\"look\");\n"), "{text}");
         assert!(text.contains("```text\nas it is\n```\n") && !text.contains("stale"), "{text}");
     }
 
