@@ -304,7 +304,22 @@ mod tests {
         assert_eq!(with_contents("none", &[]), "none");
     }
 
+    #[test]
+    fn a_block_in_a_list_is_refused() {
+        let page = Page::new("docs/book/01-a.md", "* a\n\n  ```text inside 01\n  ```\n");
+        let (filled, complaints) = fill(&page, &[], &mut sources());
+        assert_eq!(filled, page.text);
+        let told = "docs/book/01-a.md:3: a code block begins at the margin with ``` and ends so";
+        assert_eq!(complaints, [told]);
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 64,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         /// Whatever stands in the blocks of a page: they are filled at once, and the rest stays.
         #[test]
         fn filling_changes_the_bodies_alone(
