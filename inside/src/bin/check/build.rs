@@ -25,6 +25,7 @@ shuttle = ["arc-inside/shuttle"]
 [dependencies]
 arc-inside = { path = '@' }
 async-task = "4.7.1"
+loom = "0.7"
 
 [profile.dev]
 debug = "line-tables-only"
@@ -98,8 +99,12 @@ impl Builder {
 
     /// Writes a package whose examples are these programs, given by name and text.
     fn write_package(&self, package: &Path, programs: &[(String, String)]) -> Result<(), String> {
+        // What has not changed need not be built again.
         let write = |file: PathBuf, text: &str| {
             let told = |error| format!("{}: {error}", file.display());
+            if fs::read_to_string(&file).is_ok_and(|old| old == text) {
+                return Ok(());
+            }
             fs::create_dir_all(file.parent().unwrap_or(package)).map_err(told)?;
             fs::write(&file, text).map_err(told)
         };
@@ -110,9 +115,15 @@ impl Builder {
         write(package.join("src/lib.rs"), "")?;
 
         let examples = package.join("examples");
-        let _ = fs::remove_dir_all(&examples);
-        for (name, text) in programs {
-            write(examples.join(format!("{name}.rs")), text)?;
+        let files: Vec<PathBuf> =
+            programs.iter().map(|(name, _)| examples.join(format!("{name}.rs"))).collect();
+        for entry in fs::read_dir(&examples).into_iter().flatten().flatten() {
+            if entry.path().is_file() && !files.contains(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        for (file, (_, text)) in files.into_iter().zip(programs) {
+            write(file, text)?;
         }
         Ok(())
     }
