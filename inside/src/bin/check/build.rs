@@ -87,11 +87,13 @@ impl Builder {
         let mut programs: Vec<_> =
             used.map(|stage| (stage.name.clone(), stage.text.clone())).collect();
         for (stage, bug) in bugs {
-            let text = bug.make(&stage.text).map_err(|error| format!("{}: {error}", stage.name))?;
+            let told = |error| format!("examples/{}.rs, under `# Break it`: {error}", stage.name);
+            let text = bug.make(&stage.text).map_err(told)?;
             programs.push((bug.program(stage), text));
         }
 
-        let package = self.target.join("inside/bugs");
+        // Each of the two kinds has a folder: then no text changes between two runs.
+        let package = self.target.join(if shuttle { "inside/races" } else { "inside/bugs" });
         self.write_package(&package, &programs)?;
         let target = self.target.join(if shuttle { "inside/shuttle" } else { "inside/std" });
         build(&package, shuttle, target)
