@@ -36,9 +36,20 @@ pub struct Builder {
     target: PathBuf,
 }
 
+/// Another platform, for which the stages are built.
+pub struct Platform<'a> {
+    /// Its name, such as `aarch64-unknown-linux-gnu`.
+    pub name: &'a str,
+    /// What cargo is told besides.
+    pub options: &'a [&'a str],
+}
+
 /// A folder of programs.
 pub struct Built {
     folder: PathBuf,
+    suffix: &'static str,
+    /// The words that come before a program, if it does not run by itself here.
+    runner: Vec<String>,
 }
 
 /// What came of a run.
@@ -73,6 +84,23 @@ impl Builder {
     pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
         let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
         build(&folder(), shuttle, target)
+    }
+
+    /// Builds the stages for another platform. As with cargo itself, a variable such as
+    /// `CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER` has the program that runs them.
+    pub fn build_stages_for(&self, platform: &Platform<'_>) -> Result<Built, String> {
+        let Platform { name, options } = platform;
+        let mut words = vec!["--target", name];
+        words.extend_from_slice(options);
+        cargo_build(&folder(), &words, &self.target)?;
+
+        let variable = format!("CARGO_TARGET_{}_RUNNER", name.to_uppercase().replace('-', "_"));
+        let runner = env::var(variable).unwrap_or_default();
+        Ok(Built {
+            folder: self.target.join(name).join("debug/examples"),
+            suffix: if name.contains("windows") { ".exe" } else { "" },
+            runner: runner.split_whitespace().map(str::to_owned).collect(),
+        })
     }
 
     /// Makes the bugs in copies of the stages, and builds these.
@@ -131,26 +159,37 @@ impl Builder {
     }
 }
 
-/// Has cargo build the examples of a package.
+/// Has cargo build the examples of a package, for this platform.
 fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String> {
+    let options: &[&str] = if shuttle { &["--features", "shuttle"] } else { &[] };
+    cargo_build(package, options, &target)?;
+    Ok(Built { folder: target.join("debug/examples"), suffix: EXE_SUFFIX, runner: Vec::new() })
+}
+
+fn cargo_build(package: &Path, options: &[&str], target: &Path) -> Result<(), String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(&target);
-    if shuttle {
-        command.args(["--features", "shuttle"]);
-    }
+    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(target).args(options);
     let output = command.current_dir(package).stdout(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{} does not compile:\n{errors}", package.display()));
     }
-    Ok(Built { folder: target.join("debug").join("examples") })
+    Ok(())
 }
 
 impl Built {
     /// Runs a program to its end.
     pub fn run(&self, name: &str, arguments: &[&str], gap: &str) -> Ran {
-        let mut command = Command::new(self.folder.join(format!("{name}{EXE_SUFFIX}")));
+        let program = self.folder.join(format!("{name}{}", self.suffix));
+        let mut command = match self.runner.split_first() {
+            None => Command::new(program),
+            Some((runner, options)) => {
+                let mut command = Command::new(runner);
+                command.args(options).arg(program);
+                command
+            }
+        };
         command.args(arguments).env("ARC_GAP", gap).env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = match command.spawn() {

@@ -14,7 +14,7 @@ mod compare;
 mod exercise;
 mod stage;
 
-use build::{Builder, Built};
+use build::{Builder, Built, Platform};
 use stage::{Bug, Stage};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,6 +31,8 @@ usage: cargo run -p arc-inside --bin check [-- OPTION]
   --exercises  only the exercises: each fails at first, and passes with its solution
   --write      write the exercises anew, from their solutions
   --diff 03    print what is new in a stage
+  --target T   only what they print on another platform, with and without gaps; what follows T
+               is told to cargo, and a variable CARGO_TARGET_.._RUNNER names what runs them
   --bless      write down what the stages print, as what they should print
   --help       print this text
 ";
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         ["--write"] => exercise::write_all().map(|()| Vec::new()),
         ["--bless"] => check(&["bless"]),
         ["--diff", number] => print_diff(number),
+        ["--target", name, ref options @ ..] => check_for(&Platform { name, options }),
         ["--help"] => {
             print!("{HELP}");
             Ok(Vec::new())
@@ -105,6 +108,15 @@ fn check(parts: &[&str]) -> Result<Complaints, String> {
             _ => shuttle(&stages, &builder.build_stages(true)?),
         });
     }
+    Ok(complaints)
+}
+
+/// Runs the stages that were built for another platform.
+fn check_for(platform: &Platform<'_>) -> Result<Complaints, String> {
+    let stages = stage::read_all()?;
+    let built = Builder::new().build_stages_for(platform)?;
+    let mut complaints = transcripts(&stages, &built, false)?;
+    complaints.extend(gaps(&stages, &built));
     Ok(complaints)
 }
 
