@@ -15,8 +15,8 @@
 //! They are made in copies: arc itself stays as it is.
 
 use crate::build::Builder;
-use crate::stage::{self, Bug, folder};
 use crate::{Complaints, at_once};
+use inside::stage::{self, Bug, folder};
 use std::fs;
 use std::path::PathBuf;
 
