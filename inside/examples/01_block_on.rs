@@ -104,7 +104,7 @@ struct Signal {
     thread: thread::Thread,
 }
 
-/// std makes a `Waker` of anything that can do this. Stage 02 shows how.
+/// std makes a `Waker` of an `Arc` of anything that can do this. Stage 02 shows how.
 impl Wake for Signal {
     /// Tell first, then wake: the thread looks at the flag as soon as it is awake. Release pairs
     /// with the Acquire in `block_on`.

@@ -35,7 +35,7 @@
 //!     + let _ = data;
 //!     you see: hung: the future is pending
 //!
-//! shared-token: the library takes the token, and `block_on`, which has no flag, sleeps for ever
+//! shared-token: without the flag, the library takes the token, and `block_on` sleeps for ever
 //!     - if !signal.woken.swap(false, Ordering::Acquire) {
 //!     - thread::park();
 //!     - continue;
