@@ -85,8 +85,7 @@ fn main() -> ExitCode {
         eprintln!("inside: {complaint}");
     }
     if !complaints.is_empty() {
-        let option = words.first().unwrap_or(&"");
-        eprintln!("inside: once it is mended: cargo xtask inside {option}");
+        eprintln!("inside: once it is mended: cargo xtask inside {}", words.join(" "));
     }
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
