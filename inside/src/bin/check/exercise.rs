@@ -201,4 +201,20 @@ mod tests {
         assert!(exercise_of(hints).is_err());
         assert!(exercise_of("// SOLUTION\n// END\n").is_err());
     }
+
+    #[test]
+    fn change_of_arc_is_made_in_copies_of_its_file() {
+        let exercises = read_all().unwrap();
+        let exercise = exercises.iter().find(|exercise| !exercise.changes.is_empty()).unwrap();
+        let programs = exercise.programs().unwrap();
+
+        // The exercise as it is, and two texts for its solution and for each bug.
+        assert_eq!(programs.len(), 1 + 2 * exercise.changes.len());
+        assert!(programs[0].1.contains("/../src/scheduler/idle.rs"));
+        for pair in programs[1..].chunks(2) {
+            let [(file, change), (_, program)] = pair else { panic!("{pair:?}") };
+            assert!(program.contains(&format!("{file}.rs")), "{file}");
+            assert!(change.contains("fn wait_until_all_asleep"), "{file}");
+        }
+    }
 }
