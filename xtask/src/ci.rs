@@ -218,7 +218,7 @@ fn steps() -> Vec<Step> {
         ),
         Step::line("report", 10, "xtask report --check"),
         Step::line("supply", 20, "xtask supply"),
-        Step::line("inside", 30, "run --quiet -p arc-inside --bin check -- --quick"),
+        Step::line("inside", 60, "run --quiet -p arc-inside --bin check -- --quick"),
         Step::line("book", 10, "run --quiet -p arc-book -- --check"),
         Step::line("test", 150, "test"),
         Step::new("races", 30, [races.with_variable("ARC_TEST_LONG", "1")]),
