@@ -122,7 +122,7 @@ impl Step {
 }
 
 /// What `cargo test` tests, and the models, which are run optimized.
-const TESTED: [&str; 8] = [
+const TESTED: [&str; 9] = [
     "arc-runtime",
     "arc-compat",
     "arc-compat-apart",
@@ -130,6 +130,7 @@ const TESTED: [&str; 8] = [
     "arc-tasks",
     "arc-util",
     "arc-examples",
+    "arc-web-examples",
     "arc-models",
 ];
 
