@@ -2,6 +2,7 @@
 
 use super::Sender;
 use std::fmt;
+use std::iter::FusedIterator;
 use std::mem;
 use std::sync::Arc;
 
@@ -23,13 +24,53 @@ impl<T> Permit<'_, T> {
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        self.0.0.release_reserved();
+        self.0.0.release_reserved(1);
     }
 }
 
 impl<T> fmt::Debug for Permit<'_, T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Permit")
+    }
+}
+
+/// Several places in a channel, as an iterator of permits; made by [`Sender::reserve_many`].
+///
+/// Dropping the iterator frees the places of the permits that it has not returned.
+#[must_use = "places that are not used are freed"]
+pub struct PermitIterator<'a, T> {
+    pub(super) sender: &'a Sender<T>,
+    pub(super) count: usize,
+}
+
+impl<'a, T> Iterator for PermitIterator<'a, T> {
+    type Item = Permit<'a, T>;
+
+    fn next(&mut self) -> Option<Permit<'a, T>> {
+        self.count = self.count.checked_sub(1)?;
+        Some(Permit(self.sender))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count, Some(self.count))
+    }
+}
+
+impl<T> ExactSizeIterator for PermitIterator<'_, T> {}
+
+impl<T> FusedIterator for PermitIterator<'_, T> {}
+
+impl<T> Drop for PermitIterator<'_, T> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.sender.0.release_reserved(self.count);
+        }
+    }
+}
+
+impl<T> fmt::Debug for PermitIterator<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PermitIterator({} permits)", self.count)
     }
 }
 
@@ -54,7 +95,7 @@ impl<T> OwnedPermit<T> {
     /// Frees the place, and returns the sender.
     pub fn release(mut self) -> Sender<T> {
         let sender = self.0.take().expect("a permit has its sender until it is used");
-        sender.0.release_reserved();
+        sender.0.release_reserved(1);
         sender
     }
 
@@ -72,7 +113,7 @@ impl<T> OwnedPermit<T> {
 impl<T> Drop for OwnedPermit<T> {
     fn drop(&mut self) {
         if let Some(sender) = self.0.take() {
-            sender.0.release_reserved();
+            sender.0.release_reserved(1);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use super::permit::{OwnedPermit, Permit};
+use super::permit::{OwnedPermit, Permit, PermitIterator};
 use crate::sync::TryAcquireError;
 use crate::sync::blocking::{block_on, may_block};
 use crate::sync::semaphore::Acquire;
@@ -41,16 +41,16 @@ impl<T> Sender<T> {
     /// Fails when there is no room, when other senders wait for room, and when the receiver is
     /// closed or dropped. The error contains the value.
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        match self.try_take_place() {
+        match self.try_take_places(1) {
             Ok(()) => self.0.push_to_place(value).map_err(TrySendError::Closed),
             Err(error) => Err(error.map(|()| value)),
         }
     }
 
-    /// Takes a place without waiting.
+    /// Takes places without waiting.
     #[inline]
-    pub(super) fn try_take_place(&self) -> Result<(), TrySendError<()>> {
-        match self.0.places.try_take(1) {
+    pub(super) fn try_take_places(&self, count: usize) -> Result<(), TrySendError<()>> {
+        match self.0.places.try_take(count) {
             Ok(()) => Ok(()),
             // Closing closes the channel before the semaphore. In between, a lack of permits means
             // that the channel is closed, and not that it is full.
@@ -121,7 +121,7 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
         match Acquire::new(&self.0.places, 1).await {
-            Ok(()) if self.0.reserve() => Ok(Permit(self)),
+            Ok(()) if self.0.reserve(1) => Ok(Permit(self)),
             _ => Err(SendError(())),
         }
     }
@@ -143,8 +143,64 @@ impl<T> Sender<T> {
     /// assert_eq!(receiver.try_recv(), Ok("value"));
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
-        self.try_take_place()?;
-        if self.0.reserve() { Ok(Permit(self)) } else { Err(TrySendError::Closed(())) }
+        self.try_take_places(1)?;
+        if self.0.reserve(1) { Ok(Permit(self)) } else { Err(TrySendError::Closed(())) }
+    }
+
+    /// Waits for room, and reserves places for `count` values at once. Dropping the iterator frees
+    /// the places that are left.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the receiver is closed or dropped, and when the channel has fewer places than
+    /// that.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no place is lost. A future that is dropped loses its place in line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::mpsc;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let (sender, mut receiver) = mpsc::channel(3);
+    /// for (number, permit) in sender.reserve_many(2).await.unwrap().enumerate() {
+    ///     permit.send(number);
+    /// }
+    /// assert_eq!((receiver.recv().await, receiver.recv().await), (Some(0), Some(1)));
+    /// # }
+    /// ```
+    pub async fn reserve_many(&self, count: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
+        if count > self.0.max_capacity {
+            return Err(SendError(()));
+        }
+        match Acquire::new(&self.0.places, count).await {
+            Ok(()) if self.0.reserve(count) => Ok(PermitIterator { sender: self, count }),
+            _ => Err(SendError(())),
+        }
+    }
+
+    /// Reserves places for `count` values without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no room for all of them, also because the channel has fewer places, when
+    /// other senders wait for room, and when the receiver is closed or dropped.
+    pub fn try_reserve_many(
+        &self,
+        count: usize,
+    ) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
+        if count > self.0.max_capacity {
+            return Err(TrySendError::Full(()));
+        }
+        self.try_take_places(count)?;
+        if self.0.reserve(count) {
+            Ok(PermitIterator { sender: self, count })
+        } else {
+            Err(TrySendError::Closed(()))
+        }
     }
 
     /// Does the same as [`reserve`](Self::reserve), for a permit that owns the sender.
