@@ -39,7 +39,7 @@ mod tracker;
 
 pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
-pub use coop::cooperative;
+pub use coop::{Unconstrained, cooperative, unconstrained};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{
