@@ -11,7 +11,7 @@ use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};
 use common::{Woken, poll_once, soon, tcp_pair};
 use std::future::Future;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -142,6 +142,26 @@ async fn a_socket_is_ready_for_what_it_can_do() {
     assert!(waits(near.ready(Interest::READABLE)));
     let error = near.try_io(both, || Ok(())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[arc::test]
+async fn an_operation_of_ones_own_waits_for_its_socket() {
+    let (near, mut far) = tcp_pair().await;
+    let (woken, waker) = Woken::new();
+    let mut context = Context::from_waker(&waker);
+    let read = || near.get_ref().read(&mut [0; 8]);
+    let mut reading = Box::pin(near.async_io(Interest::READABLE, read));
+    assert!(poll_once(reading.as_mut(), &waker).is_pending());
+    assert!(near.poll_read_ready(&mut context).is_pending());
+    assert!(near.poll_write_ready(&mut context).is_ready());
+
+    far.write_all(b"hello").await.unwrap();
+    assert_eq!(soon(reading).await.unwrap(), 5);
+    assert!(woken.count() > 0);
+    let written = near.async_io(Interest::WRITABLE, || near.get_ref().write(b"x")).await;
+    assert_eq!(written.unwrap(), 1);
+    let both = near.async_io(Interest::READABLE | Interest::WRITABLE, || Ok(())).await;
+    assert_eq!(both.unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[test]
