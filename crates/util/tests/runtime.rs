@@ -7,7 +7,7 @@ use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
 use arc_util::net::UdpSocket;
 use arc_util::runtime::{
     Builder, BuilderExt, Dump, HandleExt, LocalOptions, LocalRuntime, RuntimeExt,
-    is_rt_shutdown_err,
+    is_rt_shutdown_err, worker_index,
 };
 #[cfg(unix)]
 use arc_util::signal::unix::SignalKind;
@@ -211,4 +211,24 @@ fn an_error_tells_that_its_runtime_has_ended() {
     drop(runtime);
     let error = socket.try_recv(&mut [0]).unwrap_err();
     assert!(is_rt_shutdown_err(&error), "{error}");
+}
+
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn two_tasks_that_run_at_once_have_different_workers() {
+    let both = std::sync::Arc::new(std::sync::Barrier::new(2));
+    let mut tasks = task::JoinSet::new();
+    for _ in 0..2 {
+        let both = both.clone();
+        tasks.spawn(async move {
+            // Each waits until the other one runs, too.
+            both.wait();
+            let worker = worker_index();
+            both.wait();
+            worker
+        });
+    }
+    let mut workers = soon(tasks.join_all()).await;
+    workers.sort_unstable();
+    assert_eq!(workers, [Some(0), Some(1)]);
+    assert_eq!(arc::task::spawn_blocking(worker_index).await.unwrap(), None);
 }

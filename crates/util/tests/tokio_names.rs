@@ -318,3 +318,38 @@ async fn an_event_that_comes_during_an_attempt_is_not_forgotten() {
     assert!(attempt.is_err());
     drop(soon(reader.readable()).await.unwrap());
 }
+
+#[cfg(unix)]
+#[arc::test]
+async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
+    use arc_util::io::unix::AsyncFd;
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut reader = AsyncFd::new(reader).unwrap();
+    let mut bytes = [0; 8];
+    let mut read = |reader: &mut AsyncFd<std::io::PipeReader>| reader.get_mut().read(&mut bytes);
+    let mut guard = soon(reader.readable_mut()).await.unwrap();
+    assert!(guard.try_io(&mut read).is_err(), "it is empty");
+    assert!(waits(reader.readable_mut()));
+    assert!(reader.poll_read_ready(&mut Context::from_waker(Waker::noop())).is_pending());
+    let error = reader.try_io_mut(Interest::READABLE, |it| it.read(&mut [0])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+
+    writer.write_all(b"hello").unwrap();
+    let mut guard = soon(reader.ready_mut(Interest::READABLE)).await.unwrap();
+    assert_eq!(guard.get_inner_mut().read(&mut [0]).unwrap(), 1);
+    assert_eq!(guard.try_io(&mut read).unwrap().unwrap(), 4);
+    writer.write_all(b"more").unwrap();
+    let all = reader.async_io_mut(Interest::READABLE, |reader| reader.read(&mut bytes));
+    assert_eq!(soon(all).await.unwrap(), 4);
+
+    // Its registration goes with it: nothing holds the pipe open.
+    drop(reader.into_inner());
+    assert_eq!(writer.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+
+    let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    let refused = AsyncFd::try_new(file);
+    let (file, error) = refused.unwrap_err().into_parts();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+    assert!(file.metadata().is_ok());
+}

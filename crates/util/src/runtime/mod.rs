@@ -11,6 +11,7 @@ pub use metrics::RuntimeMetrics;
 
 #[cfg(unix)]
 use crate::signal::unix::SignalKind;
+use arc::task::TaskState;
 use std::io;
 use std::time::Duration;
 
@@ -172,4 +173,31 @@ const GONE: &str = "the arc runtime this socket was registered with has ended";
 /// ```
 pub fn is_rt_shutdown_err(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Other && error.to_string() == GONE
+}
+
+/// Returns the number of the worker that polls this task, from 0, or `None` outside of tasks.
+///
+/// It is found in the list of the runtime's tasks: the call takes time in proportion to their
+/// number. In the future of a `block_on` it is `None`, where tokio's is 0 on a current-thread
+/// runtime.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::runtime::worker_index;
+/// # #[arc::main(workers = 2)]
+/// # async fn main() {
+/// let worker = arc::spawn(async { worker_index() }).await.unwrap();
+/// assert!(worker.is_some_and(|index| index < 2));
+/// assert_eq!(worker_index(), None);
+/// # }
+/// ```
+pub fn worker_index() -> Option<usize> {
+    let id = arc::task::try_id()?;
+    let tasks = Handle::try_current().ok()?.tasks();
+    let task = tasks.iter().find(|task| task.id == id)?;
+    match task.state {
+        TaskState::Running { worker, .. } => Some(worker),
+        _ => None,
+    }
 }
