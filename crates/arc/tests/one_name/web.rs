@@ -69,7 +69,7 @@ impl Client {
         assert_eq!(self.response().0, "101 switching protocols");
     }
 
-    /// Sends a text in one frame. The key that it is masked with is zero, so that it stays as it is.
+    /// Sends a text in one frame. The key that it is masked with is zero, and leaves it as it is.
     fn say(&mut self, text: &str) {
         let length = u8::try_from(text.len()).expect("it is short");
         self.send(&[&[0x81, 0x80 | length, 0, 0, 0, 0][..], text.as_bytes()].concat());

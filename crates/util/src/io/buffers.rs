@@ -19,7 +19,7 @@ const PARTS_MAX: usize = 16;
 /// Adds `read_buf` to readers.
 pub trait AsyncReadBufExt: AsyncRead {
     /// Reads to the end of a buffer, such as a `Vec<u8>` or a `BytesMut`, which grows. Returns how
-    /// many bytes it has read: at most 8 KiB, and 0 at the end of the input, or if the buffer cannot
+    /// many bytes it has read: at most 8 KiB, and 0 at the end of the input or if the buffer cannot
     /// grow.
     ///
     /// # Errors

@@ -57,8 +57,8 @@ impl<T: 'static> JoinSet<T> {
         self.tasks.is_empty()
     }
 
-    /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and adds it to
-    /// the set.
+    /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and adds it
+    /// to the set.
     ///
     /// # Panics
     ///

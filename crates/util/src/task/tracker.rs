@@ -160,8 +160,8 @@ impl TaskTracker {
         })
     }
 
-    /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and counts the
-    /// task until it has ended in any way.
+    /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and counts
+    /// the task until it has ended in any way.
     ///
     /// # Panics
     ///
