@@ -1,8 +1,9 @@
 //! Programs with one dependency build and run, and programs for tokio become programs for arc when
 //! their imports change.
 //!
-//! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, without
-//! the import of arc's prelude, is a program for tokio. Both are built, and talk to each other.
+//! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and other
+//! imports in the place of arc's prelude, is a program for tokio. Both are built, and talk to each
+//! other.
 
 mod packages;
 #[cfg(unix)]
@@ -46,7 +47,10 @@ fn checked(source: &str) -> String {
 
 /// Returns the same program for tokio.
 fn for_tokio(program: &str, source: &str) -> String {
-    let source = source.replace("use arc::prelude::*;\n", "");
+    // tokio has `read_buf` in the trait that has `read`, and `shutdown` in that of `write`.
+    let needs_reads = source.contains(".read_buf(");
+    let imports = if needs_reads { "use tokio::io::AsyncReadExt;\n" } else { "" };
+    let source = source.replace("use arc::prelude::*;\n", imports);
     let source = source.replace("arc::", "tokio::");
     assert!(!source.contains("arc"), "{program} has nothing of arc's left");
     source
