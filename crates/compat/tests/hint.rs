@@ -55,7 +55,7 @@ fn whoever_enters_tokio_once_is_told_where_it_was_forgotten() {
     let test = "whoever_enters_tokio_once_is_told_where_it_was_forgotten";
     let Some(errors) = errors_of(test) else {
         arc::runtime::Runtime::new().expect("a runtime").block_on(async {
-            enter(tokio::time::sleep(Duration::from_millis(1))).await;
+            enter(async { tokio::time::sleep(Duration::from_millis(1)).await }).await;
             sleep_in_vain().await;
         });
         return;
