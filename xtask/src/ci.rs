@@ -155,7 +155,7 @@ impl Step {
 
 /// What `cargo test` tests, the models, which are run optimized, and xtask, whose dependencies
 /// would have to be built again with the features that others ask for.
-const TESTED: [&str; 9] = [
+const TESTED: [&str; 10] = [
     "arc-runtime",
     "arc-compat",
     "arc-compat-apart",
@@ -163,6 +163,7 @@ const TESTED: [&str; 9] = [
     "arc-tasks",
     "arc-util",
     "arc-examples",
+    "arc-web-examples",
     "arc-models",
     "xtask",
 ];

@@ -64,6 +64,7 @@
 #[cfg(feature = "axum")]
 pub mod axum;
 mod delegate;
+mod hint;
 mod io;
 mod rt;
 #[cfg(feature = "server")]
@@ -73,5 +74,6 @@ pub mod tokio;
 #[cfg(feature = "tower")]
 pub mod tower;
 
+pub use hint::explain_tokio_panics;
 pub use io::{FuturesIo, HyperIo, ReadUninit};
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

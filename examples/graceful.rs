@@ -2,7 +2,7 @@
 //! finish the lines that they have begun, for at most five seconds.
 //!
 //! ```text
-//! $ cargo run --release -p arc-util --example graceful -- 127.0.0.1:8080
+//! $ cargo run --release --example graceful -- 127.0.0.1:8080
 //! listening on 127.0.0.1:8080
 //! ```
 //!
@@ -14,14 +14,14 @@
 //! stopped
 //! ```
 
-#[path = "../../../examples/common/address.rs"]
+#[path = "common/address.rs"]
 mod address;
 
 use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use arc::net::{TcpListener, TcpStream};
-use arc_util::select;
-use arc_util::sync::CancellationToken;
-use arc_util::task::TaskTracker;
+use arc::select;
+use arc::sync::CancellationToken;
+use arc::task::TaskTracker;
 use std::io;
 use std::time::Duration;
 
@@ -65,8 +65,8 @@ async fn main() -> io::Result<()> {
 /// Waits for ctrl-c, or for SIGTERM, which a service manager sends.
 #[cfg(unix)]
 async fn stop_signal() -> io::Result<()> {
-    use arc_util::signal::ctrl_c;
-    use arc_util::signal::unix::{SignalKind, signal};
+    use arc::signal::ctrl_c;
+    use arc::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     select! {
         result = ctrl_c() => result,

@@ -5,13 +5,13 @@
 //! `.build_transport(false)` is set.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example grpc
+//! $ cargo run -p arc-web-examples --example grpc
 //! arc says: Hello, gRPC!
 //! without a name: InvalidArgument, who are you?
 //! ```
 
+use arc::compat::{ArcExecutor, HyperIo, server::serve};
 use arc::net::{TcpListener, TcpStream};
-use arc_compat::{ArcExecutor, HyperIo, server::serve};
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::client::conn::http2;

@@ -3,7 +3,7 @@
 //! The server sends texts back in capitals. The client ends with the close handshake.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example websocket
+//! $ cargo run -p arc-web-examples --example websocket
 //! the server says: TO AND FRO
 //! the server says: HELLO
 //! the server closes as well: done

@@ -4,13 +4,13 @@
 //! `enter` starts one tokio runtime for the process, with one worker thread.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example in_tokio
+//! $ cargo run -p arc-web-examples --example in_tokio
 //! reqwest got: 200 OK, Hello, reqwest!
 //! tokio::spawn gave: 42
 //! ```
 
+use arc::compat::{axum::serve, tokio::enter};
 use arc::net::TcpListener;
-use arc_compat::{axum::serve, tokio::enter};
 use axum::{Router, routing::get};
 use std::error::Error;
 use std::time::Duration;

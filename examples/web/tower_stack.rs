@@ -1,17 +1,17 @@
 //! tower's layers on arc: a service that handles two requests at a time, rejects further ones,
 //! and cancels those that take too long.
 //!
-//! No layer needs a tokio runtime, because the timeout is that of arc-compat.
+//! No layer needs a tokio runtime, because the timeout is that of `arc::compat`.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example tower_stack
+//! $ cargo run -p arc-web-examples --example tower_stack
 //! quick: quick is done
 //! endless: the deadline has passed
 //! another endless: the deadline has passed
 //! one too many: service overloaded
 //! ```
 
-use arc_compat::tower::TimeoutLayer;
+use arc::compat::tower::TimeoutLayer;
 use std::error::Error;
 use std::time::Duration;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};

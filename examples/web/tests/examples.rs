@@ -15,7 +15,7 @@ fn example(name: &str) -> Command {
     let folder = test.parent().and_then(|deps| deps.parent());
     let path = folder.expect("target/profile/deps").join("examples").join(name);
     let path = path.with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(path.exists(), "run `cargo build -p arc-compat --examples` first: {path:?}");
+    assert!(path.exists(), "run `cargo build -p arc-web-examples --examples` first: {path:?}");
     let mut command = Command::new(path);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command
@@ -42,7 +42,7 @@ fn soon<T: Send + 'static>(function: impl FnOnce() -> T + Send + 'static) -> T {
 
 /// What stands in an example's header after the line with its command.
 fn promised(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
     let source = std::fs::read_to_string(path.with_extension("rs")).expect("it is there");
     let lines = source.lines().skip_while(|line| !line.starts_with("//! $ cargo run")).skip(1);
     let lines = lines.take_while(|line| *line != "//! ```");
@@ -68,7 +68,9 @@ macro_rules! keep_their_promises {
     )*};
 }
 
-keep_their_promises!(grpc http2 https in_tokio tokio_streams tower_stack websocket);
+keep_their_promises!(
+    grpc http2 https in_tokio tokio_crates tokio_streams tower_stack websocket
+);
 
 #[test]
 fn axum_server_says_what_it_cannot_listen_on() {

@@ -4,13 +4,13 @@
 //! unchanged.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example https
+//! $ cargo run -p arc-web-examples --example https
 //! TLSv1_3: Hello over TLS!
 //! ```
 
+use arc::compat::{ArcTimer, FuturesIo};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::timeout;
-use arc_compat::{ArcTimer, FuturesIo};
 use futures_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use futures_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use futures_rustls::{TlsAcceptor, TlsConnector};

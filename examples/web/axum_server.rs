@@ -1,7 +1,7 @@
 //! An axum server on arc: routes, JSON, a WebSocket that echoes, and a graceful shutdown.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example axum_server -- 127.0.0.1:8080
+//! $ cargo run -p arc-web-examples --example axum_server -- 127.0.0.1:8080
 //! listening on http://127.0.0.1:8080
 //! ```
 //!
@@ -23,11 +23,11 @@
 //! stopped
 //! ```
 
-#[path = "../../../examples/common/address.rs"]
+#[path = "../common/address.rs"]
 mod address;
 
+use arc::compat::axum::{Response, WebSocket, WebSocketUpgrade, serve};
 use arc::net::TcpListener;
-use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade, serve};
 use axum::extract::Path;
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -71,7 +71,7 @@ async fn echo(mut socket: WebSocket) {
 
 #[cfg(unix)]
 async fn stop_signal() {
-    if let Err(error) = arc_util::signal::ctrl_c().await {
+    if let Err(error) = arc::signal::ctrl_c().await {
         eprintln!("waiting for ctrl-c: {error}");
     }
     println!("stopping");

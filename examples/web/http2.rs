@@ -4,7 +4,7 @@
 //! The server answers each request after a pause. The pauses overlap.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example http2
+//! $ cargo run -p arc-web-examples --example http2
 //! 5 requests over one connection
 //! /0: HTTP/2.0 200 OK
 //! /1: HTTP/2.0 200 OK
@@ -13,8 +13,8 @@
 //! /4: HTTP/2.0 200 OK
 //! ```
 
+use arc::compat::{ArcExecutor, ArcTimer, HyperIo};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
-use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
 use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;

@@ -29,7 +29,7 @@ impl Server {
         let mut command = graceful();
         let command = command.arg("127.0.0.1:0").stdout(Stdio::piped());
         let child = command.spawn();
-        let mut child = child.expect("cargo build -p arc-util --examples was run before");
+        let mut child = child.expect("cargo build -p arc-examples --examples was run before");
         let pipe = BufReader::new(child.stdout.take().unwrap());
         let (sender, output) = channel();
         thread::spawn(move || pipe.lines().try_for_each(|line| sender.send(line.unwrap())));

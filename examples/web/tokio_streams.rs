@@ -4,13 +4,13 @@
 //! tokio's traits.
 //!
 //! ```text
-//! $ cargo run -p arc-compat --example tokio_streams
+//! $ cargo run -p arc-web-examples --example tokio_streams
 //! 1: a line
 //! 2: and another
 //! ```
 
+use arc::compat::tokio::Compat;
 use arc::net::{TcpListener, TcpStream};
-use arc_compat::tokio::Compat;
 use std::error::Error;
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
