@@ -16,9 +16,8 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
-use crate::scheduler::{coop, queue::Runnable};
+use crate::scheduler::{coop, queue::Runnable, share::Sharing};
 use crate::sync::{Arc, Instant, Ordering, lock, thread, thread_cpu_time};
 use std::{cell::RefCell, task::Waker};
 
