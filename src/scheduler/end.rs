@@ -34,7 +34,7 @@
 use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
-use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, tell, thread::JoinHandle};
 use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
@@ -111,6 +111,7 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
     if *waited.unwrap_or_else(PoisonError::into_inner).0 == 0 {
         threads.into_iter().for_each(|thread| ignore_panic(|| drop(thread.join())));
     }
+    tell!(runtime_ended());
 }
 
 /// What had not finished when `join` returned.

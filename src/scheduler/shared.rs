@@ -6,7 +6,7 @@ use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::share::{LONG_POLL, MeanPoll};
 use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
-use crate::sync::{Ordering, RwLock, lock, thread::Thread};
+use crate::sync::{Ordering, RwLock, lock, tell, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
 use std::{collections::BTreeMap, panic::RefUnwindSafe};
 
@@ -132,6 +132,7 @@ impl Shared {
     /// none to be claimed.
     pub(crate) fn unpark(&self, claimed: Option<usize>) {
         let Some(worker) = claimed else { return };
+        tell!(wakes(self.id.0, worker));
         if self.driver.sleeper() == claimed {
             self.driver.notify();
         } else if let Some(thread) = &*lock(&self.workers[worker].thread) {
