@@ -45,6 +45,7 @@ mod event;
 mod html;
 mod json;
 mod picture;
+mod quote;
 mod recorder;
 mod text;
 mod timeline;

@@ -243,6 +243,7 @@ impl Timeline {
         for (lane, record) in records {
             reader.read(lane, record);
         }
+        reader.forget_the_end();
         reader.timeline
     }
 
@@ -335,6 +336,21 @@ impl Reader {
             Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
             Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
+        }
+    }
+
+    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn, but
+    /// for what they waited for before.
+    fn forget_the_end(&mut self) {
+        let tasks = &self.timeline.tasks;
+        let is_task = |poll: &&Poll| !tasks[&poll.task].is_main;
+        let last = self.timeline.polls.iter().rev().find(is_task);
+        let Some(last) = last.map(|poll| poll.end.unwrap_or(u64::MAX)) else { return };
+        for task in self.timeline.tasks.values_mut() {
+            let is_late = |queued: &mut Queued| queued.at > last;
+            if !task.polls.is_empty() && task.queued.take_if(is_late).is_some() {
+                task.ended = None;
+            }
         }
     }
 

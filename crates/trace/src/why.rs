@@ -4,7 +4,7 @@ use crate::timeline::{By, Place, Poll, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A poll is long if it takes longer than this, in nanoseconds.
-const LONG_POLL: u64 = 10_000_000;
+pub(crate) const LONG_POLL: u64 = 10_000_000;
 
 /// Work that waits for less than this while a worker sleeps is none of anybody's fault: to wake a
 /// worker takes some time, and arc waits for up to a millisecond before it does on crowded cores.
@@ -137,6 +137,14 @@ impl Timeline {
         }
     }
 
+    /// How long before the look that woke a poll's task its cause was due, in nanoseconds, and a
+    /// sentence about that.
+    pub(crate) fn due_text(&self, index: usize, look: usize) -> (u64, String) {
+        let due = self.due(index, look);
+        let queued = self.polls[index].queued.map_or(due.at, |queued| queued.at);
+        (queued.saturating_sub(due.at), due.text)
+    }
+
     /// When what woke a poll was due, and what the look at the kernel that found it came after.
     fn due(&self, index: usize, look: usize) -> Due {
         let poll = &self.polls[index];
@@ -220,13 +228,20 @@ impl Timeline {
 
     /// The end of a sentence: behind what a task waited.
     fn behind_text(&self, behind: &Behind) -> String {
-        let Some((longest, took)) = behind.longest else { return String::new() };
+        let Some((longest, took)) = behind.longest else {
+            return ", and no poll was under way".to_owned();
+        };
         let longest = self.label(longest);
         match &behind.most {
             _ if behind.polls == 1 => format!(" behind one poll, of {longest}: {}", time(took)),
             Some((location, polls, time_of)) if *polls > 1 && *time_of > took => {
                 let (all, all_time) = (behind.polls, time(behind.time));
                 let time_of = time(*time_of);
+                if behind.polls == *polls {
+                    return format!(
+                        " behind {polls} polls of tasks spawned at {location}: {time_of}"
+                    );
+                }
                 format!(
                     " behind {all} polls ({all_time}), {polls} of them of tasks spawned at \
                      {location}: {time_of}"
