@@ -173,15 +173,15 @@ impl Timeline {
         };
 
         let late = told - deadline;
-        let rest = late.saturating_sub(SLACK);
         let mut text = format!("the timer of {label} was due {} before", time(late));
-        if rest == 0 {
-            text += ": that is the timers' slack, which has those within 131 us share a wake-up";
-        } else if look.waits {
-            text += ": up to 131 us are the timers' slack, and for the rest the system did not run \
-                     the thread";
-        } else if let Some(culprit) = self.culprit(deadline, told, None) {
-            text += &format!(": nobody looked at the clock, because of {culprit}");
+        text += ": up to 131 us of that are the timers' slack, in which those that are due share a \
+                 wake-up";
+        if late > SLACK && look.waits {
+            text += "; for the rest the system did not run the thread that waited";
+        } else if late > SLACK
+            && let Some(culprit) = self.culprit(deadline, told, None)
+        {
+            text += &format!("; for the rest nobody looked at the clock, because of {culprit}");
         }
         Due { at: deadline, text }
     }
@@ -337,7 +337,7 @@ impl Timeline {
             let cost = poll.time(self.end);
             let mut text = format!("{lane} is stuck: it has polled {label} for {}", time(cost));
             if behind > 0 {
-                text += &format!(", and {behind} tasks wait in its queue");
+                text += &format!(", and {behind} of its queue wait for that");
             }
             findings.push(Finding { cost, at: poll.begin, task: Some(poll.task), text });
         }
