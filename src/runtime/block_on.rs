@@ -8,7 +8,7 @@ use crate::config::UnhandledPanic;
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
-use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
+use crate::sync::{Arc, AtomicBool, Ordering, thread};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -24,7 +24,6 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let waker = Waker::from(main.clone());
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
-    tell!(blocks_on(entry.key.id.0));
 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
     let mut lease = None;
@@ -42,7 +41,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
-        } else if shared.is_current_thread() && lease.is_none() {
+        } else if shared.config.is_current_thread && lease.is_none() {
             lease = LeaseGuard::take(shared);
         }
 
@@ -85,7 +84,7 @@ impl Wake for Main {
 
         // A thread with the lease may sleep as the worker does, in the seat. If another thread has
         // the lease, that one takes an empty turn.
-        if self.shared.is_current_thread() {
+        if self.shared.config.is_current_thread {
             self.shared.unpark(self.shared.idle.claim(0).then_some(0));
         }
     }

@@ -7,17 +7,6 @@ use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
 use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
 use std::{io, panic::AssertUnwindSafe, rc::Rc};
 
-impl Runtime {
-    /// Builds a runtime with one worker per core. See [`Builder`] for more.
-    ///
-    /// # Errors
-    ///
-    /// As [`Builder::build`].
-    pub fn new() -> io::Result<Self> {
-        Builder::new_multi_thread().build()
-    }
-}
-
 impl Builder {
     /// Builds the runtime and starts its threads.
     ///
@@ -43,9 +32,9 @@ impl Builder {
 }
 
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
-    if !shared.is_current_thread() {
-        // This thread holds it as well, as long as it starts workers. Otherwise the workers that were
-        // started first could take themselves for all that there are.
+    if !shared.config.is_current_thread {
+        // This thread holds it as well, as long as it starts workers. Otherwise the workers that
+        // were started first could take themselves for all that there are.
         let in_loop = Arc::new(end::InLoop(shared.clone()));
         for index in 0..shared.workers.len() {
             let in_loop = in_loop.clone();

@@ -118,7 +118,8 @@ impl Worker {
     /// A fair share of the injected tasks: the first is returned, and the others are queued.
     fn refill(&self) -> Option<Runnable> {
         let injector = &self.shared.injector;
-        self.mine().queue.take_from(injector, injector.len().div_ceil(self.shared.workers.len()))
+        let share = injector.len().div_ceil(self.shared.workers.len());
+        self.mine().queue.take(|| injector.pop().ok(), share)
     }
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.

@@ -182,6 +182,7 @@ fn steps() -> Vec<Step> {
         Step::line("inside", 30, "run --quiet -p arc-inside --bin check -- --quick"),
         Step::line("test", 150, "test"),
         Step::line("others", 60, &rest),
+        Step::line("timeline", 60, "test -p arc-runtime --features trace --test timeline"),
         Step::new("oneshot", 60, [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::new("portable", 60, [portable])

@@ -169,10 +169,16 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in
-        ["crates/macros", "crates/tasks", "crates/compat", "crates/util", "crates/arc"]
-            .iter()
-            .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
+    for (folder, name) in [
+        "crates/macros",
+        "crates/tasks",
+        "crates/trace",
+        "crates/compat",
+        "crates/util",
+        "crates/arc",
+    ]
+    .iter()
+    .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
     {
         let read = |path: &Path| fs::read(path).ok();
         if read(&root.join(name)) != read(&root.join(folder).join(name)) {
@@ -253,7 +259,7 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let mut table: Table = text.parse().map_err(|it| Failure(format!("Cargo.toml: {it}")))?;
     let members = toml::toml! {
-        members = ["crates/compat", "crates/macros", "crates/tasks", "crates/util"]
+        members = ["crates/compat", "crates/macros", "crates/tasks", "crates/trace", "crates/util"]
     };
     if let Some(Value::Table(workspace)) = table.get_mut("workspace") {
         workspace.extend(members);

@@ -91,7 +91,8 @@
 //! | `full` | the three above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
-//! | `axum`, `server`, `tower`, `tracing`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//! | `tracing` | the feature of arc-compat of this name |
+//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
 //!
 //! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
 //! the parts that they name are always there.

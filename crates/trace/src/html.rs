@@ -155,8 +155,8 @@ impl<'a> Page<'a> {
         format!("[{},{time},{longest}]", past - first)
     }
 
-    /// The sentence about the look at the kernel that woke a poll's task, and how long before it was
-    /// due.
+    /// The sentence about the look at the kernel that woke a poll's task, and how long before it
+    /// was due.
     fn kernel(&self, index: usize, poll: &Poll) -> Option<String> {
         let By::Look(look) = poll.queued?.by else { return None };
         let (late, text) = self.timeline.due_text(index, look);

@@ -33,7 +33,9 @@ pub fn spawned(
 
 /// The thread is in `block_on`.
 pub fn blocks_on(task: u64) {
-    keep(Event::BlocksOn { task });
+    if is_on() {
+        keep(Event::BlocksOn { task });
+    }
 }
 
 /// A task made a step: into a queue, or out of it.

@@ -339,8 +339,8 @@ impl Reader {
         }
     }
 
-    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn, but
-    /// for what they waited for before.
+    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn,
+    /// but for what they waited for before.
     fn forget_the_end(&mut self) {
         let tasks = &self.timeline.tasks;
         let is_task = |poll: &&Poll| !tasks[&poll.task].is_main;
