@@ -35,8 +35,8 @@ enum Check {
 }
 
 /// The packages that users get.
-const LIBRARIES: [&str; 6] =
-    ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat", "arc-util", "arc-async"];
+const LIBRARIES: [&str; 7] =
+    ["arc-runtime", "arc-macros", "arc-tasks", "arc-trace", "arc-compat", "arc-util", "arc-async"];
 
 /// The library that has the others under one name.
 const REEXPORTS: &str = "arc-async";
@@ -169,17 +169,10 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in [
-        "crates/macros",
-        "crates/tasks",
-        "crates/trace",
-        "crates/compat",
-        "crates/util",
-        "crates/arc",
-    ]
-    .iter()
-    .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
-    {
+    let folders = ["macros", "tasks", "trace", "compat", "util", "arc"];
+    let folders = folders.map(|folder| format!("crates/{folder}"));
+    let names = ["LICENSE-APACHE", "LICENSE-MIT"];
+    for (folder, name) in folders.iter().flat_map(|folder| names.map(|name| (folder, name))) {
         let read = |path: &Path| fs::read(path).ok();
         if read(&root.join(name)) != read(&root.join(folder).join(name)) {
             let text = format!("{folder}/{name} differs from {name}: copy it there");
