@@ -130,7 +130,9 @@ pub fn is_on() -> bool {
 
 #[cold]
 fn begin_as_the_environment_says() -> bool {
-    let options = environment::options();
+    // Several threads may come here at once, and a mistake is told only once.
+    static ASKED_FOR: OnceLock<Option<Options>> = OnceLock::new();
+    let options = *ASKED_FOR.get_or_init(environment::options);
 
     // A program may have called `start` or `stop` meanwhile.
     let state = if options.is_some() { ON } else { OFF };
