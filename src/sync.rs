@@ -10,6 +10,17 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonErro
 pub(crate) use std::thread;
 pub use std::time::{Duration, Instant};
 
+/// Tells the timeline of an event. Without the feature `trace` the macro is empty: the closure is
+/// never called, and only has the compiler see that the arguments are used.
+#[cfg(not(feature = "trace"))]
+macro_rules! tell {
+    ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
+}
+#[cfg(feature = "trace")]
+pub(crate) use arc_trace::tell;
+#[cfg(not(feature = "trace"))]
+pub(crate) use tell;
+
 /// How much CPU time this thread has used. None: the system does not tell.
 pub(crate) fn thread_cpu_time() -> Option<Duration> {
     #[cfg(target_os = "linux")]

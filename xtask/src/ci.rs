@@ -224,6 +224,7 @@ fn steps() -> Vec<Step> {
         Step::line("test", 150, "test"),
         Step::new("races", 30, [races.with_variable("ARC_TEST_LONG", "1")]),
         Step::new("others", 60, others),
+        Step::line("timeline", 60, "test -p arc-runtime --features trace --test timeline"),
         Step::new("oneshot", 60, [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::new("portable", 60, [portable])

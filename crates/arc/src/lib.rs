@@ -91,6 +91,8 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
+//! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
+//! | `tracing` | the feature of arc-compat of this name |
 //! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
 //!
 //! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
@@ -110,6 +112,8 @@ pub use arc_util::{join, pin, race, select, task_local, try_join};
 #[cfg(feature = "compat")]
 #[doc(inline)]
 pub use arc_compat as compat;
+#[cfg(feature = "trace")]
+pub use arc_trace as trace;
 #[cfg(feature = "fs")]
 pub use async_fs as fs;
 #[cfg(feature = "process")]

@@ -40,7 +40,7 @@ pub(crate) mod shared {
     use crate::registry::{RuntimeId, TaskInfo};
     use crate::scheduler::idle::{Doorbell, Idle};
     use crate::scheduler::lease::Lease;
-    use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Guard, Mutex, Ordering, PoisonError};
+    use crate::sync::{Arc, AtomicBool, Condvar, Guard, Mutex, Ordering, PoisonError};
     use crate::sync::{lock, thread};
     use loom::cell::UnsafeCell;
     use std::collections::BTreeMap;
@@ -61,6 +61,7 @@ pub(crate) mod shared {
     }
 
     pub(crate) struct Config {
+        pub(crate) is_current_thread: bool,
         pub(crate) thread_name: String,
         pub(crate) thread_stack_size: usize,
         pub(crate) on_thread_start: Box<dyn Fn() + Send + Sync>,
@@ -68,8 +69,9 @@ pub(crate) mod shared {
     }
 
     impl Config {
-        fn new() -> Self {
+        fn new(is_current_thread: bool) -> Self {
             Self {
+                is_current_thread,
                 thread_name: String::new(),
                 thread_stack_size: 0,
                 on_thread_start: Box::new(|| ()),
@@ -90,11 +92,9 @@ pub(crate) mod shared {
         pub(crate) lease: Lease,
         pub(crate) monitor: Doorbell,
         pub(crate) ending: AtomicBool,
-        pub(crate) running: AtomicUsize,
         pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
         pub(crate) threads: Mutex<usize>,
         pub(crate) thread_ended: Condvar,
-        is_current_thread: bool,
         /// Not loom's: it is there for the checks, and orders nothing.
         closed: std::sync::atomic::AtomicUsize,
     }
@@ -122,7 +122,7 @@ pub(crate) mod shared {
             };
             let shared = Arc::new(Self {
                 id,
-                config: Config::new(),
+                config: Config::new(workers == 0),
                 injector: Queue::default(),
                 workers: (0..count).map(worker).collect(),
                 idle: Idle::new(count),
@@ -132,19 +132,13 @@ pub(crate) mod shared {
                 lease: Lease::default(),
                 monitor: Doorbell::default(),
                 ending: AtomicBool::new(false),
-                running: AtomicUsize::new(0),
                 unfinished: Mutex::default(),
                 threads: Mutex::default(),
                 thread_ended: Condvar::default(),
-                is_current_thread: workers == 0,
                 closed: std::sync::atomic::AtomicUsize::new(0),
             });
             lock(&RUNTIMES.0).insert(id, shared.clone());
             shared
-        }
-
-        pub(crate) fn is_current_thread(&self) -> bool {
-            self.is_current_thread
         }
 
         pub(crate) fn is_ending(&self) -> bool {
@@ -269,12 +263,12 @@ pub(crate) mod shared {
             self.0.lock().unwrap().push(runnable);
         }
 
-        pub(crate) fn spill(&self, injector: &Self) {
-            self.try_iter().for_each(|runnable| injector.push(runnable));
+        pub(crate) fn pop(&self) -> Option<Runnable> {
+            self.0.lock().unwrap().pop()
         }
 
         pub(crate) fn try_iter(&self) -> impl Iterator<Item = Runnable> {
-            std::iter::from_fn(|| self.0.lock().unwrap().pop())
+            std::iter::from_fn(|| self.pop())
         }
     }
 }
