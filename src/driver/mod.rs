@@ -109,8 +109,16 @@ impl Seat<'_> {
         // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
         // cleared, or the one that cleared it sees that it must notify the seat.
         driver.sleeper.store(index + 1, Ordering::SeqCst);
-        let next = driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline);
-        let until = if is_asleep() { next } else { Until::Now };
+        let next = driver.timers.sleep_until_next();
+        let may_sleep = is_asleep();
+        #[cfg(feature = "sim")]
+        let may_sleep = may_sleep
+            && arc_sim_core::must_wait(next, wakers, |wakers| {
+                self.collect(Until::Now, wakers);
+                !wakers.is_empty() || !is_asleep()
+            });
+        let timed = next.map_or(Until::Forever, Until::Deadline);
+        let until = if may_sleep { timed } else { Until::Now };
         self.collect(until, wakers);
 
         // Relaxed is enough: a thread that claims this worker later sees this store, as the worker
