@@ -43,6 +43,9 @@ const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
 /// as a deadlock: the kernel may still deliver what a socket has sent.
 const GRACE: Duration = Duration::from_millis(20);
 
+/// Before a longer jump of the clock, other threads get the core for a moment.
+const LONG_JUMP: Duration = Duration::from_millis(100);
+
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
@@ -156,12 +159,15 @@ pub fn must_wait(
         return true;
     }
 
-    // The kernel may need this core to deliver what a socket of this very thread has sent.
-    thread::yield_now();
-    if look(wakers) {
-        return false;
-    }
     if let Some(deadline) = next {
+        // The kernel may need this core to deliver what a socket of this very thread has sent, and
+        // a long jump could end a timeout. To give the core away may take long.
+        if deadline > Instant::now() + LONG_JUMP {
+            thread::yield_now();
+            if look(wakers) {
+                return false;
+            }
+        }
         instant::advance_to(deadline);
         return false;
     }
