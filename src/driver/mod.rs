@@ -113,7 +113,7 @@ impl Seat<'_> {
         let may_sleep = is_asleep();
         #[cfg(feature = "sim")]
         let may_sleep = may_sleep
-            && arc_sim_core::must_wait(next, wakers, |wakers| {
+            && arc_sim_core::must_wait(next, driver.reactor.has_sources(), wakers, |wakers| {
                 self.collect(Until::Now, wakers);
                 !wakers.is_empty() || !is_asleep()
             });

@@ -10,7 +10,7 @@ use arc_util::time::{Duration, interval, sleep};
 /// Makes a test of each program.
 macro_rules! simulated {
     ($($name:ident)*) => {$(
-        #[arc_sim::test(seeds = 200)]
+        #[arc_sim::test(seeds = 100)]
         async fn $name() {
             programs::$name().await;
         }
@@ -38,7 +38,7 @@ async fn channel_gives_a_burst_to_a_receiver_that_gives_up() {
 
 /// A loop over `select!`: no job is lost by the branches that are dropped, no tick is made up,
 /// and the token ends it.
-#[arc_sim::test(seeds = 200)]
+#[arc_sim::test(seeds = 100)]
 async fn select_loses_nothing() {
     let (sender, mut receiver) = mpsc::channel(2);
     let token = CancellationToken::new();

@@ -39,12 +39,11 @@ pub type Job = async_task::Runnable;
 /// time ends, and tasks race against deadlines.
 const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
 
-/// How much real time others have, when every task waits and no timer is armed, before that counts
-/// as a deadlock: the kernel may still deliver what a socket has sent.
-const GRACE: Duration = Duration::from_millis(20);
-
-/// Before a longer jump of the clock, other threads get the core for a moment.
+/// Before a longer jump of the clock, and before a deadlock is told, real sockets and other threads
+/// are given some real time: on a busy machine the kernel may be late with what a socket of this
+/// very thread has sent.
 const LONG_JUMP: Duration = Duration::from_millis(100);
+const GRACE_MILLIS: u32 = 20;
 
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
@@ -148,10 +147,15 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
 /// the deadline. If there is none, the main future is woken and ends the simulation.
 pub fn must_wait(
     next: Option<Instant>,
+    has_sockets: bool,
     wakers: &mut Vec<Waker>,
     mut look: impl FnMut(&mut Vec<Waker>) -> bool,
 ) -> bool {
-    let Some(is_held) = with_world(|world| world.holds > 0) else { return true };
+    let is_held = with_world(|world| {
+        world.log.note_sockets(has_sockets);
+        world.holds > 0
+    });
+    let Some(is_held) = is_held else { return true };
     if look(wakers) {
         return false;
     }
@@ -159,31 +163,30 @@ pub fn must_wait(
         return true;
     }
 
-    if let Some(deadline) = next {
-        // The kernel may need this core to deliver what a socket of this very thread has sent, and
-        // a long jump could end a timeout. To give the core away may take long.
-        if deadline > Instant::now() + LONG_JUMP {
-            thread::yield_now();
-            if look(wakers) {
-                return false;
-            }
-        }
-        instant::advance_to(deadline);
-        return false;
-    }
-
-    let grace_ends = std::time::Instant::now() + GRACE;
-    while std::time::Instant::now() < grace_ends {
+    // A short jump only moves the clock on. A long one could end a timeout although the answer is
+    // there, and without a deadline the simulation would end.
+    let is_short = next.is_some_and(|deadline| deadline < Instant::now() + LONG_JUMP);
+    let grace = match (is_short, has_sockets || next.is_none()) {
+        (false, true) => GRACE_MILLIS,
+        _ => 0,
+    };
+    for _ in 0..grace {
         thread::sleep(Duration::from_millis(1));
         if look(wakers) {
             return false;
         }
     }
-    let main = with_world(|world| {
-        world.end = Some(End::Deadlock);
-        world.main.take()
-    });
-    wakers.extend(main.flatten());
+
+    match next {
+        Some(deadline) => instant::advance_to(deadline),
+        None => {
+            let main = with_world(|world| {
+                world.end = Some(End::Deadlock);
+                world.main.take()
+            });
+            wakers.extend(main.flatten());
+        }
+    }
     false
 }
 

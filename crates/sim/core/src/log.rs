@@ -39,6 +39,7 @@ pub struct Log {
     events: Vec<Event>,
     count: u64,
     fingerprint: Fingerprint,
+    has_sockets: bool,
     /// The numbers of the tasks. Their ids are handed out to all runtimes of the process, and differ
     /// from run to run.
     numbers: BTreeMap<u64, usize>,
@@ -61,6 +62,15 @@ impl Log {
         if self.events.len() < EVENTS_MAX {
             self.events.push(event);
         }
+    }
+
+    pub(crate) fn note_sockets(&mut self, has_sockets: bool) {
+        self.has_sockets |= has_sockets;
+    }
+
+    /// Whether the program has waited for a socket of the kernel, which no seed decides about.
+    pub fn has_sockets(&self) -> bool {
+        self.has_sockets
     }
 
     /// Whether a task is polled for the first time, and should be described.
