@@ -109,16 +109,17 @@ impl Seat<'_> {
         // SeqCst pairs with `Driver::sleeper`: either this thread sees that its bit was
         // cleared, or the one that cleared it sees that it must notify the seat.
         driver.sleeper.store(index + 1, Ordering::SeqCst);
-        let next = driver.timers.sleep_until_next();
-        let may_sleep = is_asleep();
+        let next = driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline);
+        let until = if is_asleep() { next } else { Until::Now };
         #[cfg(feature = "sim")]
-        let may_sleep = may_sleep
-            && arc_sim_core::must_wait(next, driver.reactor.has_sources(), wakers, |wakers| {
-                self.collect(Until::Now, wakers);
-                !wakers.is_empty() || !is_asleep()
-            });
-        let timed = next.map_or(Until::Forever, Until::Deadline);
-        let until = if may_sleep { timed } else { Until::Now };
+        let ahead = || (driver.timers.sleep_until_next(), driver.reactor.has_sources());
+        #[cfg(feature = "sim")]
+        let must_wait = arc_sim_core::must_wait(ahead, wakers, |wakers| {
+            self.collect(Until::Now, wakers);
+            !wakers.is_empty() || !is_asleep()
+        });
+        #[cfg(feature = "sim")]
+        let until = if must_wait { until } else { Until::Now };
         self.collect(until, wakers);
 
         // Relaxed is enough: a thread that claims this worker later sees this store, as the worker

@@ -122,7 +122,7 @@ impl Step {
 }
 
 /// What `cargo test` tests, and the models, which are run optimized.
-const TESTED: [&str; 8] = [
+const TESTED: [&str; 12] = [
     "arc-runtime",
     "arc-compat",
     "arc-compat-apart",
@@ -131,6 +131,10 @@ const TESTED: [&str; 8] = [
     "arc-util",
     "arc-examples",
     "arc-models",
+    "arc-seeds",
+    "arc-sim",
+    "arc-sim-core",
+    "arc-sim-macros",
 ];
 
 const REACTOR_TESTS: &str = "test -p arc-runtime --lib --tests";
@@ -182,6 +186,8 @@ fn steps() -> Vec<Step> {
         Step::line("inside", 30, "run --quiet -p arc-inside --bin check -- --quick"),
         Step::line("test", 150, "test"),
         Step::line("others", 60, &rest),
+        // Apart: the feature `sim` would be on in all that is built with them.
+        Step::line("sim", 30, "test -p arc-sim -p arc-sim-core -p arc-sim-macros -p arc-seeds"),
         Step::new("oneshot", 60, [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::new("portable", 60, [portable])

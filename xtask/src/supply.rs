@@ -38,6 +38,9 @@ enum Check {
 const LIBRARIES: [&str; 6] =
     ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat", "arc-util", "arc-async"];
 
+/// Those for tests. They are not built with the others: they turn on a feature of arc-runtime.
+const SIMULATION: [&str; 3] = ["arc-sim", "arc-sim-core", "arc-sim-macros"];
+
 /// The library that has the others under one name.
 const REEXPORTS: &str = "arc-async";
 
@@ -159,7 +162,7 @@ fn split_outside<'text>(text: &'text str, operator: &str) -> Vec<&'text str> {
 fn package(root: &Path) -> Result<(), Failure> {
     let expected = Limits::read(root)?.lists("package");
     let mut remarks = Vec::new();
-    for name in LIBRARIES {
+    for name in LIBRARIES.into_iter().chain(SIMULATION) {
         let arguments = ["package", "--list", "--allow-dirty", "--package", name];
         let manifest = root.join("Cargo.toml");
         let contents = tree::cargo(&arguments, &manifest)?.replace('\\', "/");
@@ -170,12 +173,13 @@ fn package(root: &Path) -> Result<(), Failure> {
         }
     }
     for (folder, name) in
-        ["crates/macros", "crates/tasks", "crates/compat", "crates/util", "crates/arc"]
+        ["macros", "tasks", "compat", "util", "arc", "sim", "sim/core", "sim/macros"]
             .iter()
-            .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
+            .map(|folder| format!("crates/{folder}"))
+            .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder.clone(), name)))
     {
         let read = |path: &Path| fs::read(path).ok();
-        if read(&root.join(name)) != read(&root.join(folder).join(name)) {
+        if read(&root.join(name)) != read(&root.join(&folder).join(name)) {
             let text = format!("{folder}/{name} differs from {name}: copy it there");
             remarks.push(Remark::complaint(text));
         }

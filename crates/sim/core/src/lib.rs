@@ -139,27 +139,29 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
     }
 }
 
-/// No task can run. Returns whether the thread must really wait. `next` is the deadline of the
-/// first timer. `look` takes the wakers of what sockets report by now, and says whether there is
-/// a reason not to wait.
+/// No task can run. Returns whether the thread must really wait. `ahead` says when the first timer
+/// expires, and whether there are sockets. `look` takes the wakers of what these report by now, and
+/// says whether there is a reason not to wait.
 ///
 /// In a simulation the thread waits only if somebody holds the clock. Otherwise the clock jumps to
 /// the deadline. If there is none, the main future is woken and ends the simulation.
 pub fn must_wait(
-    next: Option<Instant>,
-    has_sockets: bool,
+    ahead: impl FnOnce() -> (Option<Instant>, bool),
     wakers: &mut Vec<Waker>,
     mut look: impl FnMut(&mut Vec<Waker>) -> bool,
 ) -> bool {
+    if !is_running() {
+        return true;
+    }
+    if look(wakers) {
+        return false;
+    }
+    let (next, has_sockets) = ahead();
     let is_held = with_world(|world| {
         world.log.note_sockets(has_sockets);
         world.holds > 0
     });
-    let Some(is_held) = is_held else { return true };
-    if look(wakers) {
-        return false;
-    }
-    if is_held {
+    if is_held == Some(true) {
         return true;
     }
 
