@@ -114,12 +114,10 @@ impl Seat<'_> {
         #[cfg(feature = "sim")]
         let ahead = || (driver.timers.sleep_until_next(), driver.reactor.has_sources());
         #[cfg(feature = "sim")]
-        let must_wait = arc_sim_core::must_wait(ahead, wakers, |wakers| {
+        let until = arc_sim_core::until([until, Until::Now], ahead, wakers, |wakers| {
             self.collect(Until::Now, wakers);
             !wakers.is_empty() || !is_asleep()
         });
-        #[cfg(feature = "sim")]
-        let until = if must_wait { until } else { Until::Now };
         self.collect(until, wakers);
 
         // Relaxed is enough: a thread that claims this worker later sees this store, as the worker

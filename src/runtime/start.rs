@@ -54,7 +54,7 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
         }
     }
     #[cfg(feature = "sim")]
-    if shared.is_current_thread() && arc_sim_core::is_running() {
+    if arc_sim_core::is_building() {
         return Ok(()); // a simulation is to be the same each time, and the monitor's clock is not
     }
     threads.push(threads::start(shared, "monitor", monitor::main)?);

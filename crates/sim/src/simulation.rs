@@ -128,6 +128,7 @@ pub(crate) fn simulate_with<F: Future>(seed: u64, polls_max: u64, future: F) -> 
     let entered = core::enter(seed, polls_max);
     let built = Builder::new_current_thread().long_poll_limit(Duration::MAX).build();
     let runtime = built.expect("a runtime without threads needs a few descriptors only");
+    entered.is_built();
     let handle = runtime.handle().clone();
     entered.describe_by(move |id| describe(&handle, id));
 

@@ -11,7 +11,8 @@
 //! | [`Instant::now`] | a clock that stands still but for two things: each poll takes a few microseconds, and when nothing else can happen it jumps to the next deadline |
 //! | [`choose`] | the seed decides which task in the queue is next |
 //! | [`polls`] | the poll is noted in the log |
-//! | [`must_wait`] | the clock jumps, or every task waits for ever and the simulation ends |
+//! | [`until`] | the clock jumps, or every task waits for ever and the simulation ends |
+//! | [`is_building`] | no monitor is started, whose clock is the system's |
 //! | [`unblock`] | a job that blocks waits in a list, and the simulation's thread runs it |
 //!
 //! The rest is for the crate `arc-sim`, which begins a simulation and ends it.
@@ -52,6 +53,8 @@ thread_local! {
 /// The state of a simulation.
 struct World {
     random: Rng,
+    /// The runtime of the simulation is not there yet.
+    is_building: bool,
     /// While this is not zero, the clock does not jump.
     holds: usize,
     polls_left: u64,
@@ -82,6 +85,11 @@ fn with_world<R>(act: impl FnOnce(&mut World) -> R) -> Option<R> {
 }
 
 // ---- What arc calls ----
+
+/// Whether the runtime that is being built on this thread is the one of a simulation.
+pub fn is_building() -> bool {
+    with_world(|world| world.is_building).unwrap_or(false)
+}
 
 /// Whether this thread runs a simulation.
 pub fn is_running() -> bool {
@@ -139,22 +147,25 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
     }
 }
 
-/// No task can run. Returns whether the thread must really wait. `ahead` says when the first timer
+/// No task can run. Returns until when the thread waits: until the first of `until`, as without a
+/// simulation, or until the second, which is now. `ahead` says when the first timer
 /// expires, and whether there are sockets. `look` takes the wakers of what these report by now, and
 /// says whether there is a reason not to wait.
 ///
 /// In a simulation the thread waits only if somebody holds the clock. Otherwise the clock jumps to
 /// the deadline. If there is none, the main future is woken and ends the simulation.
-pub fn must_wait(
+pub fn until<T>(
+    until: [T; 2],
     ahead: impl FnOnce() -> (Option<Instant>, bool),
     wakers: &mut Vec<Waker>,
     mut look: impl FnMut(&mut Vec<Waker>) -> bool,
-) -> bool {
+) -> T {
+    let [until, now] = until;
     if !is_running() {
-        return true;
+        return until;
     }
     if look(wakers) {
-        return false;
+        return now;
     }
     let (next, has_sockets) = ahead();
     let is_held = with_world(|world| {
@@ -162,7 +173,7 @@ pub fn must_wait(
         world.holds > 0
     });
     if is_held == Some(true) {
-        return true;
+        return until;
     }
 
     // A short jump only moves the clock on. A long one could end a timeout although the answer is
@@ -175,7 +186,7 @@ pub fn must_wait(
     for _ in 0..grace {
         thread::sleep(Duration::from_millis(1));
         if look(wakers) {
-            return false;
+            return now;
         }
     }
 
@@ -189,7 +200,7 @@ pub fn must_wait(
             wakers.extend(main.flatten());
         }
     }
-    false
+    now
 }
 
 /// Runs a function that blocks: on a thread of the blocking pool or, in a simulation, when the
@@ -241,6 +252,7 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
     assert!(!is_running(), "a simulation inside another one is not possible");
     let world = World {
         random: Rng::with_seed(seed),
+        is_building: true,
         holds: 0,
         polls_left: polls_max,
         main: None,
@@ -267,6 +279,11 @@ impl Drop for Entered {
 }
 
 impl Entered {
+    /// The runtime of the simulation has been built. Those that are built from now on are others.
+    pub fn is_built(&self) {
+        with_world(|world| world.is_building = false);
+    }
+
     /// Takes the log, and leaves an empty one.
     pub fn take_log(&self) -> Log {
         with_world(|world| mem::take(&mut world.log)).unwrap_or_default()
