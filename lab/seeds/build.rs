@@ -12,7 +12,7 @@ struct Bug {
     file: &'static str,
     right: &'static str,
     wrong: &'static str,
-    /// Which of the programs in `tests/programs.rs` finds it.
+    /// Which of the programs in `tests/programs/mod.rs` finds it.
     program: &'static str,
 }
 
@@ -49,8 +49,9 @@ const BUGS: [Bug; 11] = [
         name: "value_is_lost_when_the_budget_is_used_up",
         file: "sync/mpsc/channel.rs",
         right: "let batch = ready!(self.poll_batch(context));\n        let value",
-        wrong: "if self.poll_batch(context).is_pending() {\n            self.batch().pop_front();\n            \
-                return Poll::Pending;\n        }\n        let batch = self.batch();\n        let value",
+        wrong: "if self.poll_batch(context).is_pending() {\n            \
+                self.batch().pop_front();\n            return Poll::Pending;\n        }\n        \
+                let batch = self.batch();\n        let value",
         program: "channel_gives_a_burst_to_a_receiver_that_gives_up",
     },
     Bug {
@@ -121,7 +122,7 @@ fn main() -> io::Result<()> {
         let Bug { name, program, .. } = bug;
         let modules = "pub mod sync;\npub mod task;\npub mod time;\nmod wake;\n";
         fs::write(folder.join("mod.rs"), modules)?;
-        let (util, programs) = (folder.join("mod.rs"), here.join("tests/programs.rs"));
+        let (util, programs) = (folder.join("mod.rs"), here.join("tests/programs/mod.rs"));
         write!(
             tests,
             "mod {name} {{\n    #[path = {util:?}]\n    pub mod util;\n    \

@@ -5,7 +5,7 @@
 //! * `chat.rs`: the example of that name, over sockets of the kernel;
 //! * `redis.rs`: the redis server, over a simulated network.
 //!
-//! The programs of the first two are in `tests/programs.rs`. The servers are compiled into this
+//! The programs of the first two are in `tests/programs/mod.rs`. The servers are compiled into this
 //! library as they stand in `examples/`.
 
 #[path = "../../../examples/chat.rs"]

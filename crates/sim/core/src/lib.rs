@@ -8,10 +8,10 @@
 //!
 //! | arc asks | in a simulation |
 //! |---|---|
-//! | [`Instant::now`] | a clock that stands still but for two things: each poll takes a few microseconds, and when nothing else can happen it jumps to the next deadline |
+//! | [`Instant::now`] | the clock stands still, but for the polls and the jumps below |
 //! | [`choose`] | the seed decides which task in the queue is next |
-//! | [`polls`] | the poll is noted in the log |
-//! | [`until`] | the clock jumps, or every task waits for ever and the simulation ends |
+//! | [`polls`] | the poll is noted in the log, and takes a few microseconds |
+//! | [`until`] | the clock jumps to the next deadline. If there is none, the simulation ends |
 //! | [`is_building`] | no monitor is started, whose clock is the system's |
 //! | [`unblock`] | a job that blocks waits in a list, and the simulation's thread runs it |
 //!

@@ -40,8 +40,8 @@ pub struct Log {
     count: u64,
     fingerprint: Fingerprint,
     has_sockets: bool,
-    /// The numbers of the tasks. Their ids are handed out to all runtimes of the process, and differ
-    /// from run to run.
+    /// The numbers of the tasks. Their ids, which all runtimes of the process share, differ from
+    /// run to run.
     numbers: BTreeMap<u64, usize>,
     names: BTreeMap<usize, String>,
 }

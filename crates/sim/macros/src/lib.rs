@@ -29,7 +29,7 @@ fn expand(
     let name = &signature.ident;
     if signature.asyncness.is_none() {
         let text = format!("a simulation runs an async function: write `async fn {name}()`");
-        return Err(Error::new_spanned(&signature.fn_token, text));
+        return Err(Error::new(signature.fn_token.span, text));
     }
     if !signature.inputs.is_empty() || !signature.generics.params.is_empty() {
         let text = format!("a test has neither arguments nor generics: write `async fn {name}()`");

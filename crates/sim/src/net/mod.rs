@@ -1,12 +1,14 @@
 //! A network between hosts that exist in the simulation only: the seed decides how long each
 //! packet takes, and which ones are lost.
 //!
-//! | what | how it behaves |
-//! |---|---|
-//! | a [`Stream`] | as TCP: bytes come in order and none is lost, in pieces of any size; a lost packet is sent again after 200 ms, a reader that does not read holds up the writer |
-//! | a [`Socket`] | as UDP: a datagram comes late, or not at all, or before one that was sent earlier |
-//! | a [partition](Net::partition) | streams wait until it is healed, datagrams are lost, connecting waits for a minute at most |
-//! | a [crash](Net::crash) | every stream of the host breaks, its listeners and sockets are gone |
+//! * A [`Stream`] is as TCP: bytes come in order and none is lost, in pieces of any size. A lost
+//!   packet is sent again after 200 ms, and a reader that does not read holds up the writer.
+//! * A [`Socket`] is as UDP: a datagram comes late, or not at all, or before one that was sent
+//!   earlier.
+//! * During a [partition](Net::partition), streams wait and datagrams are lost. Connecting waits
+//!   for a minute at most.
+//! * By a [crash](Net::crash), every stream of a host breaks, and its listeners and sockets are
+//!   gone.
 //!
 //! The traits for reading and writing are those of `arc::io`, so code that is written for any
 //! `AsyncRead` and `AsyncWrite` runs on it.
