@@ -239,9 +239,9 @@ impl Wake for Main {
         self.wake_by_ref();
     }
 
-    /// SeqCst pairs with itself only: another thread may wake as well.
+    /// Relaxed is enough, also on another thread: the wake-up of the turn happens before the turn.
     fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.store(true, Ordering::SeqCst);
+        self.woken.store(true, Ordering::Relaxed);
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(turn) = turn {
             turn.wake();

@@ -56,19 +56,27 @@ fn seed_decides_the_order_of_everything() {
 /// The name of the variable that makes this program print a fingerprint for another one.
 const CHILD: &str = "ARC_SIM_CHILD";
 
+/// Runs one of these tests in a process of its own, and returns what it prints: to standard output,
+/// and to standard error.
+fn in_another_process(test: &str, variables: &[(&str, &str)]) -> (String, String) {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, "1")
+        .env_remove("ARC_SEED")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
 #[test]
 fn seed_means_the_same_in_another_process() {
     let fingerprint = |seed| simulate(seed, program()).log.fingerprint();
     if std::env::var_os(CHILD).is_some() {
         return println!("fingerprint {}.", fingerprint(7));
     }
-    let name = "seed_means_the_same_in_another_process";
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let (text, _) = in_another_process("seed_means_the_same_in_another_process", &[]);
     assert!(text.contains(&format!("fingerprint {}.", fingerprint(7))), "{text}");
     assert!(!text.contains(&format!("fingerprint {}.", fingerprint(8))), "{text}");
 }
@@ -392,4 +400,58 @@ fn race_is_found_and_repeated() {
     assert!(matches!(failure, Failure::Panicked(_)));
     assert!(simulate(seed, body()).outcome.is_err());
     assert!((0..500).any(|seed| simulate(seed, body()).outcome.is_ok()));
+}
+
+/// The command that is printed repeats the failure, with this seed alone.
+#[test]
+fn failure_says_how_it_is_repeated() {
+    const NAME: &str = "failure_says_how_it_is_repeated";
+    if std::env::var_os(CHILD).is_some() {
+        let test = arc_sim::Test::new("simulation::failure_says_how_it_is_repeated", Some("x"));
+        return test.seeds(500).run(|| async {
+            let first = arc::task::spawn_named("first", async {});
+            arc::spawn(async {}).await.unwrap();
+            println!("a seed is tried");
+            assert!(first.is_finished(), "the second was first");
+        });
+    }
+    let (tried, text) = in_another_process(NAME, &[]);
+    let seed = text.split("ARC_SEED=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let command = format!("ARC_SEED={seed} cargo test -p x {NAME} -- --exact --nocapture\n");
+    assert!(text.contains(&command), "{text}");
+    assert!(text.contains("the second was first"), "{text}");
+    assert!(text.contains("task 1 is polled"), "{text}");
+    // The first seed is tried twice, to compare both runs.
+    let before: usize = seed.parse().unwrap();
+    let expected = if before == 0 { 1 } else { before + 2 };
+    assert_eq!(tried.matches("a seed is tried").count(), expected);
+
+    let (tried, text) = in_another_process(NAME, &[("ARC_SEED", seed)]);
+    assert!(text.contains(&command) && text.contains("the second was first"), "{text}");
+    assert_eq!(tried.matches("a seed is tried").count(), 1);
+}
+
+#[test]
+fn numbers_that_the_program_notes_are_in_the_log() {
+    let run = simulate(1, async {
+        sleep(HOUR).await;
+        arc_sim::note(42);
+    });
+    let last = run.log.events().last().unwrap();
+    assert_eq!(last.what, arc_sim::What::Noted(42));
+    assert!(Duration::from_nanos(last.nanos) >= HOUR);
+}
+
+/// tokio's tests of time may say this.
+#[arc_sim::test(start_paused = true, seeds = 5)]
+async fn clock_is_paused_and_moved_on() {
+    arc_sim::pause();
+    let start = Instant::now();
+    let sleeper = arc::spawn(sleep(HOUR));
+    arc_sim::advance(HOUR / 2).await;
+    assert!((HOUR / 2..HOUR).contains(&start.elapsed()));
+    assert!(!sleeper.is_finished());
+    arc_sim::advance(HOUR / 2).await;
+    sleeper.await.unwrap();
+    assert!(start.elapsed() < 2 * HOUR);
 }
