@@ -4,11 +4,14 @@
 //! models in `lab/models/` can compile arc as it stands, over another file in the place of this
 //! one.
 
-pub(crate) use ::blocking::unblock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 pub(crate) use std::thread;
-pub use std::time::{Duration, Instant};
+pub use std::time::Duration;
+#[cfg(not(feature = "sim"))]
+pub use {::blocking::unblock, std::time::Instant};
+#[cfg(feature = "sim")]
+pub use {arc_sim_core::Instant, arc_sim_core::unblock};
 
 /// Tells the timeline of an event. Without the feature `trace` the macro is empty: the closure is
 /// never called, and only has the compiler see that the arguments are used.

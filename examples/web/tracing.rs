@@ -7,8 +7,8 @@
 //!  INFO the guest has got it dish="hot soup"
 //! ```
 
-use arc::time::{Duration, sleep};
 use arc::compat::tracing::spawn_named;
+use arc::time::{Duration, sleep};
 use tracing::info;
 
 // One thread, so that the numbers of tasks are the same in each run.

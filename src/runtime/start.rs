@@ -42,6 +42,10 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
             threads.push(threads::start(shared, &format!("worker-{index}"), main)?);
         }
     }
+    #[cfg(feature = "sim")]
+    if arc_sim_core::is_building() {
+        return Ok(()); // a simulation is to be the same each time, and the monitor's clock is not
+    }
     threads.push(threads::start(shared, "monitor", monitor::main)?);
     Ok(())
 }

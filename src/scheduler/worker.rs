@@ -64,6 +64,8 @@ impl Worker {
 
         let key = *runnable.metadata();
         key.count_step();
+        #[cfg(feature = "sim")]
+        arc_sim_core::polls(key.id.0);
         // Release pairs with the Acquire of the monitor, which sees the turn as well.
         mine.polled.store(key.id.0, Ordering::Release);
         coop::with_budget(|| runnable.run());
@@ -124,7 +126,10 @@ impl Worker {
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.
     fn find_work(&self) -> Option<Runnable> {
-        let own = self.mine().queue.pop();
+        let queue = &self.mine().queue;
+        let own = queue.pop();
+        #[cfg(feature = "sim")]
+        let own = arc_sim_core::choose(own, queue.len(), |task| queue.push(task), || queue.pop());
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 

@@ -39,6 +39,9 @@ enum Check {
 const LIBRARIES: [&str; 7] =
     ["arc-runtime", "arc-macros", "arc-tasks", "arc-trace", "arc-compat", "arc-util", "arc-async"];
 
+/// Those for tests. They are not built with the others: they turn on a feature of arc-runtime.
+const SIMULATION: [&str; 3] = ["arc-sim", "arc-sim-core", "arc-sim-macros"];
+
 /// The library that has the others under one name.
 const REEXPORTS: &str = "arc-async";
 
@@ -131,7 +134,7 @@ fn is_allowed(expression: &str, allowed: &[String]) -> bool {
 fn package(root: &Path) -> Result<(), Failure> {
     let expected = Limits::read(root)?.lists("package");
     let mut remarks = Vec::new();
-    for name in LIBRARIES {
+    for name in LIBRARIES.into_iter().chain(SIMULATION) {
         let arguments = ["package", "--list", "--allow-dirty", "--package", name];
         let manifest = root.join("Cargo.toml");
         let contents = tree::cargo(&arguments, &manifest)?.replace('\\', "/");
@@ -141,7 +144,8 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    let folders = ["macros", "tasks", "trace", "compat", "util", "arc"];
+    let folders =
+        ["macros", "tasks", "trace", "compat", "util", "arc", "sim", "sim/core", "sim/macros"];
     let folders = folders.map(|folder| format!("crates/{folder}"));
     let names = ["LICENSE-APACHE", "LICENSE-MIT"];
     for (folder, name) in folders.iter().flat_map(|folder| names.map(|name| (folder, name))) {
