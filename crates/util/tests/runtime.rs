@@ -3,6 +3,7 @@
 mod common;
 
 use arc::runtime::Handle;
+use arc::task::{TaskInfo, TaskState};
 use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
 use arc_util::net::UdpSocket;
 use arc_util::runtime::{
@@ -12,7 +13,7 @@ use arc_util::runtime::{
 #[cfg(unix)]
 use arc_util::signal::unix::SignalKind;
 use arc_util::task;
-use common::{DEADLINE, soon, tcp_pair};
+use common::{DEADLINE, soon, tcp_pair, until};
 use std::future::pending;
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -103,8 +104,11 @@ async fn a_dump_tells_which_tasks_have_not_been_polled_since_the_last_one() {
     let first = Handle::current().dump();
     assert!(!first.to_string().contains("so for at least"), "{first}");
 
+    let polls = |task: &TaskInfo| (task.id, task.polls, task.state);
+    let before = first.tasks().iter().find(|task| task.id == busy.id()).unwrap().polls;
     sender.send(1).await.unwrap();
-    arc::task::yield_now().await;
+    let after = (busy.id(), before + 1, TaskState::Idle);
+    until(|| Handle::current().tasks().iter().any(|task| polls(task) == after)).await;
     let second = Handle::current().dump().after(&first);
     let third = Handle::current().dump().after(&second);
     let ids: Vec<_> = second.tasks().iter().map(|task| task.id).collect();
