@@ -18,6 +18,7 @@
 //! ```
 //! use arc::io::{AsyncReadExt, AsyncWriteExt};
 //! use arc::time::Duration;
+use inbox::{Address, Inbox};
 //! use arc_sim::net::Net;
 //!
 //! arc_sim::run(1, async {
@@ -40,6 +41,8 @@
 //! # std::io::Result::Ok(())
 //! ```
 
+mod error;
+mod inbox;
 mod socket;
 mod stream;
 
@@ -47,6 +50,7 @@ pub use socket::Socket;
 pub use stream::{Listener, Stream};
 
 use arc::time::Duration;
+use inbox::{Address, Inbox};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
@@ -67,9 +71,6 @@ pub struct Host {
     name: Arc<str>,
 }
 
-/// Where something listens: the name of a host, and a port.
-type Address = (Arc<str>, u16);
-
 #[derive(Debug)]
 struct State {
     delay: Range<Duration>,
@@ -77,7 +78,7 @@ struct State {
     /// The pairs of hosts that cannot reach each other. The first name is the lesser one.
     partitions: BTreeSet<(Arc<str>, Arc<str>)>,
     listeners: BTreeMap<Address, Backlog>,
-    inboxes: BTreeMap<Address, Weak<socket::Inbox>>,
+    inboxes: BTreeMap<Address, Weak<Inbox>>,
     pipes: Vec<Weak<stream::Pipe>>,
 }
 
@@ -206,12 +207,4 @@ impl State {
 
 fn pair(one: &str, other: &str) -> (Arc<str>, Arc<str>) {
     if one < other { (one.into(), other.into()) } else { (other.into(), one.into()) }
-}
-
-fn in_use(port: u16) -> io::Error {
-    io::Error::new(io::ErrorKind::AddrInUse, format!("port {port} is in use"))
-}
-
-fn gone() -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, "the host has crashed")
 }
