@@ -67,8 +67,9 @@ macro_rules! tell {
     };
 }
 
+pub use environment::is_on;
 pub use event::{Event, Record};
-pub use recorder::{Options, Origin, Recording, Thread, is_on, recording, set_clock, start, stop};
+pub use recorder::{Options, Origin, Recording, Thread, recording, set_clock, start, stop};
 pub use timeline::{By, Lane, Look, Place, Poll, Queued, Sleep, Task, Timeline, Wait};
 pub use why::{Finding, Link, LinkKind, Why};
 pub use write::{Format, write};

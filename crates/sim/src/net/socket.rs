@@ -1,8 +1,8 @@
 //! Datagrams, which may be late, lost, or overtaken.
 
-use super::Host;
 use super::error::{gone, in_use};
 use super::inbox::Inbox;
+use super::network::Host;
 use arc::task::consume_budget;
 use arc::time::Instant;
 use std::future::poll_fn;
@@ -49,10 +49,10 @@ impl Socket {
             return Err(gone());
         }
         let net = &self.host.net;
-        if net.is_cut(&self.host.name, peer) || net.is_lost() {
+        if net.conditions.is_cut(&self.host.name, peer) || net.conditions.is_lost() {
             return Ok(());
         }
-        let arrival = Instant::now() + net.delay();
+        let arrival = Instant::now() + net.conditions.delay();
         let inbox = net.lock().inboxes.get(&(peer.into(), port)).and_then(|it| it.upgrade());
         if let Some(inbox) = inbox {
             let from = (self.host.name.clone(), self.port);

@@ -1,7 +1,9 @@
 //! A runtime whose tasks need not be `Send`.
 
-use super::{Builder, EnterGuard, Handle, HandleExt, Runtime, RuntimeMetrics};
+use super::handle::HandleExt;
+use super::metrics::RuntimeMetrics;
 use crate::task::{LocalJoinHandle, LocalSet};
+use arc::runtime::{Builder, EnterGuard, Handle, Runtime};
 use arc::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
