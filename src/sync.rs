@@ -9,9 +9,9 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonErro
 pub(crate) use std::thread;
 pub use std::time::Duration;
 #[cfg(not(feature = "sim"))]
-pub use {::blocking::unblock, std::time::Instant};
+pub use {::blocking::unblock, std::thread::yield_now, std::time::Instant};
 #[cfg(feature = "sim")]
-pub use {arc_sim_core::Instant, arc_sim_core::unblock};
+pub use {arc_sim_core::Instant, arc_sim_core::unblock, arc_sim_core::yield_now};
 
 /// Tells the timeline of an event. Without the feature `trace` the macro is empty: the closure is
 /// never called, and only has the compiler see that the arguments are used.

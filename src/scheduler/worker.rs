@@ -156,7 +156,7 @@ impl Worker {
             return monitor.ring();
         }
         self.end_stretch();
-        self.sharing.borrow_mut().before_sleep(thread::yield_now, Instant::now);
+        self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
 
         tell!(sleeps());
         let mut wakers = self.wakers.borrow_mut();

@@ -203,6 +203,14 @@ pub fn until<T>(
     now
 }
 
+/// Lets other threads have the core for a moment. In a simulation there is nothing to wait for, and
+/// on a busy machine the core would be gone for milliseconds.
+pub fn yield_now() {
+    if !is_running() {
+        thread::yield_now();
+    }
+}
+
 /// Runs a function that blocks: on a thread of the blocking pool or, in a simulation, when the
 /// seed decides, on the simulation's thread.
 pub fn unblock<R, F>(function: F) -> async_task::Task<R>
