@@ -214,10 +214,7 @@ impl Registry {
 
     /// Enters something that is no task, until the entry is dropped.
     pub fn enter_scoped(&self, origin: Origin, waker: Waker) -> Entry<'_> {
-        let entry = self.enter(0, origin, |key| (Entry { key, registry: self }, waker));
-        #[cfg(feature = "trace")]
-        arc_trace::tell::blocks_on(entry.key.id.0);
-        entry
+        self.enter(0, origin, |key| (Entry { key, registry: self }, waker))
     }
 
     /// Forgets a task that has ended, and gives its place to the next one. The task's waker is

@@ -48,7 +48,7 @@ impl Picture<'_> {
         let has_slept = |lane| timeline.sleeps.iter().any(|sleep| sleep.lane == lane);
         let is_used = |lane: &usize| !timeline.lanes[*lane].polls.is_empty() || has_slept(*lane);
         let mut lanes: Vec<usize> = (0..timeline.lanes.len()).filter(is_used).collect();
-        lanes.sort_by_key(|&lane| timeline.lanes[lane].worker.is_none());
+        lanes.sort_by_key(|&lane| timeline.lanes[lane].rank());
 
         let findings = timeline.findings();
         let findings = &findings[..findings.len().min(FINDINGS_MAX)];

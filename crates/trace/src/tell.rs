@@ -34,9 +34,7 @@ pub fn spawned(
 
 /// The thread is in `block_on`.
 pub fn blocks_on(task: u64) {
-    if is_on() {
-        keep(Event::BlocksOn { task });
-    }
+    keep(Event::BlocksOn { task });
 }
 
 /// A task made a step: into a queue, or out of it.
