@@ -105,11 +105,10 @@ mod panic;
 mod scheduler;
 mod sync;
 
-use arc_tasks as registry;
-
 #[cfg(test)]
 #[path = "../tests/unit/mod.rs"]
 mod tests;
 
 pub use arc_macros::{main, test};
+use arc_tasks as registry;
 pub use task::spawn;

@@ -25,9 +25,13 @@ const WORKERS_MAX: usize = 64;
 /// What the command line says.
 #[derive(Clone)]
 pub struct Options {
+    /// How many workers the runtime has.
     pub workers: usize,
+    /// Where a server listens.
     pub address: String,
+    /// For how long a server finishes what has begun, after ctrl-c.
     pub grace: Duration,
+    /// Whether each connection is told.
     pub verbose: bool,
 }
 

@@ -22,6 +22,7 @@ const TELL_AFTER: Duration = Duration::from_millis(500);
 /// How often the same complaint is printed at most.
 const COMPLAINT_EVERY: Duration = Duration::from_secs(1);
 
+/// A listener that accepts connections until ctrl-c, and then finishes what has begun.
 pub struct Server {
     listener: TcpListener,
     interrupt: Interrupt,
@@ -51,6 +52,7 @@ impl Server {
         })
     }
 
+    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         // It was asked before, in `bind`.
         self.listener.local_addr().expect("a socket that listens")

@@ -21,6 +21,7 @@ pub(crate) mod wheel;
 use crate::driver::kernel::{Events, Until};
 use crate::driver::reactor::{Reactor, Wakers};
 use crate::driver::timers::{Key, Timers};
+use crate::panic::wake;
 use crate::sync::{AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
 use std::{sync::TryLockError, task::Waker};
 
@@ -82,6 +83,16 @@ impl Driver {
         notified.expect("arc: the thread that waits for the kernel could not be notified");
     }
 
+    /// Wakes the tasks for which something has happened so far, without waiting. `wakers` is empty
+    /// before and after it. Returns false if another thread is in the seat, and so looks itself.
+    pub(crate) fn look(&self, wakers: &mut Wakers) -> bool {
+        let Some(mut seat) = self.take_seat() else { return false };
+        seat.collect(Until::Now, wakers);
+        drop(seat);
+        wakers.drain(..).for_each(wake);
+        true
+    }
+
     /// Arms a timer, and sees to it that the thread in the seat wakes up in time for it.
     pub(crate) fn arm(&self, worker: Option<usize>, deadline: Instant, waker: Waker) -> Key {
         let (key, seat_oversleeps) = self.timers.arm(worker, deadline, waker);
@@ -93,11 +104,6 @@ impl Driver {
 }
 
 impl Seat<'_> {
-    /// Collects the wakers of what has happened so far, without waiting.
-    pub(crate) fn look(mut self, wakers: &mut Wakers) {
-        self.collect(Until::Now, wakers);
-    }
-
     /// Sleeps until something happens, and collects the wakers of what did.
     ///
     /// `index` is the worker that sleeps. `is_asleep` says whether its bit is still set (see

@@ -8,7 +8,6 @@
 //! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
 
 use crate::config::Builder;
-use crate::panic::wake;
 use crate::registry::{self, TaskState};
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
 use crate::sync::{Arc, Ordering, fence, lock, thread};
@@ -88,11 +87,7 @@ fn watch_kernel(shared: &Shared) {
     }
 
     // All workers are busy, or stuck. This at least serves those who wait and are no tasks.
-    if let Some(seat) = driver.take_seat() {
-        let mut wakers = Vec::new();
-        seat.look(&mut wakers);
-        wakers.into_iter().for_each(wake);
-
+    if driver.look(&mut Vec::new()) {
         // A worker that fell asleep meanwhile found the seat taken. Some worker must sit there.
         shared.wake_if_all_asleep();
     }

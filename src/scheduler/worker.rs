@@ -104,12 +104,8 @@ impl Worker {
     /// always be the next one, or a stream of them would keep the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
         let driver = &self.shared.driver;
-        if driver.is_needed()
-            && let Some(seat) = driver.take_seat()
-        {
-            let mut wakers = self.wakers.borrow_mut();
-            seat.look(&mut wakers);
-            wakers.drain(..).for_each(wake);
+        if driver.is_needed() {
+            driver.look(&mut self.wakers.borrow_mut());
         }
         if self.end_stretch() {
             self.shared.call_helper();
