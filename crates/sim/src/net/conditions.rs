@@ -1,0 +1,74 @@
+//! How packets fare on a network: how long they take, which are lost, who cannot reach whom.
+
+use arc::time::Duration;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// When a lost packet is sent again.
+pub(super) const RETRANSMISSION: Duration = Duration::from_millis(200);
+
+/// Clones are the conditions of the same network.
+#[derive(Clone, Debug)]
+pub(super) struct Conditions(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    delay: Range<Duration>,
+    loss: f64,
+    /// The pairs of hosts that cannot reach each other. The first name is the lesser one.
+    partitions: BTreeSet<(Arc<str>, Arc<str>)>,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        let state = State {
+            delay: Duration::from_micros(100)..Duration::from_millis(10),
+            loss: 0.0,
+            partitions: BTreeSet::new(),
+        };
+        Self(Arc::new(Mutex::new(state)))
+    }
+}
+
+impl Conditions {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_delay(&self, delay: Range<Duration>) {
+        self.lock().delay = delay;
+    }
+
+    pub(super) fn set_loss(&self, probability: f64) {
+        self.lock().loss = probability;
+    }
+
+    pub(super) fn partition(&self, one: &str, other: &str) {
+        self.lock().partitions.insert(pair(one, other));
+    }
+
+    pub(super) fn heal(&self, one: &str, other: &str) {
+        self.lock().partitions.remove(&pair(one, other));
+    }
+
+    /// How long the next packet takes.
+    pub(super) fn delay(&self) -> Duration {
+        let delay = self.lock().delay.clone();
+        let nanos = fastrand::u128(delay.start.as_nanos()..delay.end.as_nanos());
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        let loss = self.lock().loss;
+        fastrand::f64() < loss
+    }
+
+    pub(super) fn is_cut(&self, one: &str, other: &str) -> bool {
+        self.lock().partitions.contains(&pair(one, other))
+    }
+}
+
+fn pair(one: &str, other: &str) -> (Arc<str>, Arc<str>) {
+    if one < other { (one.into(), other.into()) } else { (other.into(), one.into()) }
+}

@@ -1,0 +1,126 @@
+//! Listening and connecting.
+
+use super::conditions::RETRANSMISSION;
+use super::error::{gone, in_use};
+use super::network::{Backlog, Host};
+use super::pipe::Pipe;
+use super::stream::Stream;
+use arc::time::{Duration, Instant, sleep};
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// How long connecting to a host that cannot be reached takes before it fails.
+const CONNECT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Accepts the connections to a port of a host; made by [`Host::listen`].
+#[derive(Debug)]
+pub struct Listener {
+    host: Host,
+    port: u16,
+}
+
+impl Host {
+    /// Listens for connections.
+    ///
+    /// # Errors
+    ///
+    /// When something listens at this port of the host already.
+    pub fn listen(&self, port: u16) -> io::Result<Listener> {
+        let mut net = self.net.lock();
+        let address = (self.name.clone(), port);
+        if net.listeners.contains_key(&address) {
+            return Err(in_use(port));
+        }
+        net.listeners.insert(address, Backlog::default());
+        drop(net);
+        Ok(Listener { host: self.clone(), port })
+    }
+
+    /// Connects to a port of another host, or of this one.
+    ///
+    /// # Errors
+    ///
+    /// * `ConnectionRefused` when nothing listens there.
+    /// * `TimedOut` when a partition lasts for longer than a minute.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe. The listener may get a connection that ends at once.
+    pub async fn connect(&self, peer: &str, port: u16) -> io::Result<Stream> {
+        let limit = Instant::now() + CONNECT_LIMIT;
+        sleep(self.net.conditions.delay()).await;
+        while self.net.conditions.is_cut(&self.name, peer) || self.net.conditions.is_lost() {
+            if Instant::now() >= limit {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            sleep(RETRANSMISSION).await;
+        }
+
+        let stream = self.put_into_backlog(peer.into(), port)?;
+        sleep(self.net.conditions.delay()).await;
+        Ok(stream)
+    }
+
+    /// Gives one end of a new connection to the listener, and returns the other one.
+    fn put_into_backlog(&self, peer: Arc<str>, port: u16) -> io::Result<Stream> {
+        let there = Pipe::new(&self.net.conditions, &self.name, &peer);
+        let back = Pipe::new(&self.net.conditions, &peer, &self.name);
+        let accepted = Stream::new(there.clone(), back.clone());
+        let mut net = self.net.lock();
+        let Some(backlog) = net.listeners.get_mut(&(peer, port)) else {
+            drop(net);
+            return Err(ErrorKind::ConnectionRefused.into());
+        };
+        backlog.streams.push_back(accepted);
+        let waker = backlog.waker.take();
+        net.pipes.extend([Arc::downgrade(&there), Arc::downgrade(&back)]);
+        drop(net);
+
+        waker.into_iter().for_each(Waker::wake);
+        Ok(Stream::new(back, there))
+    }
+}
+
+impl Listener {
+    /// Waits for a connection. Returns it with the name of the peer.
+    ///
+    /// # Errors
+    ///
+    /// When the host has crashed.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no connection is lost.
+    pub async fn accept(&self) -> io::Result<(Stream, String)> {
+        let stream = poll_fn(|context| self.poll_accept(context)).await?;
+        let peer = stream.peer().to_owned();
+        Ok((stream, peer))
+    }
+
+    fn poll_accept(&self, context: &Context<'_>) -> Poll<io::Result<Stream>> {
+        let waker = context.waker().clone();
+        let mut net = self.host.net.lock();
+        let address = (self.host.name.clone(), self.port);
+        let Some(backlog) = net.listeners.get_mut(&address) else {
+            return Poll::Ready(Err(gone()));
+        };
+        if let Some(stream) = backlog.streams.pop_front() {
+            return Poll::Ready(Ok(stream));
+        }
+        let before = backlog.waker.replace(waker);
+        drop(net);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let address = (self.host.name.clone(), self.port);
+        let backlog = self.host.net.lock().listeners.remove(&address);
+        // The streams that nobody has accepted end here, without the lock.
+        drop(backlog);
+    }
+}

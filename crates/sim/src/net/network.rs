@@ -1,0 +1,129 @@
+//! The hosts of a network, and what listens and waits at them.
+
+use super::conditions::Conditions;
+use super::inbox::{Address, Inbox};
+use super::pipe::Pipe;
+use super::stream::Stream;
+use arc::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
+
+/// A network. Clones are the same network.
+#[derive(Clone, Debug)]
+pub struct Net {
+    pub(super) conditions: Conditions,
+    state: Arc<Mutex<State>>,
+}
+
+/// A host of a network: an address to listen at and to connect from.
+#[derive(Clone, Debug)]
+pub struct Host {
+    pub(super) net: Net,
+    pub(super) name: Arc<str>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) listeners: BTreeMap<Address, Backlog>,
+    pub(super) inboxes: BTreeMap<Address, Weak<Inbox>>,
+    pub(super) pipes: Vec<Weak<Pipe>>,
+}
+
+/// The connections that a listener has not accepted, and the task that waits for one.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    pub(super) streams: VecDeque<Stream>,
+    pub(super) waker: Option<Waker>,
+}
+
+impl Default for Net {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Net {
+    /// Creates a network on which a packet takes 0.1 to 10 ms, and none is lost.
+    pub fn new() -> Self {
+        Self { conditions: Conditions::default(), state: Arc::default() }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets how long a packet takes: some time in this range.
+    ///
+    /// # Panics
+    ///
+    /// When the range is empty.
+    #[track_caller]
+    pub fn set_delay(&self, delay: Range<Duration>) {
+        assert!(!delay.is_empty(), "a packet takes some time of a range that is not empty");
+        self.conditions.set_delay(delay);
+    }
+
+    /// Sets how probable it is that a packet is lost; 0 by default.
+    ///
+    /// # Panics
+    ///
+    /// Unless the number is at least 0 and less than 1.
+    #[track_caller]
+    pub fn set_loss(&self, probability: f64) {
+        assert!((0.0..1.0).contains(&probability), "a probability from 0 to less than 1");
+        self.conditions.set_loss(probability);
+    }
+
+    /// A host of this name, which need not be known before.
+    pub fn host(&self, name: &str) -> Host {
+        Host { net: self.clone(), name: name.into() }
+    }
+
+    /// Cuts the connection between two hosts, in both directions.
+    pub fn partition(&self, one: &str, other: &str) {
+        self.conditions.partition(one, other);
+    }
+
+    /// Takes a [partition](Self::partition) back.
+    pub fn heal(&self, one: &str, other: &str) {
+        self.conditions.heal(one, other);
+        let pipes = self.lock().pipes();
+        pipes.iter().for_each(|pipe| pipe.wake_reader());
+    }
+
+    /// Breaks every stream of a host, and takes its listeners and sockets away. Tasks that use
+    /// them get an error. The host can be used again at once, as after a restart.
+    pub fn crash(&self, host: &str) {
+        let mut state = self.lock();
+        let here = |address: &Address| &*address.0 == host;
+        let gone: Vec<Address> = state.listeners.keys().filter(|it| here(it)).cloned().collect();
+        let backlogs: Vec<_> = gone.iter().map(|it| state.listeners.remove(it)).collect();
+        let mut inboxes = Vec::new();
+        state.inboxes.retain(|address, inbox| {
+            if here(address) {
+                inboxes.extend(inbox.upgrade());
+            }
+            !here(address)
+        });
+        let pipes = state.pipes();
+        drop(state);
+
+        // What is woken or dropped here may be foreign.
+        for mut backlog in backlogs.into_iter().flatten() {
+            backlog.waker.take().into_iter().for_each(Waker::wake);
+        }
+        inboxes.iter().for_each(|inbox| inbox.close());
+        pipes.iter().filter(|pipe| pipe.is_of(host)).for_each(|pipe| pipe.reset());
+    }
+}
+
+impl State {
+    /// The pipes that are still in use.
+    fn pipes(&mut self) -> Vec<Arc<Pipe>> {
+        let pipes: Vec<_> = self.pipes.iter().filter_map(Weak::upgrade).collect();
+        self.pipes = pipes.iter().map(Arc::downgrade).collect();
+        pipes
+    }
+}
