@@ -31,7 +31,8 @@
 //! // Later, on a signal, or in `Builder::on_long_poll`:
 //! let path = std::env::temp_dir().join("arc-trace-example.txt");
 //! arc_trace::write(&path)?;
-//! # std::fs::remove_file(path)
+//! # std::fs::remove_file(path)?;
+//! # std::io::Result::Ok(())
 //! ```
 //!
 //! # What it costs

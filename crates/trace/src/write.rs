@@ -58,7 +58,8 @@ pub(crate) fn format_of(path: &Path) -> Result<Format> {
 /// let path = std::env::temp_dir().join("arc-trace-write.svg");
 /// arc_trace::write(&path)?;
 /// assert!(arc_trace::write("run.doc").is_err());
-/// # std::fs::remove_file(path)
+/// # std::fs::remove_file(path)?;
+/// # std::io::Result::Ok(())
 /// ```
 pub fn write(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();

@@ -109,7 +109,7 @@ fn a_worker_that_slept_while_work_waited_is_told() {
             &[(5, Event::Sleeps), (5 + slept, Event::Awake)],
         ])
     };
-    finds(&events(15 * MS), "worker 1 slept for 15.0 ms while task 2 \"name 2\" waited in a queue");
+    finds(&events(15 * MS), "worker 1 slept for 15.0 ms while task 2 \"name 2\"");
     finds_not(&events(MS), "slept");
 }
 
