@@ -10,6 +10,9 @@
 //! All stages run the same programme, two clients ([`client`]) and a ticker ([`ticker`]), so that
 //! what they print can be compared. The others play the world outside ([`after`], [`ask_server`])
 //! or code that somebody else wrote ([`other_library`], [`by_hand`]).
+//!
+//! [`stage`] and [`compare`] are no part of any stage. The command that checks the stages uses
+//! them, and the one that fills them into the book.
 
 #[cfg(feature = "shuttle")]
 pub use shuttle::thread_local;
@@ -17,8 +20,10 @@ pub use shuttle::thread_local;
 pub use std::thread_local;
 
 pub mod by_hand;
+pub mod compare;
 pub mod exercises;
 pub mod kernel;
+pub mod stage;
 pub mod sync;
 
 #[cfg(feature = "shuttle")]

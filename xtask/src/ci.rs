@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Only these steps, in CI's order
     #[arg(value_name = "STEP", value_parser = names())]
     steps: Vec<String>,
-    /// Only what finds most mistakes: fmt, clippy, tidy, audit, inside and test
+    /// Only what finds most mistakes: fmt, clippy, tidy, audit, inside, book and test
     #[arg(long, conflicts_with = "steps")]
     quick: bool,
     /// List the steps and their commands, and run nothing
@@ -28,7 +28,7 @@ pub struct Arguments {
 }
 
 /// The steps of `--quick`.
-const QUICK: [&str; 6] = ["fmt", "clippy", "tidy", "audit", "inside", "test"];
+const QUICK: [&str; 7] = ["fmt", "clippy", "tidy", "audit", "inside", "book", "test"];
 
 struct Step {
     name: &'static str,
@@ -180,6 +180,7 @@ fn steps() -> Vec<Step> {
         Step::line("report", 10, "xtask report --check"),
         Step::line("supply", 20, "xtask supply"),
         Step::line("inside", 30, "run --quiet -p arc-inside --bin check -- --quick"),
+        Step::line("book", 10, "run --quiet -p arc-book -- --check"),
         Step::line("test", 150, "test"),
         Step::line("others", 60, &rest),
         Step::new("oneshot", 60, [oneshot])

@@ -62,6 +62,8 @@ enum Task {
     Ratios(Arguments),
     /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
     Inside(Arguments),
+    /// Fill the code into the book, and check its pages (some seconds): `book --help`
+    Book(Arguments),
     /// Draw what was measured: `chart FILE.json OUT.svg`
     Chart(Arguments),
 }
@@ -108,6 +110,7 @@ impl Task {
             Task::Supply(arguments) => supply::run(&arguments),
             Task::Trust(arguments) => pass("arc-trust", None, arguments),
             Task::Inside(arguments) => pass("arc-inside", None, arguments),
+            Task::Book(arguments) => pass("arc-book", None, arguments),
             Task::Versus(arguments) => pass("arc-compare", Some("versus"), arguments),
             Task::Ratios(arguments) => pass("arc-compare", Some("ratios"), arguments),
             Task::Chart(arguments) => pass("arc-compare", Some("chart"), arguments),

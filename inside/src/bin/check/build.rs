@@ -1,6 +1,6 @@
 //! Has cargo build the stages and the bugs, and runs what it built.
 
-use crate::stage::{Bug, Stage, folder};
+use inside::stage::{Bug, Stage, folder};
 use std::env::consts::EXE_SUFFIX;
 use std::io::Read;
 use std::path::{Path, PathBuf};

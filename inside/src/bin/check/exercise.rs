@@ -11,8 +11,8 @@
 //! ```
 
 use crate::build::Builder;
-use crate::stage::folder;
 use crate::{Complaints, at_once};
+use inside::stage::folder;
 use std::fs;
 use std::path::PathBuf;
 

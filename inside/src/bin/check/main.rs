@@ -4,18 +4,17 @@
 //! | file | purpose |
 //! |---|---|
 //! | `main.rs` | the command line, and the checks one after the other |
-//! | `stage.rs` | read a stage: its bugs, its gaps, and its lines of code |
 //! | `build.rs` | have cargo build the stages and the bugs, and run what it built |
-//! | `compare.rs` | what is new in a stage, and whether it prints what it should |
 //! | `exercise.rs` | make the exercises of their solutions, and see them fail and pass |
+//!
+//! How a stage is read, and what is new in it, is in the library: `stage.rs`, `compare.rs`.
 
 mod build;
-mod compare;
 mod exercise;
-mod stage;
 
 use build::{Builder, Built};
-use stage::{Bug, Stage};
+use inside::compare;
+use inside::stage::{self, Bug, Stage};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};

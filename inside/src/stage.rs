@@ -20,7 +20,9 @@ use std::{env, fs};
 pub struct Stage {
     /// The name of its file, without `.rs`.
     pub name: String,
+    /// The file as it is.
     pub text: String,
+    /// The bugs of its header, in their order.
     pub bugs: Vec<Bug>,
     /// What counts for its length: see [`code_of`].
     pub code: Vec<String>,
@@ -29,6 +31,7 @@ pub struct Stage {
 /// A bug that the reader is to make.
 #[derive(Debug, Default, PartialEq)]
 pub struct Bug {
+    /// What stands before the colon.
     pub name: String,
     /// What is taken out, and what takes its place.
     pub places: Vec<(Vec<String>, Vec<String>)>,
@@ -36,18 +39,30 @@ pub struct Bug {
     pub gap: Option<String>,
     /// Whether it is a race, which shuttle has to find without any gap.
     pub is_for_shuttle: bool,
+    /// A part of what it prints.
     pub symptom: String,
 }
 
-/// The folder of this package.
+/// The folder of this package, for the command that checks it.
 pub fn folder() -> PathBuf {
     let folder = env::var("CARGO_MANIFEST_DIR");
     folder.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()).into()
 }
 
 /// All stages, in their order.
+///
+/// # Errors
+/// A stage cannot be read, or its header is none.
 pub fn read_all() -> Result<Vec<Stage>, String> {
-    let folder = folder().join("examples");
+    read_below(&folder())
+}
+
+/// All stages, in their order, of a copy of this package that stands in `folder`.
+///
+/// # Errors
+/// A stage cannot be read, or its header is none.
+pub fn read_below(folder: &Path) -> Result<Vec<Stage>, String> {
+    let folder = folder.join("examples");
     let entries =
         fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -92,6 +107,9 @@ impl Bug {
 
     /// The text of the stage with the bug in it. Comments and blank lines between the lines of a
     /// place go with them.
+    ///
+    /// # Errors
+    /// A place is not in the text, or more than once.
     pub fn make(&self, text: &str) -> Result<String, String> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for (old, new) in &self.places {

@@ -1,0 +1,124 @@
+//! Makes the pages of the book into pages of rustdoc: a module for each, whose links lead to the
+//! other modules, and whose pictures are part of the page.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=.");
+    let book = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+
+    let front = page_of(&book, Path::new("README.md"), "")?;
+    fs::write(out.join("README.md"), front)?;
+    let mut modules = String::new();
+    for folder in ["", "answers"] {
+        for name in pages_in(&book.join(folder))? {
+            let page = Path::new(folder).join(&name);
+            let Some(module) = module_of(&page) else { continue };
+            let file = out.join(format!("{module}.md"));
+            fs::write(&file, page_of(&book, &page, "../")?)?;
+            writeln!(modules, "#[doc = include_str!({file:?})]\npub mod {module} {{}}")
+                .expect("a String takes all");
+        }
+    }
+    fs::write(out.join("pages.rs"), modules)
+}
+
+/// The names of the Markdown files in a folder, sorted.
+fn pages_in(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The module of a chapter or of its answers. None: another page.
+fn module_of(page: &Path) -> Option<String> {
+    let stem = page.file_stem()?.to_string_lossy().replace('-', "_");
+    if !stem.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let is_answers = page.parent().is_some_and(|it| it.ends_with("answers"));
+    Some(format!("{}_{stem}", if is_answers { "answers" } else { "chapter" }))
+}
+
+/// A page with the links that rustdoc needs. `up` leads from its module to the crate.
+fn page_of(book: &Path, page: &Path, up: &str) -> io::Result<String> {
+    let folder = page.parent().unwrap_or(Path::new(""));
+    let mut text = String::new();
+    let mut is_code = false;
+    for line in fs::read_to_string(book.join(page))?.lines() {
+        is_code ^= line.starts_with("```");
+        if is_code {
+            text += line;
+        } else {
+            text += &with_links(line, |target| link_of(book, &folder.join(target), up));
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A line of prose, each of whose links `[text](target)` leads elsewhere, or nowhere any more.
+fn with_links(line: &str, link_of: impl Fn(&str) -> Option<String>) -> String {
+    let mut done = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("](")
+        && let Some((target, after)) = behind.split_once(')')
+        && let Some((outside, shown)) = before.rsplit_once('[')
+    {
+        done += outside;
+        match link_of(target) {
+            Some(link) => {
+                write!(done, "[{shown}]({link})").expect("a String takes all");
+            }
+            // rustdoc has no page for it.
+            None => done += shown,
+        }
+        rest = after;
+    }
+    done + rest
+}
+
+/// Where a link leads in rustdoc, if it leads anywhere.
+fn link_of(book: &Path, target: &Path, up: &str) -> Option<String> {
+    let text = target.to_string_lossy().replace('\\', "/");
+    let text = text.strip_prefix("answers/../").unwrap_or(&text);
+    if text.contains("://") || text.starts_with('#') {
+        return Some(text.to_owned());
+    }
+    if text.ends_with(".svg") {
+        return fs::read_to_string(book.join(text)).ok().map(|picture| data_of(&picture));
+    }
+
+    // rustdoc's page for a source file is there if the runtime is documented as well.
+    if let Some(source) = text.strip_prefix("../../src/")
+        && source.ends_with(".rs")
+    {
+        return Some(format!("{up}../src/arc/{source}.html"));
+    }
+    if text == "README.md" {
+        return Some(format!("{up}index.html"));
+    }
+    module_of(Path::new(text)).map(|module| format!("{up}{module}/index.html"))
+}
+
+/// A picture as the address of itself.
+fn data_of(picture: &str) -> String {
+    let mut data = "data:image/svg+xml,".to_owned();
+    for byte in picture.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~/:;=,".contains(&byte) {
+            data.push(char::from(byte));
+        } else {
+            write!(data, "%{byte:02X}").expect("a String takes all");
+        }
+    }
+    data
+}

@@ -1,0 +1,336 @@
+//! What belongs into a code block.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use inside::compare;
+use inside::stage::{self, Bug, Stage};
+
+use crate::items::Items;
+use crate::page::Page;
+
+/// The forms of a block's first line, for whoever wrote another one.
+const FORMS: &str = "`rust FILE.rs::ITEM`, the same with ` nodoc`, `diff inside STAGE`, \
+                     `diff inside STAGE BUG`, `text inside STAGE`, `text inside STAGE BUG`, \
+                     `text`, `sh`";
+
+/// Where the list of the chapters is written.
+const CONTENTS: (&str, &str) = ("<!-- contents -->\n", "<!-- end of contents -->\n");
+
+/// What the first line of a code block asks for.
+#[derive(Debug, PartialEq)]
+pub enum Form<'a> {
+    /// An item of a source file.
+    Item { file: &'a str, item: &'a str, with_docs: bool },
+    /// What is new in a stage.
+    New { stage: &'a str },
+    /// The lines of a bug that go, and those that come.
+    Bug { stage: &'a str, bug: &'a str },
+    /// What a stage prints.
+    Transcript { stage: &'a str },
+    /// What a bug makes a stage print.
+    Symptom { stage: &'a str, bug: &'a str },
+    /// Commands.
+    Shell,
+    /// What is written by hand.
+    Text,
+}
+
+/// Reads the first line of a code block.
+pub fn form(info: &str) -> Option<Form<'_>> {
+    if let Some(place) = info.strip_prefix("rust ") {
+        let (place, with_docs) = match place.strip_suffix(" nodoc") {
+            Some(place) => (place, false),
+            None => (place, true),
+        };
+        let (stem, item) = place.split_once(".rs::")?;
+        let file = &place[..stem.len() + ".rs".len()];
+        return Some(Form::Item { file, item, with_docs });
+    }
+
+    let words: Vec<&str> = info.split_whitespace().collect();
+    Some(match words[..] {
+        ["diff", "inside", stage] => Form::New { stage },
+        ["diff", "inside", stage, bug] => Form::Bug { stage, bug },
+        ["text", "inside", stage] => Form::Transcript { stage },
+        ["text", "inside", stage, bug] => Form::Symptom { stage, bug },
+        ["text"] => Form::Text,
+        ["sh"] => Form::Shell,
+        _ => return None,
+    })
+}
+
+/// The page with all of its blocks filled, and what is wrong with them.
+pub fn fill(page: &Page, pages: &[Page], sources: &mut Sources) -> (String, Vec<String>) {
+    let mut complaints = Vec::new();
+    let mut filled = String::new();
+    let mut copied = 0;
+    for block in &page.blocks {
+        let mut complain = |what: String| {
+            complaints.push(format!("{}:{}: {what}", page.name, block.line));
+        };
+        if !block.is_whole {
+            complain("a code block begins at the margin with ``` and ends so".to_owned());
+            continue;
+        }
+        let Some(form) = form(&block.info) else {
+            complain(format!("`{}` is none of {FORMS}", block.info));
+            continue;
+        };
+        match sources.body(&form) {
+            Ok(Some(body)) => {
+                filled += &page.text[copied..block.body.start];
+                filled += &body;
+                copied = block.body.end;
+            }
+            Ok(None) => {}
+            Err(error) => complain(error),
+        }
+    }
+    filled += &page.text[copied..];
+    (with_contents(&filled, pages), complaints)
+}
+
+/// The text with the list of the chapters in its place, if it has one.
+fn with_contents(text: &str, pages: &[Page]) -> String {
+    let (first, last) = CONTENTS;
+    let Some((before, rest)) = text.split_once(first) else { return text.to_owned() };
+    let Some((_, after)) = rest.split_once(last) else { return text.to_owned() };
+
+    let mut list = String::new();
+    for page in pages.iter().filter(|page| page.is_chapter()) {
+        let file = page.name.rsplit('/').next().unwrap_or_default();
+        list += &format!("- [{}]({file})\n", page.title());
+    }
+    list += "- Answers\n";
+    for number in pages.iter().filter_map(|page| page.chapter()) {
+        list += &format!("  - [Chapter {}](answers/{number}.md)\n", number.trim_start_matches('0'));
+    }
+    format!("{before}{first}\n{list}\n{last}{after}")
+}
+
+/// The files that blocks are taken from.
+pub struct Sources {
+    root: PathBuf,
+    stages: Vec<Stage>,
+    /// The source files that were read so far.
+    files: BTreeMap<String, Items>,
+}
+
+impl Sources {
+    /// # Errors
+    /// The stages cannot be read.
+    pub fn new(root: &Path) -> Result<Self, String> {
+        let stages = stage::read_below(&root.join("inside"))?;
+        Ok(Sources { root: root.to_owned(), stages, files: BTreeMap::new() })
+    }
+
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// The source of an item, as it stands in its file.
+    ///
+    /// # Errors
+    /// There is no such file, or no such item.
+    pub fn item(&mut self, file: &str, item: &str, with_docs: bool) -> Result<String, String> {
+        if !self.files.contains_key(file) {
+            let text = self.read(file)?;
+            let items = Items::read(&text).map_err(|error| format!("{file}: {error}"))?;
+            self.files.insert(file.to_owned(), items);
+        }
+        let source = self.files[file].source(item, with_docs);
+        source.map_err(|error| format!("{file} {error}"))
+    }
+
+    /// What a block holds. None: what stands there.
+    fn body(&mut self, form: &Form<'_>) -> Result<Option<String>, String> {
+        let body = match *form {
+            Form::Item { file, item, with_docs } => self.item(file, item, with_docs)?,
+            Form::New { stage } => self.new_in(stage)?,
+            Form::Bug { stage, bug } => lines_of(self.bug(stage, bug)?),
+            Form::Transcript { stage } => self.transcript(stage)?,
+            Form::Symptom { stage, bug } => format!("{}\n", self.bug(stage, bug)?.symptom),
+            Form::Shell | Form::Text => return Ok(None),
+        };
+        Ok(Some(body))
+    }
+
+    /// The new lines of a stage, as the command `check --diff` prints them.
+    fn new_in(&self, name: &str) -> Result<String, String> {
+        let index = self.position(name)?;
+        let before = compare::before(&self.stages, index);
+        let code = before.map_or(&[][..], |before| &before.code);
+        let lines = compare::new_lines(code, &self.stages[index].code);
+        Ok(lines.iter().map(|line| format!("+ {line}\n")).collect())
+    }
+
+    fn bug(&self, stage: &str, name: &str) -> Result<&Bug, String> {
+        let stage = &self.stages[self.position(stage)?];
+        let bug = stage.bugs.iter().find(|bug| bug.name == name);
+        bug.ok_or_else(|| {
+            let names: Vec<&str> = stage.bugs.iter().map(|bug| bug.name.as_str()).collect();
+            format!("{} has no bug `{name}`, but `{}`", stage.name, names.join("`, `"))
+        })
+    }
+
+    /// What a stage prints: the file of that name, or the first whose name begins so.
+    fn transcript(&self, name: &str) -> Result<String, String> {
+        let exact = format!("inside/transcripts/{name}.txt");
+        if self.root.join(&exact).is_file() {
+            return self.read(&exact);
+        }
+        let index = self.position(name)?;
+        self.read(&format!("inside/transcripts/{}.txt", self.stages[index].name))
+    }
+
+    /// Where the stage is that has this name, or the first one whose name begins so.
+    fn position(&self, name: &str) -> Result<usize, String> {
+        let exact = self.stages.iter().position(|stage| stage.name == name);
+        let first = || self.stages.iter().position(|stage| stage.name.starts_with(name));
+        exact.or_else(first).ok_or(format!("there is no stage {name} in inside/examples"))
+    }
+
+    fn read(&self, file: &str) -> Result<String, String> {
+        crate::read(&self.root, file)
+    }
+}
+
+/// The lines that a bug takes out, and those that take their places.
+fn lines_of(bug: &Bug) -> String {
+    let mut lines = String::new();
+    for (old, new) in &bug.places {
+        for line in old {
+            lines += &format!("- {line}\n");
+        }
+        for line in new {
+            lines += &format!("+ {line}\n");
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sources() -> Sources {
+        Sources::new(&crate::root()).expect("the stages of this repository can be read")
+    }
+
+    /// What comes of a page of these blocks.
+    fn filled(blocks: &[(&str, &str)]) -> (String, Vec<String>) {
+        let text: String =
+            blocks.iter().map(|(info, body)| format!("```{info}\n{body}```\n")).collect();
+        fill(&Page::new("docs/book/01-a.md", &text), &[], &mut sources())
+    }
+
+    #[test]
+    fn forms_are_read() {
+        let file = "src/a.rs";
+        for (info, expected) in [
+            ("rust src/a.rs::A::b", Some(Form::Item { file, item: "A::b", with_docs: true })),
+            ("rust src/a.rs::b nodoc", Some(Form::Item { file, item: "b", with_docs: false })),
+            (
+                "rust src/a.rs::impl Wake for A",
+                Some(Form::Item { file, item: "impl Wake for A", with_docs: true }),
+            ),
+            ("diff inside 03", Some(Form::New { stage: "03" })),
+            ("diff inside 03 no-flag", Some(Form::Bug { stage: "03", bug: "no-flag" })),
+            ("text inside 03", Some(Form::Transcript { stage: "03" })),
+            ("text inside 03 no-flag", Some(Form::Symptom { stage: "03", bug: "no-flag" })),
+            ("text", Some(Form::Text)),
+            ("sh", Some(Form::Shell)),
+            ("rust", None),
+            ("rust src/a.rs", None),
+            ("diff", None),
+            ("", None),
+        ] {
+            assert_eq!(form(info), expected, "{info}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_filled_from_the_sources() {
+        let (text, complaints) = filled(&[
+            ("rust inside/examples/03_queue.rs::impl Wake for Task nodoc", "stale\n"),
+            ("diff inside 03 no-notify", ""),
+            ("text inside 03", ""),
+            ("text inside 03 no-notify", ""),
+            ("diff inside 02", ""),
+            ("text", "as it is\n"),
+        ]);
+        assert_eq!(complaints, [""; 0]);
+        assert!(text.contains("impl Wake for Task {\n"), "{text}");
+        assert!(text.contains("```\n```diff inside 03 no-notify\n- self.queue.pushed"), "{text}");
+        assert!(text.contains("```text inside 03\nmain: One thread polls"), "{text}");
+        assert!(text.contains("\nis pending, the queue is not empty\n"), "{text}");
+        assert!(text.contains("\n+ unsafe fn clone_waker("), "{text}");
+        assert!(text.contains("```text\nas it is\n```\n") && !text.contains("stale"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_its_line() {
+        let near =
+            "inside/examples/03_queue.rs has no item `Task::pol`; near to it are `Task::poll`";
+        for (info, expected) in [
+            ("rust inside/examples/03_queue.rs::Task::pol", near),
+            ("rust inside/examples/gone.rs::main", "inside/examples/gone.rs: "),
+            ("diff inside 03 gone", "03_queue has no bug `gone`, but `no-flag`"),
+            ("diff inside 33", "there is no stage 33"),
+            ("c", "`c` is none of"),
+        ] {
+            let (_, complaints) = filled(&[("text", "\n"), (info, "")]);
+            let start = format!("docs/book/01-a.md:4: {expected}");
+            assert!(complaints.len() == 1 && complaints[0].starts_with(&start), "{complaints:?}");
+        }
+    }
+
+    #[test]
+    fn contents_are_the_chapters_and_their_answers() {
+        let chapter = Page::new("docs/book/03-queue.md", "# 3. A queue\n");
+        let other = Page::new("docs/book/README.md", "# The book\n");
+        let text = "a\n<!-- contents -->\nold\n<!-- end of contents -->\nb\n";
+        let expected = "a\n<!-- contents -->\n\n- [3. A queue](03-queue.md)\n- Answers\n  - \
+                        [Chapter 3](answers/03.md)\n\n<!-- end of contents -->\nb\n";
+        assert_eq!(with_contents(text, &[chapter, other]), expected);
+        assert_eq!(with_contents("none", &[]), "none");
+    }
+
+    proptest! {
+        /// Whatever stands in the blocks of a page: they are filled at once, and the rest stays.
+        #[test]
+        fn filling_changes_the_bodies_alone(
+            parts in prop::collection::vec(
+                ("[a-z #*>|-]{0,12}", "[a-z{}/ ]{0,20}", 0..4_usize),
+                1..6,
+            )
+        ) {
+            const INFOS: [&str; 4] = [
+                "rust inside/examples/03_queue.rs::Task",
+                "diff inside 03 no-flag",
+                "text",
+                "text inside 01",
+            ];
+            let mut text = String::new();
+            for (prose, body, info) in &parts {
+                text += &format!("x{prose}\n\n```{}\n{body}\n```\n\n", INFOS[*info]);
+            }
+            let mut sources = sources();
+            let page = Page::new("docs/book/01-a.md", &text);
+            let (once, complaints) = fill(&page, &[], &mut sources);
+            prop_assert_eq!(complaints.len(), 0);
+            let page = Page::new("docs/book/01-a.md", &once);
+            prop_assert_eq!(page.blocks.len(), parts.len());
+            let (twice, _) = fill(&page, &[], &mut sources);
+            prop_assert_eq!(&once, &twice);
+            for (prose, body, info) in &parts {
+                let heading = format!("x{}\n", prose);
+                prop_assert!(once.contains(&heading));
+                let by_hand = format!("```text\n{body}\n```\n");
+                prop_assert!(*info != 2 || once.contains(&by_hand));
+            }
+        }
+    }
+}
