@@ -52,24 +52,26 @@ fn module_of(page: &Path) -> Option<String> {
 /// A page with the links that rustdoc needs. `up` leads from its module to the crate.
 fn page_of(book: &Path, page: &Path, up: &str) -> io::Result<String> {
     let folder = page.parent().unwrap_or(Path::new(""));
-    let mut text = String::new();
-    let mut is_code = false;
-    for line in fs::read_to_string(book.join(page))?.lines() {
-        is_code ^= line.starts_with("```");
-        if is_code {
-            text += line;
-        } else {
-            text += &with_links(line, |target| link_of(book, &folder.join(target), up));
+    let text = fs::read_to_string(book.join(page))?.replace("\r\n", "\n");
+    let mut done = String::new();
+    for (index, part) in text.split("\n```").enumerate() {
+        if index > 0 {
+            done += "\n```";
         }
-        text.push('\n');
+        // A fence begins each odd part, and ends it.
+        if index % 2 == 1 {
+            done += part;
+        } else {
+            done += &with_links(part, |target| link_of(book, &folder.join(target), up));
+        }
     }
-    Ok(text)
+    Ok(done)
 }
 
-/// A line of prose, each of whose links `[text](target)` leads elsewhere, or nowhere any more.
-fn with_links(line: &str, link_of: impl Fn(&str) -> Option<String>) -> String {
+/// Prose, each of whose links `[text](target)` leads elsewhere, or nowhere any more.
+fn with_links(prose: &str, link_of: impl Fn(&str) -> Option<String>) -> String {
     let mut done = String::new();
-    let mut rest = line;
+    let mut rest = prose;
     while let Some((before, behind)) = rest.split_once("](")
         && let Some((target, after)) = behind.split_once(')')
         && let Some((outside, shown)) = before.rsplit_once('[')
@@ -106,6 +108,9 @@ fn link_of(book: &Path, target: &Path, up: &str) -> Option<String> {
     }
     if text == "README.md" {
         return Some(format!("{up}index.html"));
+    }
+    if text.starts_with("../") || !text.ends_with(".md") {
+        return None;
     }
     module_of(Path::new(text)).map(|module| format!("{up}{module}/index.html"))
 }

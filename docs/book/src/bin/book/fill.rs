@@ -196,10 +196,14 @@ impl Sources {
     }
 }
 
-/// The lines that a bug takes out, and those that take their places.
+/// The lines that a bug takes out, and those that take their places. A blank line stands between
+/// two places.
 fn lines_of(bug: &Bug) -> String {
     let mut lines = String::new();
     for (old, new) in &bug.places {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
         for line in old {
             lines += &format!("- {line}\n");
         }
@@ -259,6 +263,7 @@ mod tests {
             ("text inside 03", ""),
             ("text inside 03 no-notify", ""),
             ("diff inside 02", ""),
+            ("diff inside 01 look-then-leave", ""),
             ("text", "as it is\n"),
         ]);
         assert_eq!(complaints, [""; 0]);
@@ -267,6 +272,7 @@ mod tests {
         assert!(text.contains("```text inside 03\nmain: One thread polls"), "{text}");
         assert!(text.contains("\nis pending, the queue is not empty\n"), "{text}");
         assert!(text.contains("\n+ unsafe fn clone_waker("), "{text}");
+        assert!(text.contains("happened {\n\n- gap(\"look\");\n+ gap(\"look\");\n"), "{text}");
         assert!(text.contains("```text\nas it is\n```\n") && !text.contains("stale"), "{text}");
     }
 
@@ -298,7 +304,22 @@ mod tests {
         assert_eq!(with_contents("none", &[]), "none");
     }
 
+    #[test]
+    fn a_block_in_a_list_is_refused() {
+        let page = Page::new("docs/book/01-a.md", "* a\n\n  ```text inside 01\n  ```\n");
+        let (filled, complaints) = fill(&page, &[], &mut sources());
+        assert_eq!(filled, page.text);
+        let told = "docs/book/01-a.md:3: a code block begins at the margin with ``` and ends so";
+        assert_eq!(complaints, [told]);
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 64,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         /// Whatever stands in the blocks of a page: they are filled at once, and the rest stays.
         #[test]
         fn filling_changes_the_bodies_alone(

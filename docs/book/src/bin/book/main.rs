@@ -151,3 +151,21 @@ fn read(root: &Path, name: &str) -> Result<String, String> {
 fn write(root: &Path, name: &str, text: &str) -> Result<(), String> {
     fs::write(root.join(name), text).map_err(|error| format!("{name}: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_told_by_its_line() {
+        assert_eq!(first_difference("a\nb\nc\n", "a\nx\nc\n"), 2);
+        assert_eq!(first_difference("a\n", "a\nb\n"), 2);
+    }
+
+    #[test]
+    fn this_repository_has_pages_in_an_order() {
+        let names = page_names(&root()).unwrap();
+        assert!(names.contains(&"docs/book/README.md".to_owned()), "{names:?}");
+        assert!(names.is_sorted() && names.iter().all(|name| name.ends_with(".md")), "{names:?}");
+    }
+}
