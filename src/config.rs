@@ -7,15 +7,6 @@ use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 /// One bit of a 64-bit word says whether a worker sleeps (`scheduler/idle.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
 
-/// Who runs the workers.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Flavor {
-    /// Each worker has a thread of its own.
-    MultiThread,
-    /// There is one worker, and a thread in `block_on` runs it.
-    CurrentThread,
-}
-
 /// What happens to a runtime when one of its tasks panics. (The process's panic hook runs in each
 /// case.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +40,9 @@ macro_rules! builder {
         /// ```
         #[must_use = "nothing is built before `build`"]
         pub struct Builder {
-            pub(crate) flavor: Flavor,
+            /// There is one worker, and a thread in `block_on` runs it. Otherwise each worker has a
+            /// thread of its own.
+            pub(crate) is_current_thread: bool,
             $(pub(crate) $name: $kind,)*
         }
 
@@ -57,7 +50,7 @@ macro_rules! builder {
             /// Configures a runtime with several workers, each on a thread of its own. By default
             /// there is one per core.
             pub fn new_multi_thread() -> Self {
-                Self { flavor: Flavor::MultiThread, $($name: $default,)* }
+                Self { is_current_thread: false, $($name: $default,)* }
             }
 
             $(
@@ -175,7 +168,7 @@ impl Builder {
     /// tasks, and each polls its own future. A thread that leaves `block_on` hands the tasks on to
     /// another one.
     pub fn new_current_thread() -> Self {
-        Self { flavor: Flavor::CurrentThread, ..Self::new_multi_thread() }
+        Self { is_current_thread: true, ..Self::new_multi_thread() }
     }
 }
 

@@ -10,6 +10,22 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonErro
 pub(crate) use std::thread;
 pub use std::time::{Duration, Instant};
 
+/// Tells the timeline of an event (the crate `arc-trace`). Without the feature `trace` the macro is
+/// empty: the closure is never called, and only has the compiler see that the arguments are used.
+#[cfg(feature = "trace")]
+macro_rules! tell {
+    ($event:ident($($fact:expr),*)) => {
+        if arc_trace::is_on() {
+            arc_trace::tell::$event($($fact),*);
+        }
+    };
+}
+#[cfg(not(feature = "trace"))]
+macro_rules! tell {
+    ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
+}
+pub(crate) use tell;
+
 /// How much CPU time this thread has used. None: the system does not tell.
 pub(crate) fn thread_cpu_time() -> Option<Duration> {
     #[cfg(target_os = "linux")]

@@ -7,6 +7,7 @@
 use crate::driver::timers::{Key, Timers};
 use crate::registry::RuntimeId;
 use crate::scheduler::{context, coop};
+use crate::sync::tell;
 use std::task::{Context, Poll, Waker, ready};
 use std::{fmt, mem, pin::Pin};
 
@@ -130,6 +131,7 @@ impl Sleep {
 
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
+        tell!(waits_for_time(self.deadline.saturating_duration_since(Instant::now())));
         let mut waker = context.waker().clone();
         let replace = |timers: &Timers, key: &Key| timers.replace_waker(key, &mut waker);
         if self.with_timer(replace) == Some(true) {

@@ -23,7 +23,7 @@
 use crate::driver::kernel::{Events, Kernel, Until};
 use crate::driver::readiness::Readiness;
 use crate::panic::wake;
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Arc, Mutex, lock, tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
 use std::io::{self, Result};
@@ -113,11 +113,14 @@ impl Reactor {
 
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
     pub(crate) fn wait(&self, into: &mut Events, until: Until, wakers: &mut Wakers) -> Result<()> {
+        tell!(asks_kernel(until != Until::Now));
         self.kernel.wait(into, until)?;
+        tell!(kernel_told());
         let sources = lock(&self.sources);
         for event in into {
             let source = sources.slab.get(event.key & INDEX_MASK);
             if let Some(source) = source.filter(|source| source.key == event.key) {
+                tell!(ready(source.number, event.ready));
                 source.collect(event.ready, |readiness| readiness.set(event.hang_up), wakers);
             }
         }
@@ -154,6 +157,8 @@ impl Reactor {
         if source.readiness(direction).load().is_ready() {
             return Poll::Ready(Ok(()));
         }
+
+        tell!(waits_for_io(source.number, direction as usize));
 
         // An event since this waker was left here would have taken it, or is about to.
         if waiting[direction as usize].iter().any(|other| other.will_wake(&waker)) {

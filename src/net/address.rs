@@ -1,7 +1,7 @@
 //! Turn names into addresses, without blocking a worker.
 
 use crate::task::spawn_blocking;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 /// A value that can be turned into socket addresses: an address, or a name with a port, which the
@@ -78,19 +78,4 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
         })
     })
     .await?
-}
-
-/// Tries one address after the other. The error is that of the last address, as it is.
-pub(crate) async fn first<T>(
-    host: impl ToSocketAddrs,
-    attempt: impl AsyncFn(SocketAddr) -> io::Result<T>,
-) -> io::Result<T> {
-    let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
-    for address in lookup_host(host).await? {
-        match attempt(address).await {
-            Ok(done) => return Ok(done),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }

@@ -81,12 +81,10 @@ impl TcpListener {
     ///
     /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        address::first(address, async |address| {
-            let listener = std::net::TcpListener::bind(address)?; // on Unix with SO_REUSEADDR
-            SockRef::from(&listener).listen(BACKLOG)?;
-            Self::new(listener)
-        })
-        .await
+        let addresses = Vec::from_iter(lookup_host(address).await?);
+        let listener = std::net::TcpListener::bind(&addresses[..])?; // on Unix with SO_REUSEADDR
+        SockRef::from(&listener).listen(BACKLOG)?;
+        Self::new(listener)
     }
 
     /// The address it listens on.
@@ -202,26 +200,34 @@ impl TcpStream {
     ///
     /// Cancel safe: the attempt is given up, and its socket closed.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
-        address::first(address, async |address| {
-            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-            socket.set_nonblocking(true)?;
-            match socket.connect(&address.into()) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                #[cfg(unix)]
-                Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
-                result => return result.and_then(|()| Self::from_std(socket.into())),
+        let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
+        for address in lookup_host(address).await? {
+            match Self::connect_to(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
             }
+        }
+        Err(last)
+    }
 
-            // The connection is there, or has failed, once the socket is writable. An event may
-            // come before that: then there is neither an error nor a peer.
-            let connecting = Self::from_std(socket.into())?;
-            let outcome = |stream: &std::net::TcpStream| {
-                stream.take_error()?.map_or(Ok(()), Err)?;
-                stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
-            };
-            connecting.write_with(outcome).await.map(|_| connecting)
-        })
-        .await
+    async fn connect_to(address: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            #[cfg(unix)]
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
+            result => return result.and_then(|()| Self::from_std(socket.into())),
+        }
+
+        // The connection is there, or has failed, once the socket is writable. An event may
+        // come before that: then there is neither an error nor a peer.
+        let connecting = Self::from_std(socket.into())?;
+        let outcome = |stream: &std::net::TcpStream| {
+            stream.take_error()?.map_or(Ok(()), Err)?;
+            stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
+        };
+        connecting.write_with(outcome).await.map(|_| connecting)
     }
 
     /// The address of this end.

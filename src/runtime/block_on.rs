@@ -8,7 +8,7 @@ use crate::config::UnhandledPanic;
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
-use crate::sync::{Arc, AtomicBool, Ordering, thread};
+use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -24,6 +24,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let waker = Waker::from(main.clone());
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
+    tell!(blocks_on(entry.key.id.0));
 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
     let mut lease = None;

@@ -1,6 +1,6 @@
 //! Build a runtime and start its threads.
 
-use crate::config::{Builder, Flavor};
+use crate::config::Builder;
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
@@ -26,7 +26,7 @@ impl Builder {
     /// The system's: it has no descriptors left for the reactor, or does not start a thread. The
     /// threads that were started already have ended when this returns.
     pub fn build(mut self) -> io::Result<Runtime> {
-        if self.flavor == Flavor::CurrentThread {
+        if self.is_current_thread {
             self.workers = 1;
         }
         let shared = Arc::new(Shared::new(self)?);
@@ -44,12 +44,12 @@ impl Builder {
 
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
     if !shared.is_current_thread() {
-        // As long as this thread starts workers, it counts as one that has not left. Otherwise the
-        // workers that were started first could take themselves for all that there are.
-        let _starter = end::InLoop::new(shared);
+        // This thread holds it as well, as long as it starts workers. Otherwise the workers that were
+        // started first could take themselves for all that there are.
+        let in_loop = Arc::new(end::InLoop(shared.clone()));
         for index in 0..shared.workers.len() {
-            let running = end::InLoop::new(shared);
-            let main = move |shared: &_| run_worker(shared, index, running);
+            let in_loop = in_loop.clone();
+            let main = move |shared: &_| run_worker(shared, index, in_loop);
             threads.push(threads::start(shared, &format!("worker-{index}"), main)?);
         }
     }
@@ -58,7 +58,7 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
 }
 
 /// The main function of a worker's thread.
-fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
+fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: Arc<end::InLoop>) {
     let worker = Rc::new(Worker::new(shared.clone(), index));
     let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
     while !shared.is_ending() {
@@ -68,5 +68,5 @@ fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
     // From now on this thread pushes through the table `RUNTIMES`, as all others do. After `close`
     // it would otherwise put tasks into a queue that nobody empties.
     drop(context);
-    drop(running);
+    drop(in_loop);
 }

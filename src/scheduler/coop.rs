@@ -6,6 +6,7 @@
 //! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
 use crate::panic::contain;
+use crate::sync::tell;
 use std::task::{Context, Poll};
 use std::{cell::Cell, future::poll_fn, panic::resume_unwind};
 
@@ -61,6 +62,7 @@ pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
 /// An operation has succeeded: it takes one unit.
 #[inline]
 pub(crate) fn made_progress() {
+    tell!(made_progress());
     LEFT.set(LEFT.get().saturating_sub(1));
 }
 
@@ -70,6 +72,7 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     if LEFT.get() > 0 {
         return Poll::Ready(());
     }
+    tell!(out_of_budget());
     context.waker().wake_by_ref();
     Poll::Pending
 }

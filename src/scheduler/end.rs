@@ -2,7 +2,7 @@
 //!
 //! 1. [`begin`] says that the runtime ends, and wakes the workers and the monitor. From now on
 //!    `Shared::is_ending` is true.
-//! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops its [`InLoop`].
+//! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops the [`InLoop`].
 //!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
 //!    take everything apart, in this order:
@@ -34,8 +34,8 @@
 use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
-use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
-use std::mem::take;
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, tell, thread::JoinHandle};
+use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
 pub(crate) fn begin(shared: &Arc<Shared>) {
@@ -54,23 +54,14 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     }
 }
 
-/// Stands for a worker whose thread has not left its loop. The last of them to be dropped does
-/// step 3.
-pub(crate) struct InLoop(Arc<Shared>);
-
-impl InLoop {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        shared.running.fetch_add(1, Ordering::Relaxed);
-        Self(shared.clone())
-    }
-}
+/// The workers share one of these in an `Arc`, which each of their threads drops when it has left
+/// its loop. The last one does step 3. What the others did before happens before it: `Arc` sees to
+/// that.
+pub(crate) struct InLoop(pub(crate) Arc<Shared>);
 
 impl Drop for InLoop {
     fn drop(&mut self) {
-        // AcqRel pairs with itself: what the others did happens before the last one closes.
-        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            close(&self.0);
-        }
+        close(&self.0);
     }
 }
 
@@ -103,7 +94,7 @@ fn close(shared: &Arc<Shared>) {
     wakers.into_iter().for_each(wake);
 
     // 3.4. A task contains the panic of its future's drop.
-    shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+    shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
     shared.injector.try_iter().for_each(drop);
 }
 
@@ -120,6 +111,7 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
     if *waited.unwrap_or_else(PoisonError::into_inner).0 == 0 {
         threads.into_iter().for_each(|thread| ignore_panic(|| drop(thread.join())));
     }
+    tell!(runtime_ended());
 }
 
 /// What had not finished when `join` returned.

@@ -71,11 +71,6 @@ impl<T> Local<T> {
         iter::from_fn(&pop).take(more).for_each(|item| self.push(item));
         Some(first)
     }
-
-    /// Moves everything into the injector, where every worker finds it.
-    pub(crate) fn spill(&self, injector: &ConcurrentQueue<T>) {
-        iter::from_fn(|| self.pop()).for_each(|item| push(injector, item));
-    }
 }
 
 /// Pushes into an unbounded queue that is never closed.

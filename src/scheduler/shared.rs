@@ -1,14 +1,12 @@
 //! What the threads of a runtime share.
 
-use crate::config::{Builder, Flavor};
+use crate::config::Builder;
 use crate::driver::Driver;
 use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
-use crate::scheduler::idle::{Doorbell, Idle};
-use crate::scheduler::lease::Lease;
-use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::share::{LONG_POLL, MeanPoll};
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
-use crate::sync::{Ordering, RwLock, lock, thread::Thread};
+use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
+use crate::sync::{Ordering, RwLock, lock, tell, thread::Thread};
 use concurrent_queue::ConcurrentQueue;
 use std::{collections::BTreeMap, panic::RefUnwindSafe};
 
@@ -44,8 +42,6 @@ pub(crate) struct Shared {
     /// The runtime ends: no worker polls another task. This and what follows is the state of the
     /// end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
-    /// How many workers have not left their loops.
-    pub(crate) running: AtomicUsize,
     /// The tasks that had not finished when the last worker left. None: it has not left yet. The
     /// list is empty from the beginning if nobody reads it.
     pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
@@ -87,7 +83,6 @@ impl Shared {
             lease: Lease::default(),
             monitor: Doorbell::default(),
             ending: AtomicBool::new(false),
-            running: AtomicUsize::new(0),
             unfinished: Mutex::default(),
             threads: Mutex::default(),
             thread_ended: Condvar::default(),
@@ -96,7 +91,7 @@ impl Shared {
     }
 
     pub(crate) fn is_current_thread(&self) -> bool {
-        self.config.flavor == Flavor::CurrentThread
+        self.config.is_current_thread
     }
 
     /// Whether the runtime ends. SeqCst pairs with the store in `end::begin`: a worker that falls
@@ -137,6 +132,7 @@ impl Shared {
     /// none to be claimed.
     pub(crate) fn unpark(&self, claimed: Option<usize>) {
         let Some(worker) = claimed else { return };
+        tell!(wakes(self.id.0, worker));
         if self.driver.sleeper() == claimed {
             self.driver.notify();
         } else if let Some(thread) = &*lock(&self.workers[worker].thread) {

@@ -16,10 +16,9 @@
 //! | the runtime ends                             | `end::begin`                           |
 
 use crate::panic::wake;
-use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared};
-use crate::scheduler::{coop, queue::Runnable};
-use crate::sync::{Arc, Instant, Ordering, lock, thread, thread_cpu_time};
+use crate::scheduler::{coop, queue::Runnable, share::Sharing};
+use crate::sync::{Arc, Instant, Ordering, lock, tell, thread, thread_cpu_time};
 use std::{cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.
@@ -36,6 +35,7 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
         shared.workers[index].stuck.watch_this_thread();
+        tell!(runs_worker(shared.id.0, index));
         Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() }
     }
 
@@ -62,11 +62,12 @@ impl Worker {
 
         self.share_load();
 
-        let key = runnable.metadata();
+        let key = *runnable.metadata();
         key.count_step();
         // Release pairs with the Acquire of the monitor, which sees the turn as well.
         mine.polled.store(key.id.0, Ordering::Release);
         coop::with_budget(|| runnable.run());
+        tell!(polled(key.id.0));
         mine.polled.store(0, Ordering::Relaxed);
     }
 
@@ -151,6 +152,7 @@ impl Worker {
         self.end_stretch();
         self.sharing.borrow_mut().before_sleep(thread::yield_now, Instant::now);
 
+        tell!(sleeps());
         let mut wakers = self.wakers.borrow_mut();
         let is_asleep = || idle.is_asleep(self.index);
         if let Some(seat) = driver.take_seat() {
@@ -162,6 +164,7 @@ impl Worker {
         while is_asleep() {
             thread::park();
         }
+        tell!(awake());
 
         // Before the fence in `ring`: this thread sees what called nobody because of the flag.
         self.shared.helper_is_coming.store(false, Ordering::Relaxed);

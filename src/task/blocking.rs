@@ -5,8 +5,7 @@
 //! worker. There one poll runs it from its beginning to its end.
 
 use crate::registry::{Kind, Origin};
-use crate::scheduler::context::{self, Role};
-use crate::scheduler::{queue::Runnable, threads::SignedOn};
+use crate::scheduler::{context, context::Role, queue::Runnable, threads::SignedOn};
 use crate::sync::{Arc, unblock};
 use crate::task::{join::JoinHandle, spawn::make_task};
 

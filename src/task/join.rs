@@ -3,6 +3,7 @@
 use crate::panic::Unread;
 use crate::registry::{Id, JoinError, Key};
 use crate::scheduler::coop;
+use crate::sync::tell;
 use async_task::FallibleTask;
 use std::task::{Context, Poll, ready};
 use std::{panic::AssertUnwindSafe, pin::Pin};
@@ -84,6 +85,7 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::poll_proceed(context));
+        tell!(waits_for_task(self.key.id.0));
         let task = self.task.as_mut().unwrap_or_else(|| unreachable!("it is not being dropped"));
         let result = ready!(Pin::new(task).poll(context));
         coop::made_progress();

@@ -40,7 +40,7 @@ use sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
 /// Tasks and timers hold this number and no reference to their runtime. A reference would be
 /// counted, in a word that all workers write to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RuntimeId(u64);
+pub struct RuntimeId(pub u64);
 
 impl RuntimeId {
     /// An id that no runtime has had.
@@ -111,6 +111,8 @@ impl Key {
     pub fn count_step(&self) {
         let steps = self.place.steps.load(Ordering::Relaxed);
         self.place.steps.store(steps + 1, Ordering::Relaxed);
+        #[cfg(feature = "trace")]
+        arc_trace::tell::step(self.id.0, steps + 1);
     }
 
     /// Whether the task was aborted. Only the task itself asks, when it is polled.
@@ -202,6 +204,8 @@ impl Registry {
             return task;
         }
         let Origin { name, location, kind } = origin;
+        #[cfg(feature = "trace")]
+        arc_trace::tell::spawned(id.0, self.runtime.0, &name, location, kind as u8);
         let shard = shard as u32;
         *lock(&place.tenant) = Some(Tenant { id, shard, kind, location, waker });
         places.names.extend(name.map(|name| (id, name)));
@@ -217,6 +221,8 @@ impl Registry {
     /// returned, to be dropped outside of any lock.
     pub fn remove(&self, key: &Key) -> Option<Waker> {
         let tenant = lock(&key.place.tenant).take_if(|tenant| tenant.id == key.id)?;
+        #[cfg(feature = "trace")]
+        arc_trace::tell::ended(key.id.0);
         let mut places = lock(&self.shards[tenant.shard as usize].0);
         places.names.remove(&tenant.id);
         places.free.push(key.place);

@@ -10,7 +10,7 @@ use loom::thread;
 use std::sync::Arc;
 
 /// `run_worker` of src/runtime/start.rs with `Worker::sleep`, without the seat.
-fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
+fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: InLoop) {
     *lock(&shared.workers[index].thread) = Some(thread::current());
     while !shared.is_ending() {
         shared.run(index);
@@ -23,7 +23,15 @@ fn run_worker(shared: &Arc<Shared>, index: usize, running: end::InLoop) {
             thread::park();
         }
     }
-    drop(running);
+    drop(in_loop);
+}
+
+/// What `start_threads` of src/runtime/start.rs gives to each worker. loom's `Arc` orders what std's
+/// does.
+type InLoop = loom::sync::Arc<end::InLoop>;
+
+fn in_loop(shared: &Arc<Shared>) -> InLoop {
+    InLoop::new(end::InLoop(shared.clone()))
 }
 
 /// (h) `begin` against workers that fall asleep: each of them sees that the runtime ends, or is
@@ -71,7 +79,7 @@ fn worker_that_falls_asleep_does_not_miss_the_end() {
 fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
     model_within(3, || {
         let shared = Shared::new(1, 0);
-        let running = end::InLoop::new(&shared);
+        let running = in_loop(&shared);
         let (sleeps, calls) = (shared.clone(), shared.clone());
         let others = [
             thread::spawn(move || run_worker(&sleeps, 0, running)),
@@ -87,35 +95,30 @@ fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
 }
 
 /// Hands an `end::InLoop` to the thread that it stands for.
-struct Running(std::sync::Mutex<Option<end::InLoop>>);
+struct Running(std::sync::Mutex<Option<InLoop>>);
 
 impl Running {
     fn new(shared: &Arc<Shared>) -> Self {
-        Self(std::sync::Mutex::new(Some(end::InLoop::new(shared))))
+        Self(std::sync::Mutex::new(Some(in_loop(shared))))
     }
 
-    fn take(&self) -> end::InLoop {
+    fn take(&self) -> InLoop {
         self.0.lock().unwrap().take().unwrap()
     }
 }
 
 /// (h) Several workers leave at once: exactly one of them closes the runtime, and what the others
 /// did happens before.
-// ~ src/scheduler/end.rs
-// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-// + if self.0.running.fetch_sub(1, Ordering::Relaxed) == 1 {
-// ~ src/scheduler/end.rs
-// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-// + if self.0.running.fetch_sub(1, Ordering::Release) == 1 {
-// ~ src/scheduler/end.rs
-// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-// + self.0.running.fetch_sub(1, Ordering::AcqRel);
-// + if self.0.running.load(Ordering::Acquire) == 0 {
+// ~ lab/models/tests/loom/ending.rs
+// - let runnings = [0, 1, 2].map(|index| (index, running.clone()));
+// + let runnings = [0, 1, 2].map(|index| (index, in_loop(&shared)));
 #[test]
 fn last_worker_closes_after_all_have_left() {
     model(|| {
         let shared = Shared::new(3, 0);
-        let runnings = [0, 1, 2].map(|index| (index, end::InLoop::new(&shared)));
+        let running = in_loop(&shared);
+        let runnings = [0, 1, 2].map(|index| (index, running.clone()));
+        drop(running);
         let [first, second, third] = runnings.map(|(index, running)| {
             let shared = shared.clone();
             move || {
@@ -130,18 +133,19 @@ fn last_worker_closes_after_all_have_left() {
     });
 }
 
-/// (h) The starter's `Running`: workers that leave before the others were started do not close the
+/// (h) The starter's `InLoop`: workers that leave before the others were started do not close the
 /// runtime.
 // ~ lab/models/tests/loom/ending.rs
-// - let starter = end::InLoop::new(&shared);
-// + let starter = ();
+// - let running = starter.clone();
+// + let running = in_loop(&shared);
 #[test]
 fn worker_that_leaves_early_does_not_close() {
     model(|| {
         let shared = Shared::new(2, 0);
-        let starter = end::InLoop::new(&shared);
+        let starter = in_loop(&shared);
         let others = [0, 1].map(|index| {
-            let (shared, running) = (shared.clone(), end::InLoop::new(&shared));
+            let running = starter.clone();
+            let shared = shared.clone();
             thread::spawn(move || {
                 shared.run(index);
                 drop(running);
@@ -159,9 +163,9 @@ fn worker_that_leaves_early_does_not_close() {
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
-// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // - shared.injector.try_iter().for_each(drop);
-// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // + shared.injector.try_iter().for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);

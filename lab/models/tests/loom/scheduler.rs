@@ -40,7 +40,7 @@ pub(crate) mod shared {
     use crate::registry::{RuntimeId, TaskInfo};
     use crate::scheduler::idle::{Doorbell, Idle};
     use crate::scheduler::lease::Lease;
-    use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Guard, Mutex, Ordering, PoisonError};
+    use crate::sync::{Arc, AtomicBool, Condvar, Guard, Mutex, Ordering, PoisonError};
     use crate::sync::{lock, thread};
     use loom::cell::UnsafeCell;
     use std::collections::BTreeMap;
@@ -90,7 +90,6 @@ pub(crate) mod shared {
         pub(crate) lease: Lease,
         pub(crate) monitor: Doorbell,
         pub(crate) ending: AtomicBool,
-        pub(crate) running: AtomicUsize,
         pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
         pub(crate) threads: Mutex<usize>,
         pub(crate) thread_ended: Condvar,
@@ -132,7 +131,6 @@ pub(crate) mod shared {
                 lease: Lease::default(),
                 monitor: Doorbell::default(),
                 ending: AtomicBool::new(false),
-                running: AtomicUsize::new(0),
                 unfinished: Mutex::default(),
                 threads: Mutex::default(),
                 thread_ended: Condvar::default(),
@@ -269,12 +267,12 @@ pub(crate) mod shared {
             self.0.lock().unwrap().push(runnable);
         }
 
-        pub(crate) fn spill(&self, injector: &Self) {
-            self.try_iter().for_each(|runnable| injector.push(runnable));
+        pub(crate) fn pop(&self) -> Option<Runnable> {
+            self.0.lock().unwrap().pop()
         }
 
         pub(crate) fn try_iter(&self) -> impl Iterator<Item = Runnable> {
-            std::iter::from_fn(|| self.0.lock().unwrap().pop())
+            std::iter::from_fn(|| self.pop())
         }
     }
 }

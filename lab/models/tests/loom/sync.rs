@@ -8,6 +8,12 @@ pub(crate) use std::time::{Duration, Instant};
 use std::cell::RefCell;
 use std::sync::{LockResult, MutexGuard};
 
+/// Nobody is told of anything.
+macro_rules! tell {
+    ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
+}
+pub(crate) use tell;
+
 type Order = loom::sync::Mutex<()>;
 
 /// In boxes, so that they stay where they are when there are more of them.

@@ -17,9 +17,9 @@ use std::task::{Context, Waker};
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
-// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // - shared.injector.try_iter().for_each(drop);
-// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // + shared.injector.try_iter().for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
@@ -67,7 +67,7 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // - wakers.drain(..).for_each(wake);
 // + wakers.clear();
 // ~ src/scheduler/end.rs
-// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - for worker in 0..shared.workers.len() {
@@ -77,9 +77,9 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }
 // + shared.ending.store(true, Ordering::SeqCst);
-// ~ src/scheduler/end.rs
-// - if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-// + if self.0.running.fetch_sub(1, Ordering::AcqRel) == 2 {
+// ~ src/runtime/start.rs
+// - let in_loop = in_loop.clone();
+// + let in_loop = Arc::new(end::InLoop(shared.clone()));
 // ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
 #[test]
@@ -378,9 +378,9 @@ fn end_waits_for_the_thread_with_the_lease() {
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
-// - shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // - shared.injector.try_iter().for_each(drop);
-// + shared.workers.iter().for_each(|worker| worker.queue.spill(&shared.injector));
+// + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // + shared.injector.try_iter().for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);

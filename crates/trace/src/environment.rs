@@ -1,0 +1,59 @@
+//! `ARC_TRACE=run.html` makes a program write its timeline when a runtime ends.
+
+use crate::recorder::Options;
+use std::env;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Where to write, if the environment says so.
+static PATH: OnceLock<PathBuf> = OnceLock::new();
+
+/// What the environment asks for. None: it does not ask for a timeline.
+pub(crate) fn options() -> Option<Options> {
+    let path = PathBuf::from(env::var_os("ARC_TRACE").filter(|path| !path.is_empty())?);
+
+    // Told before the program has run for an hour, and not after it.
+    if let Err(error) = crate::write::format_of(&path) {
+        complain(&path, &error);
+        return None;
+    }
+    let path = PATH.get_or_init(|| path);
+
+    // A program that hangs never ends its runtime.
+    if let Some(seconds) = seconds("ARC_TRACE_AFTER") {
+        let wait_and_write = move || {
+            std::thread::sleep(seconds);
+            write();
+        };
+        let thread = std::thread::Builder::new().name("arc-trace".to_owned());
+        if let Err(error) = thread.spawn(wait_and_write) {
+            complain(path, &error);
+        }
+    }
+    Some(Options { last: seconds("ARC_TRACE_LAST"), ..Options::default() })
+}
+
+/// Writes the timeline where the environment says. An error is told, and harms nobody.
+pub(crate) fn write() {
+    if let Some(path) = PATH.get()
+        && let Err(error) = crate::write(path)
+    {
+        complain(path, &error);
+    }
+}
+
+fn complain(path: &Path, error: &io::Error) {
+    // Where nobody reads standard error, there is nobody to complain to.
+    let _ = writeln!(io::stderr(), "arc: no timeline is written to {}: {error}", path.display());
+}
+
+fn seconds(variable: &str) -> Option<Duration> {
+    let text = env::var(variable).ok()?;
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if seconds.is_none() {
+        let _ = writeln!(io::stderr(), "arc: {variable} must be a number of seconds, not {text:?}");
+    }
+    seconds
+}

@@ -1,0 +1,265 @@
+//! A timeline as a page for the browser, in one file that needs no network.
+//!
+//! What is to be known is found out here, and handed to the page as columns of numbers. The script
+//! only draws it. Times in the columns are nanoseconds since the first event.
+
+use crate::quote;
+use crate::timeline::{By, Place, Poll, Timeline, Wait};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+
+const SCRIPT: &str = include_str!("viewer.js");
+const STYLE: &str = include_str!("viewer.css");
+const BODY: &str = include_str!("viewer.html");
+
+/// How many polls that a poll waited behind are looked at for the longest one.
+const BEHIND_MAX: usize = 300;
+
+/// The contents of an `.html` file.
+pub(crate) fn render(timeline: &Timeline) -> String {
+    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
+    page += "<title>A timeline of arc</title>\n<style>\n";
+    page += STYLE;
+    page += "</style>\n";
+    page += BODY;
+    page += "<script>\nconst DATA = ";
+    page += &Page::new(timeline).data();
+    page += ";\n";
+    page += SCRIPT;
+    page += "</script>\n</html>\n";
+    page
+}
+
+struct Page<'a> {
+    timeline: &'a Timeline,
+    /// The tasks' places in the list that the page gets.
+    index_of: BTreeMap<u64, usize>,
+    /// The lines that spawned tasks, likewise.
+    line_of: BTreeMap<&'a str, usize>,
+    /// For each thread, how long its polls have taken before each of them.
+    busy: Vec<Vec<u64>>,
+}
+
+impl<'a> Page<'a> {
+    fn new(timeline: &'a Timeline) -> Self {
+        let index_of = timeline.tasks.keys().enumerate().map(|(index, &id)| (id, index)).collect();
+        let mut lines: Vec<&str> =
+            timeline.tasks.values().map(|task| task.location.as_str()).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let line_of = lines.into_iter().enumerate().map(|(index, line)| (line, index)).collect();
+
+        let sums = |polls: &Vec<usize>| {
+            let mut sum = 0;
+            let mut sums = vec![0];
+            for &poll in polls {
+                sum += timeline.polls[poll].time(timeline.end);
+                sums.push(sum);
+            }
+            sums
+        };
+        let busy = timeline.lanes.iter().map(|lane| sums(&lane.polls)).collect();
+        Self { timeline, index_of, line_of, busy }
+    }
+
+    fn since_begin(&self, at: u64) -> u64 {
+        at.saturating_sub(self.timeline.begin)
+    }
+
+    /// The object that the script reads.
+    fn data(&self) -> String {
+        let timeline = self.timeline;
+        let lanes = (0..timeline.lanes.len()).map(|lane| quote::json(&timeline.lane_label(lane)));
+        let workers = timeline.lanes.iter().map(|lane| u8::from(lane.worker.is_some()));
+        let lines = self.line_of.keys().map(|line| quote::json(line));
+        let mut data = String::from("{");
+        // Writing to a string does not fail.
+        let _ = write!(data, "span:{},", timeline.end - timeline.begin);
+        let _ = write!(data, "events:{},leftOut:{},", timeline.events, timeline.left_out);
+        list(&mut data, "lanes", lanes);
+        list(&mut data, "workers", workers);
+        list(&mut data, "lines", lines);
+        self.tasks(&mut data);
+        self.polls(&mut data);
+        self.sleeps_and_looks(&mut data);
+        self.queue(&mut data);
+        self.findings(&mut data);
+        data.push('}');
+        data
+    }
+
+    fn tasks(&self, data: &mut String) {
+        let task = |(&id, task): (&u64, &crate::timeline::Task)| {
+            let name = quote::json(task.name.as_deref().unwrap_or_default());
+            let line = self.line_of[task.location.as_str()];
+            let kind = if task.is_main { 2 } else { u8::from(task.is_job) };
+            let last = task.polls.last().map(|&last| &self.timeline.polls[last]);
+            let waits = match (task.ended, last) {
+                (None, Some(last)) if last.end.is_some() && !last.is_last => {
+                    self.timeline.waits_text(last)
+                }
+                _ => String::new(),
+            };
+            format!("[{id},{name},{line},{kind},{}]", quote::json(&waits))
+        };
+        list(data, "tasks", self.timeline.tasks.iter().map(task));
+    }
+
+    fn polls(&self, data: &mut String) {
+        let polls = &self.timeline.polls;
+        let end = self.timeline.end;
+        let mut before = 0;
+        let begins = polls.iter().map(|poll| {
+            let begin = self.since_begin(poll.begin);
+            begin - std::mem::replace(&mut before, begin)
+        });
+        list(data, "task", polls.iter().map(|poll| self.index_of[&poll.task]));
+        list(data, "lane", polls.iter().map(|poll| poll.lane));
+        list(data, "begin", begins);
+        list(data, "time", polls.iter().map(|poll| poll.time(end)));
+        list(data, "waited", polls.iter().map(Poll::waited));
+        list(data, "flags", polls.iter().map(flags));
+        list(data, "place", polls.iter().map(place));
+        list(data, "by", polls.iter().map(by));
+        list(data, "behind", polls.iter().map(|poll| self.behind(poll)));
+        let kernel = polls.iter().enumerate().filter_map(|(index, poll)| self.kernel(index, poll));
+        list(data, "kernel", kernel);
+    }
+
+    /// How many polls a poll waited behind, for how long, and which task had the longest of them.
+    fn behind(&self, poll: &Poll) -> String {
+        let Some(queued) = poll.queued else { return "0".to_owned() };
+        let lane = match queued.place {
+            Place::Worker(lane) => lane,
+            Place::Injector | Place::Pool => poll.lane,
+        };
+        let polls = &self.timeline.lanes[lane].polls;
+        let begin = |index: &usize| self.timeline.polls[*index].begin;
+        let first = polls.partition_point(|index| begin(index) < queued.at);
+        let past = polls.partition_point(|index| begin(index) < poll.begin);
+
+        // The one that was under way counts if it went on.
+        let goes_on = |index: &usize| {
+            let end = self.timeline.polls[*index].end.unwrap_or(self.timeline.end);
+            end > queued.at
+        };
+        let first = first - usize::from(first > 0 && goes_on(&polls[first - 1]));
+        if first >= past {
+            return "0".to_owned();
+        }
+        let time = self.busy[lane][past] - self.busy[lane][first];
+        let looked_at = polls[first..past].iter().take(BEHIND_MAX);
+        let longest =
+            looked_at.max_by_key(|index| self.timeline.polls[**index].time(self.timeline.end));
+        let longest = longest.map_or(0, |index| *index);
+        format!("[{},{time},{longest}]", past - first)
+    }
+
+    /// The sentence about the look at the kernel that woke a poll's task, and how long before it was
+    /// due.
+    fn kernel(&self, index: usize, poll: &Poll) -> Option<String> {
+        let By::Look(look) = poll.queued?.by else { return None };
+        let (late, text) = self.timeline.due_text(index, look);
+        Some(format!("[{index},{late},{}]", quote::json(&text)))
+    }
+
+    fn sleeps_and_looks(&self, data: &mut String) {
+        let Timeline { sleeps, looks, end, .. } = self.timeline;
+        let sleep = |sleep: &crate::timeline::Sleep| {
+            let time = sleep.end.unwrap_or(*end).saturating_sub(sleep.begin);
+            let (begin, in_seat) = (self.since_begin(sleep.begin), u8::from(sleep.in_seat));
+            format!("[{},{begin},{time},{in_seat}]", sleep.lane)
+        };
+        let look = |look: &crate::timeline::Look| {
+            let time = look.end.unwrap_or(*end).saturating_sub(look.begin);
+            let (begin, waits) = (self.since_begin(look.begin), u8::from(look.waits));
+            format!("[{},{begin},{time},{waits},{}]", look.lane, look.ready.len())
+        };
+        list(data, "sleeps", sleeps.iter().map(sleep));
+        list(data, "looks", looks.iter().map(look));
+    }
+
+    /// How many tasks are in queues, each time that it changes.
+    fn queue(&self, data: &mut String) {
+        let mut changes: Vec<(u64, i64)> = Vec::new();
+        for poll in &self.timeline.polls {
+            if let Some(queued) = poll.queued {
+                changes.push((self.since_begin(queued.at), 1));
+                changes.push((self.since_begin(poll.begin), -1));
+            }
+        }
+        let waiting = self.timeline.tasks.values().filter_map(|task| task.queued);
+        changes.extend(waiting.map(|queued| (self.since_begin(queued.at), 1)));
+        changes.sort_unstable();
+
+        let mut length = 0;
+        let mut before = 0;
+        let points = changes.into_iter().map(|(at, change)| {
+            length += change;
+            let since = at - std::mem::replace(&mut before, at);
+            format!("{since},{length}")
+        });
+        list(data, "queue", points);
+    }
+
+    fn findings(&self, data: &mut String) {
+        let finding = |finding: crate::why::Finding| {
+            let poll = finding.task.and_then(|task| self.poll_at(task, finding.at));
+            let poll = poll.map_or(-1, |poll| poll as i64);
+            let at = self.since_begin(finding.at);
+            format!("[{poll},{at},{},{}]", finding.cost, quote::json(&finding.text))
+        };
+        list(data, "findings", self.timeline.findings().into_iter().take(50).map(finding));
+    }
+
+    /// The first poll of a task that ends after a time, or its last one.
+    fn poll_at(&self, task: u64, at: u64) -> Option<usize> {
+        let polls = &self.timeline.tasks.get(&task)?.polls;
+        let end = self.timeline.end;
+        let ends_after = |index: &&usize| self.timeline.polls[**index].end.unwrap_or(end) > at;
+        polls.iter().find(ends_after).or(polls.last()).copied()
+    }
+}
+
+/// Adds `name:[a,b,c],`.
+fn list<T: Display>(data: &mut String, name: &str, items: impl Iterator<Item = T>) {
+    data.push_str(name);
+    data.push_str(":[");
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            data.push(',');
+        }
+        let _ = write!(data, "{item}");
+    }
+    data.push_str("],\n");
+}
+
+/// 1: long. 2: did nothing. 4: the task's last. 8: goes on. 16: out of budget.
+fn flags(poll: &Poll) -> u8 {
+    let is_long = poll.end.is_some_and(|end| end - poll.begin > crate::why::LONG_POLL);
+    u8::from(is_long)
+        | u8::from(poll.did_nothing) << 1
+        | u8::from(poll.is_last) << 2
+        | u8::from(poll.end.is_none()) << 3
+        | u8::from(poll.waits.contains(&Wait::Turn)) << 4
+}
+
+/// The thread whose queue it was; -1: the injector, -2: the pool, -3: no queue.
+fn place(poll: &Poll) -> i64 {
+    match poll.queued.map(|queued| queued.place) {
+        Some(Place::Worker(lane)) => lane as i64,
+        Some(Place::Injector) => -1,
+        Some(Place::Pool) => -2,
+        None => -3,
+    }
+}
+
+/// Who woke it: the poll; or -1: a look at the kernel; -2: nobody is known; -3 and below: a thread.
+fn by(poll: &Poll) -> i64 {
+    match poll.queued.map(|queued| queued.by) {
+        Some(By::Poll(by)) => by as i64,
+        Some(By::Look(_)) => -1,
+        None => -2,
+        Some(By::Thread(lane)) => -3 - lane as i64,
+    }
+}

@@ -1,0 +1,127 @@
+//! What the runtime calls, one function for each event. A program has no use for them.
+//!
+//! The macro `tell!` of arc asks [`is_on`](crate::is_on) before it calls one of them. In arc-tasks
+//! the functions are called as they are, so those ask themselves.
+
+use crate::event::Event;
+use crate::recorder::{self, Origin, clock, is_on, keep};
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+thread_local! {
+    /// How many operations have succeeded on this thread since the last poll ended.
+    static OPERATIONS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A task was spawned, or a thread begins a `block_on`. The kind is 1 for a job of
+/// `spawn_blocking`, and otherwise 0.
+pub fn spawned(
+    task: u64,
+    runtime: u64,
+    name: &Option<Arc<str>>,
+    location: &'static Location<'static>,
+    kind: u8,
+) {
+    if is_on() {
+        let is_job = kind == 1;
+        recorder::remember(task, Origin { name: name.clone(), location, is_job, ended: None });
+        keep(Event::Spawned { task, runtime });
+    }
+}
+
+/// The thread is in `block_on`.
+pub fn blocks_on(task: u64) {
+    keep(Event::BlocksOn { task });
+}
+
+/// A task made a step: into a queue, or out of it.
+pub fn step(task: u64, number: u64) {
+    if is_on() {
+        // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
+        if number.is_multiple_of(2) {
+            OPERATIONS.set(0);
+        }
+        keep(Event::Step { task, number });
+    }
+}
+
+/// A poll has ended.
+pub fn polled(task: u64) {
+    keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
+}
+
+/// A task has ended.
+pub fn ended(task: u64) {
+    if is_on() {
+        recorder::forget(task);
+        keep(Event::Ended { task });
+    }
+}
+
+/// The thread runs a worker.
+pub fn runs_worker(runtime: u64, worker: usize) {
+    keep(Event::RunsWorker { runtime, worker: worker as u32 });
+}
+
+/// The worker falls asleep.
+pub fn sleeps() {
+    keep(Event::Sleeps);
+}
+
+/// The worker is awake again.
+pub fn awake() {
+    keep(Event::Awake);
+}
+
+/// The thread wakes a worker.
+pub fn wakes(runtime: u64, worker: usize) {
+    keep(Event::Wakes { runtime, worker: worker as u32 });
+}
+
+/// The thread asks the kernel.
+pub fn asks_kernel(waits: bool) {
+    keep(Event::AsksKernel { waits });
+}
+
+/// The kernel has answered.
+pub fn kernel_told() {
+    keep(Event::KernelTold);
+}
+
+/// The kernel reports a source. The flags are those of reading and writing.
+pub fn ready(source: i64, [read, write]: [bool; 2]) {
+    keep(Event::Ready { source, read, write });
+}
+
+/// The task waits for a source. `direction` is 0 for reading and 1 for writing.
+pub fn waits_for_io(source: i64, direction: usize) {
+    keep(Event::WaitsForIo { source, write: direction == 1 });
+}
+
+/// The task waits until this much time has passed.
+pub fn waits_for_time(left: Duration) {
+    let left = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+    keep(Event::WaitsForTime { deadline: clock().saturating_add(left) });
+}
+
+/// The task waits for another one.
+pub fn waits_for_task(task: u64) {
+    keep(Event::WaitsForTask { task });
+}
+
+/// An operation of arc's has succeeded.
+pub fn made_progress() {
+    OPERATIONS.set(OPERATIONS.get().saturating_add(1));
+}
+
+/// The task has used up its budget.
+pub fn out_of_budget() {
+    keep(Event::OutOfBudget);
+}
+
+/// A runtime has ended. If the environment asked for a timeline, it is written now.
+pub fn runtime_ended() {
+    crate::environment::write();
+}

@@ -1,0 +1,150 @@
+//! A timeline as text: what stands out, the latest polls and why, and the tasks.
+
+use crate::timeline::{Poll, Timeline};
+use crate::why::{Why, time};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How much of each list is printed.
+const FINDINGS_MAX: usize = 20;
+const POLLS_MAX: usize = 10;
+const WAITING_MAX: usize = 20;
+const LINES_MAX: usize = 20;
+
+/// The contents of a `.txt` file.
+pub(crate) fn render(timeline: &Timeline) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_all(&mut text, timeline);
+    text
+}
+
+fn write_all(text: &mut String, timeline: &Timeline) -> std::fmt::Result {
+    let Timeline { events, left_out, .. } = timeline;
+    let took = time(timeline.end - timeline.begin);
+    let (lanes, tasks) = (timeline.lanes.len(), timeline.tasks.len());
+    writeln!(text, "{took} of a program: {events} events of {lanes} threads and {tasks} tasks.")?;
+    if *left_out > 0 {
+        writeln!(text, "{left_out} older events were left out, because there was no more room.")?;
+    }
+
+    let findings = timeline.findings();
+    writeln!(text, "\nWhat stands out")?;
+    for finding in findings.iter().take(FINDINGS_MAX) {
+        writeln!(text, "  at {}: {}", timeline.clock(finding.at), finding.text)?;
+    }
+    more(text, findings.len(), FINDINGS_MAX)?;
+
+    writeln!(text, "\nThe latest polls, and why")?;
+    for (why, label) in latest(timeline) {
+        writeln!(text, "  {label}: {} from the first cause to the end", time(why.total()))?;
+        for link in &why.links {
+            let share = (link.time() * 100).checked_div(why.total()).unwrap_or(0);
+            writeln!(text, "    {share:>3} %  {:>8}  {}", time(link.time()), link.text)?;
+        }
+    }
+
+    writeln!(text, "\nWhat waited at the end")?;
+    let waiting: Vec<String> = waiting(timeline);
+    for line in waiting.iter().take(WAITING_MAX) {
+        writeln!(text, "  {line}")?;
+    }
+    more(text, waiting.len(), WAITING_MAX)?;
+
+    writeln!(text, "\nThe lines that spawned tasks, by the time of their polls")?;
+    let lines = by_line(timeline);
+    for line in lines.iter().take(LINES_MAX) {
+        writeln!(text, "  {line}")?;
+    }
+    more(text, lines.len(), LINES_MAX)
+}
+
+/// Says how much of a list was not printed.
+fn more(text: &mut String, count: usize, max: usize) -> std::fmt::Result {
+    match count {
+        0 => writeln!(text, "  nothing"),
+        _ if count > max => writeln!(text, "  and {} more", count - max),
+        _ => Ok(()),
+    }
+}
+
+/// The polls that were the latest, with their chains: those that had waited the longest, one for
+/// each line that spawned their tasks before a second one of any.
+fn latest(timeline: &Timeline) -> Vec<(Why, String)> {
+    let mut late: Vec<usize> = (0..timeline.polls.len()).collect();
+    late.retain(|&index| timeline.polls[index].queued.is_some());
+    late.sort_by_key(|&index| std::cmp::Reverse(timeline.polls[index].waited()));
+
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut rest = Vec::new();
+    for index in late.into_iter().take(10_000) {
+        let count = seen.entry(&timeline.tasks[&timeline.polls[index].task].location).or_default();
+        *count += 1;
+        if *count == 1 { chosen.push(index) } else { rest.push(index) }
+    }
+    chosen.extend(rest);
+    chosen.truncate(POLLS_MAX);
+    chosen.sort_by_key(|&index| std::cmp::Reverse(timeline.polls[index].waited()));
+
+    let explained = |index: usize| {
+        let poll = &timeline.polls[index];
+        let begin = timeline.clock(poll.begin);
+        (timeline.why(index), format!("{} at {begin}", timeline.label(poll.task)))
+    };
+    chosen.into_iter().map(explained).collect()
+}
+
+fn waiting(timeline: &Timeline) -> Vec<String> {
+    let mut waiting: Vec<(u64, String)> = Vec::new();
+    for (&id, task) in &timeline.tasks {
+        let last = task.polls.last().map(|&last| &timeline.polls[last]);
+        let Some((last, end)) = last.and_then(|last: &Poll| Some((last, last.end?))) else {
+            continue;
+        };
+        if task.ended.is_some() || last.is_last || task.queued.is_some() {
+            continue;
+        }
+        let since = timeline.end.saturating_sub(end);
+        let (label, waits) = (timeline.label(id), timeline.waits_text(last));
+        waiting.push((since, format!("{label} has waited for {} {waits}", time(since))));
+    }
+    waiting.sort_by_key(|(since, _)| std::cmp::Reverse(*since));
+    waiting.into_iter().map(|(_, line)| line).collect()
+}
+
+#[derive(Default)]
+struct Line {
+    tasks: usize,
+    polls: usize,
+    time: u64,
+    longest: u64,
+    waited: u64,
+}
+
+fn by_line(timeline: &Timeline) -> Vec<String> {
+    let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
+    for task in timeline.tasks.values() {
+        lines.entry(&task.location).or_default().tasks += 1;
+    }
+    for poll in &timeline.polls {
+        let line = lines.entry(&timeline.tasks[&poll.task].location).or_default();
+        let took = poll.time(timeline.end);
+        line.polls += 1;
+        line.time += took;
+        line.longest = line.longest.max(took);
+        line.waited = line.waited.max(poll.waited());
+    }
+    let mut lines: Vec<(&str, Line)> = lines.into_iter().collect();
+    lines.sort_by_key(|(_, line)| std::cmp::Reverse(line.time));
+    let text = |(location, line): (&str, Line)| {
+        let location = if location.is_empty() { "(before the first event)" } else { location };
+        let Line { tasks, polls, .. } = line;
+        let (took, longest, waited) = (time(line.time), time(line.longest), time(line.waited));
+        format!(
+            "{location}: {tasks} tasks, {polls} polls, {took}; the longest poll {longest}, the \
+             longest wait in a queue {waited}"
+        )
+    };
+    lines.into_iter().map(text).collect()
+}

@@ -1,0 +1,510 @@
+//! Puts the records of all threads together: which poll began when, on which thread, and who had
+//! woken its task.
+
+use crate::event::{Event, Record};
+use crate::recorder::{Origin, Recording};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+/// What happened in a program. All times are nanoseconds of the recorder's clock.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Timeline {
+    /// When the first event happened.
+    pub begin: u64,
+    /// When the recording was taken.
+    pub end: u64,
+    /// The threads.
+    pub lanes: Vec<Lane>,
+    /// The tasks, the jobs of `spawn_blocking`, and the futures of `block_on`, by their ids.
+    pub tasks: BTreeMap<u64, Task>,
+    /// In the order in which they began.
+    pub polls: Vec<Poll>,
+    /// In the order in which they began.
+    pub sleeps: Vec<Sleep>,
+    /// The looks at the kernel, in the order in which they began.
+    pub looks: Vec<Look>,
+    /// How many events there are.
+    pub events: usize,
+    /// How many older events were left out.
+    pub left_out: u64,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Lane {
+    /// The thread's name.
+    pub name: String,
+    /// The runtime and the number of the worker that the thread ran last.
+    pub worker: Option<(u64, u32)>,
+    /// Indices into [`Timeline::polls`], in their order.
+    pub polls: Vec<usize>,
+}
+
+/// A task, a job of `spawn_blocking`, or the future of a `block_on`.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Task {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The line that spawned it: file, line and column.
+    pub location: String,
+    /// It is a job of `spawn_blocking`.
+    pub is_job: bool,
+    /// It is no task but the future of a `block_on`.
+    pub is_main: bool,
+    /// When it was spawned, and by whom. None: that was before the first event.
+    pub spawned: Option<(u64, By)>,
+    /// When it ended.
+    pub ended: Option<u64>,
+    /// Indices into [`Timeline::polls`], in their order.
+    pub polls: Vec<usize>,
+    /// It waits in a queue at the end.
+    pub queued: Option<Queued>,
+}
+
+/// What a thread did when it spawned or woke a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum By {
+    /// It polled a task: an index into [`Timeline::polls`].
+    Poll(usize),
+    /// It woke what the kernel and the clock had ready: an index into [`Timeline::looks`].
+    Look(usize),
+    /// Something else: an index into [`Timeline::lanes`].
+    Thread(usize),
+}
+
+/// Which queue a task waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// That of the worker which this thread runs: an index into [`Timeline::lanes`].
+    Worker(usize),
+    /// That of tasks which were spawned or woken outside of the workers.
+    Injector,
+    /// That of the blocking pool.
+    Pool,
+}
+
+/// A task was put into a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Queued {
+    /// When.
+    pub at: u64,
+    /// By whom.
+    pub by: By,
+    /// Into which queue.
+    pub place: Place,
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// A socket or another descriptor, by its number.
+    Io {
+        /// The number.
+        source: i64,
+        /// To write. Otherwise it waits to read.
+        write: bool,
+    },
+    /// A time.
+    Time {
+        /// The time.
+        deadline: u64,
+    },
+    /// The end of a task.
+    Task {
+        /// The task's id.
+        task: u64,
+    },
+    /// Its next turn: its budget is used up.
+    Turn,
+}
+
+/// One poll of a task, or a job from its beginning to its end.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Poll {
+    /// The task's id.
+    pub task: u64,
+    /// The thread: an index into [`Timeline::lanes`].
+    pub lane: usize,
+    /// How the task came into a queue. None for the future of a `block_on`, or if that was before
+    /// the first event.
+    pub queued: Option<Queued>,
+    /// When it began.
+    pub begin: u64,
+    /// When it ended. None: it has not ended.
+    pub end: Option<u64>,
+    /// How many operations of arc's succeeded in it.
+    pub operations: u32,
+    /// The task has ended with it.
+    pub is_last: bool,
+    /// What the task waits for after it, as far as arc knows.
+    pub waits: Vec<Wait>,
+    /// It spawned or woke a task.
+    pub did_wake: bool,
+    /// It did nothing that arc knows of, and the task waits for the same as before.
+    pub did_nothing: bool,
+}
+
+/// A sleep of a worker.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Sleep {
+    /// The thread: an index into [`Timeline::lanes`].
+    pub lane: usize,
+    /// When it began.
+    pub begin: u64,
+    /// When it ended. None: it has not ended.
+    pub end: Option<u64>,
+    /// The worker waited for the kernel, in the driver's seat. Otherwise it was parked.
+    pub in_seat: bool,
+    /// Who woke it. None: the kernel, or the clock.
+    pub woken: Option<(u64, By)>,
+}
+
+/// A look at the kernel and the clock.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Look {
+    /// The thread: an index into [`Timeline::lanes`].
+    pub lane: usize,
+    /// When the thread asked.
+    pub begin: u64,
+    /// When the kernel answered. None: it has not.
+    pub end: Option<u64>,
+    /// The thread waited for something to happen.
+    pub waits: bool,
+    /// The sources that the kernel reported, and whether it is worth trying to read and to write.
+    pub ready: Vec<(i64, [bool; 2])>,
+}
+
+impl Poll {
+    /// How long it took, in nanoseconds. A poll that has not ended took until `end`.
+    pub fn time(&self, end: u64) -> u64 {
+        self.end.unwrap_or(end).saturating_sub(self.begin)
+    }
+
+    /// How long the task had waited in the queue, in nanoseconds.
+    pub fn waited(&self) -> u64 {
+        self.queued.map_or(0, |queued| self.begin.saturating_sub(queued.at))
+    }
+}
+
+/// What a thread is doing, while its records are read.
+#[derive(Default)]
+struct Doing {
+    poll: Option<usize>,
+    look: Option<usize>,
+    /// The thread wakes what this look has brought.
+    looked: Option<usize>,
+    sleep: Option<usize>,
+    worker: Option<(u64, u32)>,
+}
+
+impl Doing {
+    fn by(&self, lane: usize) -> By {
+        match (self.poll, self.looked) {
+            (Some(poll), _) => By::Poll(poll),
+            (None, Some(look)) => By::Look(look),
+            (None, None) => By::Thread(lane),
+        }
+    }
+}
+
+/// The state while the records are read.
+struct Reader {
+    timeline: Timeline,
+    doing: Vec<Doing>,
+    /// The runtime of each task.
+    runtimes: HashMap<u64, u64>,
+    /// The last time at which a worker was woken that has not slept since.
+    woken: HashMap<(u64, u32), (u64, By)>,
+}
+
+impl Timeline {
+    /// Puts the records of all threads together.
+    pub fn new(recording: &Recording) -> Self {
+        let mut records: Vec<(usize, Record)> = Vec::new();
+        for (lane, thread) in recording.threads.iter().enumerate() {
+            records.extend(thread.records.iter().map(|record| (lane, *record)));
+        }
+        // Stable: the records of one thread keep their order.
+        records.sort_by_key(|(_, record)| record.at);
+
+        let mut reader = Reader::new(recording);
+        reader.timeline.events = records.len();
+        reader.timeline.begin = records.first().map_or(recording.taken, |(_, first)| first.at);
+        for (lane, record) in records {
+            reader.read(lane, record);
+        }
+        reader.forget_the_end();
+        reader.timeline
+    }
+
+    /// The task's id, name and place, for a reader.
+    pub fn label(&self, id: u64) -> String {
+        let Some(task) = self.tasks.get(&id) else { return format!("task {id}") };
+        let kind = match (task.is_main, task.is_job) {
+            (true, _) => "block_on",
+            (false, true) => "job",
+            (false, false) => "task",
+        };
+        let mut label = format!("{kind} {id}");
+        if let Some(name) = &task.name {
+            let _ = write!(label, " \"{name}\"");
+        }
+        if !task.location.is_empty() {
+            let _ = write!(label, " ({})", task.location);
+        }
+        label
+    }
+
+    /// The thread's role and name, for a reader.
+    pub fn lane_label(&self, lane: usize) -> String {
+        let lane = &self.lanes[lane];
+        match lane.worker {
+            Some((_, worker)) if !lane.name.ends_with(&format!("worker-{worker}")) => {
+                format!("worker {worker} ({})", lane.name)
+            }
+            Some((_, worker)) => format!("worker {worker}"),
+            None => lane.name.clone(),
+        }
+    }
+}
+
+impl Reader {
+    fn new(recording: &Recording) -> Self {
+        let mut timeline = Timeline { end: recording.taken, ..Timeline::default() };
+        let mut doing = Vec::new();
+        for thread in &recording.threads {
+            let (name, worker) = (thread.name.clone(), thread.worker);
+            timeline.left_out += thread.left_out;
+            timeline.lanes.push(Lane { name, worker, polls: Vec::new() });
+            doing.push(Doing { worker, ..Doing::default() });
+        }
+        // What ended before the first event says nothing.
+        for (&id, origin) in &recording.tasks {
+            if origin.ended.is_none() {
+                timeline.tasks.insert(id, Task::new(Some(origin)));
+            }
+        }
+        let mut reader = Self { timeline, doing, runtimes: HashMap::new(), woken: HashMap::new() };
+        reader.name_tasks(recording);
+        reader
+    }
+
+    /// Also those that have ended, if some record is about them.
+    fn name_tasks(&mut self, recording: &Recording) {
+        for record in recording.threads.iter().flat_map(|thread| &thread.records) {
+            if let Event::Step { task, .. } | Event::Spawned { task, .. } = record.event {
+                let origin = recording.tasks.get(&task);
+                self.timeline.tasks.entry(task).or_insert_with(|| Task::new(origin));
+            }
+        }
+    }
+
+    fn read(&mut self, lane: usize, Record { at, event }: Record) {
+        match event {
+            Event::Spawned { task, runtime } => {
+                self.runtimes.insert(task, runtime);
+                let by = self.by(lane);
+                self.task(task).spawned = Some((at, by));
+            }
+            Event::BlocksOn { task } => self.task(task).is_main = true,
+            Event::Step { task, number } => self.step(lane, at, task, number),
+            Event::Polled { task, operations } => self.end_poll(lane, at, task, operations),
+            Event::Ended { task } => self.end_task(lane, at, task),
+            Event::RunsWorker { runtime, worker } => {
+                self.doing[lane].worker = Some((runtime, worker));
+                self.timeline.lanes[lane].worker = Some((runtime, worker));
+            }
+            Event::Wakes { runtime, worker } => {
+                let by = self.by(lane);
+                self.woken.insert((runtime, worker), (at, by));
+            }
+            Event::Sleeps | Event::Awake => self.sleep(lane, at, event == Event::Sleeps),
+            Event::AsksKernel { .. } | Event::KernelTold | Event::Ready { .. } => {
+                self.look(lane, at, event);
+            }
+            Event::WaitsForIo { source, write } => self.wait(lane, Wait::Io { source, write }),
+            Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
+            Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
+            Event::OutOfBudget => self.wait(lane, Wait::Turn),
+        }
+    }
+
+    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn, but
+    /// for what they waited for before.
+    fn forget_the_end(&mut self) {
+        let tasks = &self.timeline.tasks;
+        let is_task = |poll: &&Poll| !tasks[&poll.task].is_main;
+        let last = self.timeline.polls.iter().rev().find(is_task);
+        let Some(last) = last.map(|poll| poll.end.unwrap_or(u64::MAX)) else { return };
+        for task in self.timeline.tasks.values_mut() {
+            let is_late = |queued: &mut Queued| queued.at > last;
+            if !task.polls.is_empty() && task.queued.take_if(is_late).is_some() {
+                task.ended = None;
+            }
+        }
+    }
+
+    fn task(&mut self, id: u64) -> &mut Task {
+        self.timeline.tasks.entry(id).or_default()
+    }
+
+    /// Who spawns or wakes something on this thread. A poll that does so did something.
+    fn by(&mut self, lane: usize) -> By {
+        if let Some(poll) = self.doing[lane].poll {
+            self.timeline.polls[poll].did_wake = true;
+        }
+        self.doing[lane].by(lane)
+    }
+
+    fn step(&mut self, lane: usize, at: u64, id: u64, number: u64) {
+        let is_main = self.task(id).is_main;
+        let is_odd = !number.is_multiple_of(2);
+        match (is_main, is_odd) {
+            (true, true) | (false, false) => self.begin_poll(lane, at, id),
+            (true, false) => self.end_poll(lane, at, id, 0),
+            (false, true) => {
+                let place = self.place(lane, id);
+                let by = self.by(lane);
+                self.task(id).queued = Some(Queued { at, by, place });
+            }
+        }
+    }
+
+    /// Which queue a thread puts a task into.
+    fn place(&mut self, lane: usize, id: u64) -> Place {
+        if self.task(id).is_job {
+            return Place::Pool;
+        }
+        let runtime = self.runtimes.get(&id).copied();
+        match self.doing[lane].worker {
+            Some((of, _)) if runtime.is_none_or(|runtime| runtime == of) => Place::Worker(lane),
+            _ => Place::Injector,
+        }
+    }
+
+    fn begin_poll(&mut self, lane: usize, at: u64, task: u64) {
+        let index = self.timeline.polls.len();
+        let queued = self.task(task).queued.take();
+        self.task(task).polls.push(index);
+        self.timeline.lanes[lane].polls.push(index);
+        self.doing[lane].poll = Some(index);
+        self.doing[lane].looked = None;
+        self.timeline.polls.push(Poll {
+            task,
+            lane,
+            queued,
+            begin: at,
+            end: None,
+            operations: 0,
+            is_last: false,
+            waits: Vec::new(),
+            did_wake: false,
+            did_nothing: false,
+        });
+    }
+
+    fn end_poll(&mut self, lane: usize, at: u64, task: u64, operations: u32) {
+        let polls = &mut self.timeline.polls;
+        let Some(index) = self.doing[lane].poll.take_if(|index| polls[*index].task == task) else {
+            return;
+        };
+        polls[index].end = Some(at);
+        polls[index].operations = operations;
+
+        // The poll before it, if the task has one.
+        let all = &self.timeline.tasks[&task].polls;
+        let before = all.len().checked_sub(2).map(|before| polls[all[before]].waits.clone());
+        let poll = &mut polls[index];
+        let waits_for_the_same = before.is_some_and(|before| before == poll.waits);
+        poll.did_nothing = waits_for_the_same
+            && !poll.is_last
+            && !poll.did_wake
+            && !poll.waits.is_empty()
+            && !poll.waits.contains(&Wait::Turn)
+            && operations == 0;
+    }
+
+    fn end_task(&mut self, lane: usize, at: u64, id: u64) {
+        let is_job = self.task(id).is_job;
+        self.task(id).ended = Some(at);
+        self.task(id).queued = None;
+        let Some(poll) = self.doing[lane].poll else { return };
+        if self.timeline.polls[poll].task == id {
+            self.timeline.polls[poll].is_last = true;
+            if is_job {
+                self.end_poll(lane, at, id, 0);
+            }
+        }
+    }
+
+    fn sleep(&mut self, lane: usize, at: u64, begins: bool) {
+        let sleeps = &mut self.timeline.sleeps;
+        if begins {
+            let sleep = Sleep { lane, begin: at, end: None, in_seat: false, woken: None };
+            self.doing[lane].sleep = Some(sleeps.len());
+            self.doing[lane].looked = None;
+            sleeps.push(sleep);
+        } else if let Some(index) = self.doing[lane].sleep.take() {
+            let woken = self.doing[lane].worker.and_then(|worker| self.woken.remove(&worker));
+            sleeps[index].end = Some(at);
+            sleeps[index].woken = woken.filter(|(when, _)| *when >= sleeps[index].begin);
+        }
+    }
+
+    fn look(&mut self, lane: usize, at: u64, event: Event) {
+        let (looks, doing) = (&mut self.timeline.looks, &mut self.doing[lane]);
+        match event {
+            Event::AsksKernel { waits } => {
+                doing.look = Some(looks.len());
+                doing.looked = None;
+                if let Some(sleep) = doing.sleep {
+                    self.timeline.sleeps[sleep].in_seat = true;
+                }
+                looks.push(Look { lane, begin: at, end: None, waits, ready: Vec::new() });
+            }
+            Event::KernelTold => {
+                doing.looked = doing.look.take();
+                if let Some(look) = doing.looked {
+                    looks[look].end = Some(at);
+                }
+            }
+            Event::Ready { source, read, write } => {
+                if let Some(look) = doing.looked {
+                    looks[look].ready.push((source, [read, write]));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn wait(&mut self, lane: usize, wait: Wait) {
+        if let Some(poll) = self.doing[lane].poll {
+            let waits = &mut self.timeline.polls[poll].waits;
+            if !waits.contains(&wait) {
+                waits.push(wait);
+            }
+        }
+    }
+}
+
+impl Task {
+    fn new(origin: Option<&Origin>) -> Self {
+        let Some(origin) = origin else { return Self::default() };
+        Self {
+            name: origin.name.as_deref().map(str::to_owned),
+            location: origin.location.to_string(),
+            is_job: origin.is_job,
+            ..Self::default()
+        }
+    }
+}

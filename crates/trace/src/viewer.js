@@ -1,0 +1,461 @@
+"use strict";
+// Draws DATA, which the Rust side has worked out. Times are nanoseconds since the first event.
+const began = performance.now();
+const $ = (id) => document.getElementById(id);
+const canvas = $("chart"), panel = $("panel"), search = $("search");
+const paint = canvas.getContext("2d");
+const polls = DATA.task.length;
+
+// The columns come as differences where that is shorter.
+const begin = new Float64Array(polls);
+for (let i = 0, at = 0; i < polls; i++) begin[i] = at += DATA.begin[i];
+const queueAt = [], queueLength = [];
+for (let i = 0, at = 0; i < DATA.queue.length; i += 2) {
+  queueAt.push(at += DATA.queue[i]);
+  queueLength.push(DATA.queue[i + 1]);
+}
+const kernel = new Map(DATA.kernel.map(([poll, late, text]) => [poll, { late, text }]));
+const ofLane = DATA.lanes.map(() => []), ofTask = DATA.tasks.map(() => []);
+for (let i = 0; i < polls; i++) {
+  ofLane[DATA.lane[i]].push(i);
+  ofTask[DATA.task[i]].push(i);
+}
+const sleepsOf = DATA.lanes.map((_, lane) => DATA.sleeps.filter((sleep) => sleep[0] === lane));
+const longestQueue = queueLength.reduce((most, length) => Math.max(most, length), 1);
+
+// What is seen: a span of time, the tasks that were picked, the poll that was clicked.
+const view = { from: 0, to: Math.max(1, DATA.span) };
+let picked = [], chosen = -1, chain = [], matching = null, hover = -1;
+
+const LABELS = 150, ROW = 26, GAP = 8, AXIS = 24;
+
+function time(nanos) {
+  const digits = (value) => value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0);
+  if (nanos < 1e3) return `${nanos.toFixed(0)} ns`;
+  if (nanos < 1e6) return `${digits(nanos / 1e3)} us`;
+  if (nanos < 1e9) return `${digits(nanos / 1e6)} ms`;
+  return `${digits(nanos / 1e9)} s`;
+}
+
+function label(task) {
+  const [id, name, line, kind] = DATA.tasks[task];
+  const text = `${["task", "job", "block_on"][kind]} ${id}`;
+  const where = DATA.lines[line];
+  return text + (name ? ` "${name}"` : "") + (where ? ` (${where})` : "");
+}
+
+// Rows, from the top: the workers and other threads, the kernel, the queues, the picked tasks.
+function rows() {
+  const all = DATA.lanes.map((name, lane) => ({ kind: "lane", name, lane }));
+  all.sort((a, b) => DATA.workers[b.lane] - DATA.workers[a.lane]);
+  const used = all.filter((row) => ofLane[row.lane].length || sleepsOf[row.lane].length);
+  used.push({ kind: "kernel", name: "the kernel" }, { kind: "queue", name: "tasks in queues" });
+  for (const task of picked) used.push({ kind: "task", name: label(task), task });
+  return used;
+}
+
+const x = (at, width) => LABELS + (at - view.from) / (view.to - view.from) * (width - LABELS);
+const timeAt = (px, width) => view.from + (px - LABELS) / (width - LABELS) * (view.to - view.from);
+
+/// The first index at which a growing list reaches a value.
+function lowerBound(length, value, get) {
+  let low = 0, high = length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (get(middle) < value) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+let colors = {};
+function readColors() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["back", "text", "faint", "line", "poll", "job", "main", "long", "nothing",
+    "sleep", "seat", "look", "queue", "chosen", "wait"]) {
+    colors[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+}
+
+function colorOf(poll) {
+  if (DATA.flags[poll] & 9) return colors.long;
+  if (DATA.flags[poll] & 2) return colors.nothing;
+  return [colors.poll, colors.job, colors.main][DATA.tasks[DATA.task[poll]][3]];
+}
+
+/// A bar. What is narrower than a pixel is drawn once for each pixel.
+function bars(list, beginOf, timeOf, width, draw) {
+  const first = Math.max(0, lowerBound(list.length, view.from, (i) => beginOf(list[i])) - 1);
+  let covered = -1;
+  for (let i = first; i < list.length; i++) {
+    const from = beginOf(list[i]);
+    if (from > view.to) break;
+    const left = Math.max(LABELS, x(from, width)), right = Math.min(width, x(from + timeOf(list[i]), width));
+    if (right < LABELS || right < covered) continue;
+    covered = Math.max(covered, left + 1);
+    draw(list[i], left, Math.max(1, right - left));
+  }
+}
+
+function drawPolls(list, y, width) {
+  bars(list, (i) => begin[i], (i) => DATA.time[i], width, (poll, left, wide) => {
+    paint.globalAlpha = matching && !matching.has(DATA.task[poll]) ? 0.18 : 1;
+    paint.fillStyle = colorOf(poll);
+    paint.fillRect(left, y, wide, ROW - 8);
+    if (wide > 60) {
+      const [id, name] = DATA.tasks[DATA.task[poll]];
+      paint.fillStyle = colors.back;
+      paint.fillText(name || id, left + 4, y + 13, wide - 8);
+    }
+  });
+  paint.globalAlpha = 1;
+}
+
+const draws = {
+  lane(row, y, width) {
+    bars(sleepsOf[row.lane], (s) => s[1], (s) => s[2], width, (sleep, left, wide) => {
+      paint.fillStyle = sleep[3] ? colors.seat : colors.sleep;
+      paint.fillRect(left, y + 5, wide, ROW - 18);
+    });
+    drawPolls(ofLane[row.lane], y, width);
+  },
+  kernel(_, y, width) {
+    bars(DATA.looks, (l) => l[1], (l) => l[2], width, (look, left, wide) => {
+      paint.fillStyle = look[3] ? colors.seat : colors.look;
+      paint.fillRect(left, y + 3, wide, ROW - 14);
+      if (look[4]) {
+        paint.fillStyle = colors.look;
+        paint.fillRect(left + wide - 1, y, 2, ROW - 8);
+      }
+    });
+  },
+  queue(_, y, width) {
+    paint.fillStyle = colors.queue;
+    let first = Math.max(0, lowerBound(queueAt.length, view.from, (i) => queueAt[i]) - 1);
+    for (let i = first, pixel = -1, most = 0; i < queueAt.length && queueAt[i] <= view.to; i++) {
+      const left = Math.max(LABELS, x(queueAt[i], width));
+      const right = Math.min(width, x(queueAt[i + 1] ?? DATA.span, width));
+      most = Math.floor(left) === pixel ? Math.max(most, queueLength[i]) : queueLength[i];
+      pixel = Math.floor(left);
+      const high = (ROW - 6) * most / longestQueue;
+      if (right > LABELS) paint.fillRect(left, y + ROW - 6 - high, Math.max(1, right - left), high);
+    }
+  },
+  task(row, y, width) {
+    const list = ofTask[row.task];
+    bars(list, (i) => begin[i] - DATA.waited[i], (i) => DATA.waited[i], width, (_, left, wide) => {
+      paint.fillStyle = colors.wait;
+      paint.fillRect(left, y + 5, wide, ROW - 18);
+    });
+    drawPolls(list, y, width);
+  },
+};
+
+function drawAxis(width, height) {
+  const target = (view.to - view.from) / Math.max(2, (width - LABELS) / 110);
+  const power = 10 ** Math.floor(Math.log10(target));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= target);
+  paint.strokeStyle = colors.line;
+  paint.fillStyle = colors.faint;
+  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
+    const left = Math.round(x(at, width)) + 0.5;
+    paint.beginPath();
+    paint.moveTo(left, AXIS);
+    paint.lineTo(left, height);
+    paint.stroke();
+    paint.fillText(time(at), left + 3, 15);
+  }
+}
+
+/// The polls of the chain, with lines from the one that woke to the one that was woken.
+function drawChain(width, shown) {
+  const yOf = (poll) => {
+    const index = shown.findIndex((row) => row.kind === "lane" && row.lane === DATA.lane[poll]);
+    return AXIS + GAP + index * ROW;
+  };
+  paint.strokeStyle = colors.chosen;
+  paint.lineWidth = 1.5;
+  chain.forEach((poll, index) => {
+    const left = x(begin[poll], width), y = yOf(poll);
+    const right = Math.max(left + 2, x(begin[poll] + DATA.time[poll], width));
+    if (right > LABELS) paint.strokeRect(Math.max(LABELS, left), y - 1, right - Math.max(LABELS, left), ROW - 6);
+    if (index + 1 < chain.length) {
+      const woken = x(begin[poll] - DATA.waited[poll], width);
+      paint.beginPath();
+      paint.moveTo(Math.max(LABELS, woken), yOf(chain[index + 1]) + ROW / 2 - 4);
+      paint.lineTo(Math.max(LABELS, left), y + ROW / 2 - 4);
+      paint.stroke();
+    }
+  });
+  paint.lineWidth = 1;
+}
+
+let waitsForFrame = false;
+function draw() {
+  if (waitsForFrame) return;
+  waitsForFrame = true;
+  requestAnimationFrame(drawNow);
+}
+
+function drawNow() {
+  waitsForFrame = false;
+  const box = canvas.getBoundingClientRect(), scale = window.devicePixelRatio || 1;
+  const width = box.width, height = box.height;
+  canvas.width = Math.max(1, width * scale);
+  canvas.height = Math.max(1, height * scale);
+  paint.setTransform(scale, 0, 0, scale, 0, 0);
+  paint.font = "12px system-ui, sans-serif";
+  paint.fillStyle = colors.back;
+  paint.fillRect(0, 0, width, height);
+  drawAxis(width, height);
+
+  const shown = rows();
+  shown.forEach((row, index) => {
+    const y = AXIS + GAP + index * ROW;
+    paint.fillStyle = colors.text;
+    paint.fillText(row.name, 8, y + 13, LABELS - 14);
+    draws[row.kind](row, y, width);
+  });
+  drawChain(width, shown);
+}
+
+/// The chain of causes: this poll, the one that woke its task, and so on.
+function chainOf(poll) {
+  const polls = [];
+  while (poll >= 0 && polls.length < 8 && !polls.includes(poll)) {
+    polls.push(poll);
+    poll = DATA.by[poll];
+  }
+  return polls;
+}
+
+function queueText(poll) {
+  const place = DATA.place[poll];
+  const where = place === -1 ? "in the injector" : place === -2 ? "for a thread of the blocking pool"
+    : `in the queue of ${DATA.lanes[place]}`;
+  const behind = DATA.behind[poll];
+  if (!behind) return `${where}; no poll was under way there`;
+  const [count, total, longest] = behind;
+  return `${where}, behind ${count} poll${count > 1 ? "s" : ""} (${time(total)}), the longest of ` +
+    `${label(DATA.task[longest])}: ${time(DATA.time[longest])}`;
+}
+
+/// The parts of the time from the first cause to the end of a poll, the first cause first.
+function why(poll) {
+  const links = [];
+  let until = begin[poll] + DATA.time[poll];
+  for (const link of chainOf(poll)) {
+    links.push(["poll", until - begin[link], `${label(DATA.task[link])} was polled on ${DATA.lanes[DATA.lane[link]]}`, link]);
+    if (DATA.place[link] === -3) break;
+    links.push(["queue", DATA.waited[link], `it waited ${queueText(link)}`, link]);
+    until = begin[link] - DATA.waited[link];
+    const by = DATA.by[link];
+    if (by === -1) {
+      const told = kernel.get(link);
+      if (told) links.push(["kernel", told.late, told.text, link]);
+    } else if (by <= -3) {
+      links.push(["kernel", 0, `it was woken or spawned by ${DATA.lanes[-3 - by]}`, link]);
+    }
+  }
+  return links.reverse();
+}
+
+function element(kind, text, style) {
+  const made = document.createElement(kind);
+  made.textContent = text;
+  if (style) made.className = style;
+  return made;
+}
+
+function button(text, act) {
+  const made = element("button", text, "row");
+  made.onclick = act;
+  return made;
+}
+
+function showFindings() {
+  panel.replaceChildren(element("h2", "What stands out"));
+  if (!DATA.findings.length) panel.append(element("p", "Nothing does."));
+  DATA.findings.forEach(([poll, at, cost, text], index) => {
+    const row = button(`${time(cost)} at ${time(at)}: ${text}`, () => {
+      zoomTo(at - cost * 0.2, at + cost * 1.3 + 1000);
+      if (poll >= 0) choose(poll);
+    });
+    row.id = `finding-${index}`;
+    panel.append(row);
+  });
+  panel.append(element("h2", "Colours"));
+  for (const [name, text] of [["poll", "a poll"], ["long", "longer than 10 ms, or not ended"],
+    ["nothing", "it did nothing, and waits for the same again"], ["job", "a job of spawn_blocking"],
+    ["main", "the future of a block_on"], ["seat", "the worker waits for the kernel"],
+    ["sleep", "the worker is parked"], ["wait", "the task waits in a queue"]]) {
+    const row = element("p", text, "link");
+    row.style.borderColor = colors[name];
+    panel.append(row);
+  }
+}
+
+function showPoll(poll) {
+  const task = DATA.task[poll], waits = DATA.tasks[task][4], flags = DATA.flags[poll];
+  const links = why(poll);
+  const total = links.reduce((sum, link) => sum + link[1], 0) || 1;
+  panel.replaceChildren(element("h2", "Why did it run then?"), element("p", label(task)));
+  for (const [kind, took, text, link] of links) {
+    const row = element("div", "", `link ${kind}`);
+    row.append(element("b", `${(100 * took / total).toFixed(0)} %  ${time(took)}  `), text);
+    row.onclick = () => choose(link);
+    panel.append(row);
+  }
+  if (flags & 2) panel.append(element("p", "This poll did nothing, and the task waits for the same again."));
+  if (flags & 8) panel.append(element("p", "This poll has not ended."));
+  if (flags & 16) panel.append(element("p", "The task used up its budget, and let others run."));
+  if (waits) panel.append(element("p", `At the end it waits ${waits}.`));
+  const is = picked.includes(task);
+  panel.append(button(is ? "take its row away" : "give the task a row", () => {
+    picked = is ? picked.filter((other) => other !== task) : [...picked, task];
+    choose(poll);
+  }), button("back to what stands out", () => choose(-1)));
+}
+
+function choose(poll) {
+  chosen = poll;
+  chain = poll < 0 ? [] : chainOf(poll);
+  if (poll < 0) showFindings(); else showPoll(poll);
+  draw();
+}
+
+function showMatches() {
+  const text = search.value.trim().toLowerCase();
+  matching = null;
+  if (text) {
+    matching = new Set();
+    DATA.tasks.forEach((_, task) => {
+      if (label(task).toLowerCase().includes(text)) matching.add(task);
+    });
+    panel.replaceChildren(element("h2", `${matching.size} tasks match`));
+    for (const task of [...matching].slice(0, 50)) {
+      panel.append(button(`${label(task)}: ${ofTask[task].length} polls`, () => {
+        if (!picked.includes(task)) picked.push(task);
+        if (ofTask[task].length) choose(ofTask[task][0]);
+        draw();
+      }));
+    }
+  } else {
+    choose(chosen);
+  }
+  draw();
+}
+
+function zoomTo(from, to) {
+  const least = 200;
+  const middle = (from + to) / 2, half = Math.max(least, to - from) / 2;
+  const width = Math.min(2 * half, DATA.span || 1);
+  view.from = Math.max(0, Math.min(middle - width / 2, DATA.span - width));
+  view.to = view.from + width;
+  draw();
+}
+
+function zoomAt(at, factor) {
+  zoomTo(at - (at - view.from) * factor, at + (view.to - at) * factor);
+}
+
+function move(share) {
+  const by = (view.to - view.from) * share;
+  zoomTo(view.from + by, view.to + by);
+}
+
+/// The poll under the mouse, or -1.
+function pollAt(event) {
+  const box = canvas.getBoundingClientRect();
+  const row = rows()[Math.floor((event.clientY - box.top - AXIS - GAP) / ROW)];
+  const list = row?.kind === "lane" ? ofLane[row.lane] : row?.kind === "task" ? ofTask[row.task] : [];
+  const px = event.clientX - box.left;
+  const at = timeAt(px, box.width), slack = timeAt(px + 3, box.width) - at;
+  let best = -1, nearest = Infinity;
+  const near = lowerBound(list.length, at + slack, (i) => begin[list[i]]);
+  for (let i = near - 1; i >= Math.max(0, near - 50); i--) {
+    const from = begin[list[i]], to = from + DATA.time[list[i]];
+    const far = at < from ? from - at : at > to ? at - to : 0;
+    if (far <= slack && far < nearest) [best, nearest] = [list[i], far];
+  }
+  return best;
+}
+
+canvas.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  const box = canvas.getBoundingClientRect();
+  if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+    move((event.deltaX || event.deltaY) / box.width);
+  } else {
+    zoomAt(timeAt(event.clientX - box.left, box.width), 1.0015 ** event.deltaY);
+  }
+}, { passive: false });
+
+let drag = null;
+canvas.addEventListener("mousedown", (event) => { drag = { x: event.clientX, moved: false }; });
+window.addEventListener("mousemove", (event) => {
+  if (drag) {
+    const by = event.clientX - drag.x;
+    if (Math.abs(by) > 2 || drag.moved) {
+      drag = { x: event.clientX, moved: true };
+      move(-by / Math.max(1, canvas.clientWidth - LABELS));
+    }
+  } else if (event.target === canvas) {
+    const poll = pollAt(event);
+    if (poll === hover) return;
+    hover = poll;
+    $("under").textContent = poll < 0 ? "" :
+      `${label(DATA.task[poll])}: ${time(DATA.time[poll])}, after ${time(DATA.waited[poll])} in a queue`;
+  }
+});
+window.addEventListener("mouseup", (event) => {
+  const wasClick = drag && !drag.moved;
+  drag = null;
+  if (wasClick && event.target === canvas) choose(pollAt(event));
+});
+
+function step(by) {
+  if (chosen < 0) return;
+  const list = ofTask[DATA.task[chosen]];
+  const next = list[list.indexOf(chosen) + by];
+  if (next === undefined) return;
+  if (begin[next] < view.from || begin[next] > view.to) {
+    const half = (view.to - view.from) / 2;
+    zoomTo(begin[next] - half, begin[next] + half);
+  }
+  choose(next);
+}
+
+window.addEventListener("keydown", (event) => {
+  if (event.target === search && event.key !== "Escape") return;
+  const middle = (view.from + view.to) / 2;
+  const keys = {
+    ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), a: () => move(-0.2), d: () => move(0.2),
+    "+": () => zoomAt(middle, 0.7), "=": () => zoomAt(middle, 0.7), w: () => zoomAt(middle, 0.7),
+    "-": () => zoomAt(middle, 1 / 0.7), s: () => zoomAt(middle, 1 / 0.7),
+    0: () => zoomTo(0, DATA.span), n: () => step(1), p: () => step(-1),
+    Escape: () => { search.value = ""; matching = null; search.blur(); choose(-1); },
+    "/": () => search.focus(),
+  };
+  if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+search.addEventListener("input", showMatches);
+$("all").onclick = () => zoomTo(0, DATA.span);
+$("theme").onclick = () => setTheme(document.documentElement.dataset.theme !== "dark");
+window.addEventListener("resize", draw);
+
+function setTheme(isDark) {
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
+  readColors();
+  if (chosen < 0 && !search.value) showFindings();
+  draw();
+}
+
+const left = DATA.leftOut ? `, and ${DATA.leftOut} older ones were left out` : "";
+$("about").textContent = `${time(DATA.span)}, ${DATA.events} events${left}`;
+setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
+choose(-1);
+drawNow();
+document.body.dataset.opened = (performance.now() - began).toFixed(0);

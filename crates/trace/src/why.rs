@@ -1,0 +1,574 @@
+//! Why a poll began when it did, and what stands out in a timeline.
+
+use crate::timeline::{By, Place, Poll, Timeline, Wait};
+use std::collections::BTreeMap;
+
+/// A poll is long if it takes longer than this, in nanoseconds.
+pub(crate) const LONG_POLL: u64 = 10_000_000;
+
+/// Work that waits for less than this while a worker sleeps is none of anybody's fault: to wake a
+/// worker takes some time, and arc waits for up to a millisecond before it does on crowded cores.
+const LATE: u64 = 2_000_000;
+
+/// arc lets timers expire together, at the end of 131 us. See `SLACK` in `driver/timers.rs` of arc.
+const SLACK: u64 = 1 << 17;
+
+/// How many polls back a chain of causes goes.
+const LINKS_MAX: usize = 8;
+
+/// How many polls of those that a task waited behind are looked at.
+const BEHIND_MAX: usize = 20_000;
+
+/// What a link of a chain is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LinkKind {
+    /// The kernel or a timer: something had happened, and nobody had looked.
+    Kernel,
+    /// The task waited in a queue.
+    Queue,
+    /// A poll.
+    Poll,
+    /// The beginning of it all: who woke the first task of the chain.
+    Cause,
+}
+
+/// A part of the time between a cause and the end of a poll.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Link {
+    /// What it is.
+    pub kind: LinkKind,
+    /// When it began.
+    pub from: u64,
+    /// When it ended.
+    pub to: u64,
+    /// A sentence about it.
+    pub text: String,
+}
+
+/// The chain of causes of a poll, the first cause first.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Why {
+    /// In the order of time.
+    pub links: Vec<Link>,
+}
+
+/// Something that stands out.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// How much time it has cost, in nanoseconds.
+    pub cost: u64,
+    /// When it began.
+    pub at: u64,
+    /// The task to look at, if there is one.
+    pub task: Option<u64>,
+    /// A sentence that names the culprit.
+    pub text: String,
+}
+
+/// What ran while a task waited.
+struct Behind {
+    /// How many polls.
+    polls: usize,
+    /// For how long, in nanoseconds.
+    time: u64,
+    /// The task that ran the longest, and for how long.
+    longest: Option<(u64, u64)>,
+    /// The line that spawned most of what ran, the number of its polls, and their time.
+    most: Option<(String, usize, u64)>,
+}
+
+/// When the work that a poll does was due, and why it was not found before it was queued.
+struct Due {
+    at: u64,
+    text: String,
+}
+
+impl Timeline {
+    /// Why a poll began when it did: the chain of its causes, the first one first.
+    ///
+    /// # Panics
+    ///
+    /// When there is no poll of that index.
+    pub fn why(&self, poll: usize) -> Why {
+        let mut links = Vec::new();
+        let mut next = Some((poll, self.polls[poll].end.unwrap_or(self.end)));
+        for _ in 0..LINKS_MAX {
+            let Some((index, until)) = next else { break };
+            next = self.link(index, until, &mut links);
+        }
+        links.reverse();
+        Why { links }
+    }
+
+    /// Adds what came before `until` in the chain, the latest first. Returns the poll that woke this
+    /// one, and when it did.
+    fn link(&self, index: usize, until: u64, links: &mut Vec<Link>) -> Option<(usize, u64)> {
+        let poll = &self.polls[index];
+        let label = self.label(poll.task);
+        let text = format!("{label} was polled on {}", self.lane_label(poll.lane));
+        links.push(Link { kind: LinkKind::Poll, from: poll.begin, to: until, text });
+
+        let queued = poll.queued?;
+        let text = self.queue_text(poll);
+        links.push(Link { kind: LinkKind::Queue, from: queued.at, to: poll.begin, text });
+
+        match queued.by {
+            By::Poll(by) if by == index => None,
+            By::Poll(by) => Some((by, queued.at)),
+            By::Look(look) => {
+                let due = self.due(index, look);
+                links.push(Link {
+                    kind: LinkKind::Kernel,
+                    from: due.at,
+                    to: queued.at,
+                    text: due.text,
+                });
+                None
+            }
+            By::Thread(lane) => {
+                let text = format!("{label} was woken or spawned by {}", self.lane_label(lane));
+                links.push(Link { kind: LinkKind::Cause, from: queued.at, to: queued.at, text });
+                None
+            }
+        }
+    }
+
+    /// How long before the look that woke a poll's task its cause was due, in nanoseconds, and a
+    /// sentence about that.
+    pub(crate) fn due_text(&self, index: usize, look: usize) -> (u64, String) {
+        let due = self.due(index, look);
+        let queued = self.polls[index].queued.map_or(due.at, |queued| queued.at);
+        (queued.saturating_sub(due.at), due.text)
+    }
+
+    /// When what woke a poll was due, and what the look at the kernel that found it came after.
+    fn due(&self, index: usize, look: usize) -> Due {
+        let poll = &self.polls[index];
+        let label = self.label(poll.task);
+        let look = &self.looks[look];
+        let told = look.end.unwrap_or(look.begin);
+        let waits = self.waits_before(index);
+
+        let is_ready = |wait: &&Wait| {
+            let Wait::Io { source, write } = **wait else { return false };
+            look.ready.iter().any(|(of, ready)| *of == source && ready[usize::from(write)])
+        };
+        if let Some(Wait::Io { source, write }) = waits.iter().find(is_ready) {
+            let what = if *write { "be written to" } else { "be read" };
+            let text = format!("the kernel said that descriptor {source} can {what}");
+            return self.unlooked(look.begin, told, look.waits, text);
+        }
+
+        let deadlines = waits.iter().filter_map(|wait| match wait {
+            Wait::Time { deadline } if *deadline <= told => Some(*deadline),
+            _ => None,
+        });
+        let Some(deadline) = deadlines.min() else {
+            let text = format!("the kernel or a timer woke {label}");
+            return Due { at: told, text };
+        };
+
+        let late = told - deadline;
+        let mut text = format!("the timer of {label} was due {} before", time(late));
+        text += ": up to 131 us of that are the timers' slack, in which those that are due share a \
+                 wake-up";
+        if late > SLACK && look.waits {
+            text += "; for the rest the system did not run the thread that waited";
+        } else if late > SLACK
+            && let Some(culprit) = self.culprit(deadline, told, None)
+        {
+            text += &format!("; for the rest nobody looked at the clock, because of {culprit}");
+        }
+        Due { at: deadline, text }
+    }
+
+    /// An event that was found by a look. If the thread had not waited for it, it may have come at
+    /// any time since the look before.
+    fn unlooked(&self, begin: u64, told: u64, waited: bool, text: String) -> Due {
+        let before = self.looks.partition_point(|look| look.begin < begin);
+        let last = self.looks[..before].iter().rev().take(64).filter_map(|look| look.end).max();
+        match last {
+            Some(last) if !waited && told.saturating_sub(last) > SLACK => {
+                let gap = time(told - last);
+                let culprit = self.culprit(last, told, None);
+                let culprit = culprit.map_or(String::new(), |text| format!(", because of {text}"));
+                let text = format!("{text}; nobody had asked it for {gap}{culprit}");
+                Due { at: last, text }
+            }
+            _ => Due { at: told, text },
+        }
+    }
+
+    /// What the task of a poll waited for before it.
+    fn waits_before(&self, index: usize) -> &[Wait] {
+        let poll = &self.polls[index];
+        let all = &self.tasks[&poll.task].polls;
+        let position = all.partition_point(|&of_task| of_task < index);
+        position.checked_sub(1).map_or(&[], |before| &self.polls[all[before]].waits)
+    }
+
+    fn queue_text(&self, poll: &Poll) -> String {
+        let Some(queued) = poll.queued else { return String::new() };
+        let waited = time(poll.waited());
+        let lanes = self.lanes_of(queued.place, Some(poll.lane));
+        let behind = self.behind(queued.at, poll.begin, &lanes, poll.task);
+        let place = match queued.place {
+            Place::Worker(lane) if lane == poll.lane => "in its queue".to_owned(),
+            Place::Worker(lane) => format!("in the queue of {}", self.lane_label(lane)),
+            Place::Injector => "in the injector, which is for tasks from outside".to_owned(),
+            Place::Pool => "for a thread of the blocking pool".to_owned(),
+        };
+        let label = self.label(poll.task);
+        format!("{label} waited {waited} {place}{}", self.behind_text(&behind))
+    }
+
+    /// The end of a sentence: behind what a task waited.
+    fn behind_text(&self, behind: &Behind) -> String {
+        let Some((longest, took)) = behind.longest else {
+            return ", and no poll was under way".to_owned();
+        };
+        let longest = self.label(longest);
+        match &behind.most {
+            _ if behind.polls == 1 => format!(" behind one poll, of {longest}: {}", time(took)),
+            Some((location, polls, time_of)) if *polls > 1 && *time_of > took => {
+                let (all, all_time) = (behind.polls, time(behind.time));
+                let time_of = time(*time_of);
+                if behind.polls == *polls {
+                    return format!(
+                        " behind {polls} polls of tasks spawned at {location}: {time_of}"
+                    );
+                }
+                format!(
+                    " behind {all} polls ({all_time}), {polls} of them of tasks spawned at \
+                     {location}: {time_of}"
+                )
+            }
+            _ => {
+                let (polls, all, took) = (behind.polls, time(behind.time), time(took));
+                format!(" behind {polls} polls ({all}), the longest of {longest}: {took}")
+            }
+        }
+    }
+
+    /// Which threads take tasks out of a queue.
+    fn lanes_of(&self, place: Place, polled_on: Option<usize>) -> Vec<usize> {
+        let all = 0..self.lanes.len();
+        match place {
+            Place::Worker(lane) => {
+                let mut lanes = vec![lane];
+                lanes.extend(polled_on.filter(|other| *other != lane));
+                lanes
+            }
+            Place::Injector => all.filter(|&lane| self.lanes[lane].worker.is_some()).collect(),
+            Place::Pool => all.filter(|&lane| self.lanes[lane].worker.is_none()).collect(),
+        }
+    }
+
+    /// What ran on these threads between two times, except for one task.
+    fn behind(&self, from: u64, to: u64, lanes: &[usize], except: u64) -> Behind {
+        let mut behind = Behind { polls: 0, time: 0, longest: None, most: None };
+        let mut by_location: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+        for &lane in lanes {
+            let polls = &self.lanes[lane].polls;
+            let first = polls.partition_point(|&poll| self.polls[poll].begin < from);
+            // The one before may go on beyond `from`.
+            for &index in polls[first.saturating_sub(1)..].iter().take(BEHIND_MAX) {
+                let poll = &self.polls[index];
+                if poll.begin >= to {
+                    break;
+                }
+                let end = poll.end.unwrap_or(self.end).min(to);
+                let took = end.saturating_sub(poll.begin.max(from));
+                let is_main = self.tasks[&poll.task].is_main;
+                if took == 0 || poll.task == except || is_main {
+                    continue;
+                }
+                behind.polls += 1;
+                behind.time += took;
+                if behind.longest.is_none_or(|(_, longest)| took > longest) {
+                    behind.longest = Some((poll.task, took));
+                }
+                let location = by_location.entry(&self.tasks[&poll.task].location).or_default();
+                location.0 += 1;
+                location.1 += took;
+            }
+        }
+        let most = by_location.into_iter().max_by_key(|(_, (_, time))| *time);
+        behind.most = most.map(|(location, (polls, time))| (location.to_owned(), polls, time));
+        behind
+    }
+
+    /// The poll that took the most of some time, for a sentence.
+    fn culprit(&self, from: u64, to: u64, lanes: Option<&[usize]>) -> Option<String> {
+        let workers = self.lanes_of(Place::Injector, None);
+        let behind = self.behind(from, to, lanes.unwrap_or(&workers), 0);
+        let (task, took) = behind.longest?;
+        Some(format!("a poll of {}, which took {} of it", self.label(task), time(took)))
+    }
+
+    /// What stands out, the most expensive first.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.polls_that_go_on();
+        findings.extend(self.long_polls());
+        findings.extend(self.late_polls());
+        findings.extend(self.slept_while_work_waited());
+        findings.extend(self.waits_for_ever());
+        findings.extend(self.wake_ups_for_nothing());
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
+        findings
+    }
+
+    /// Polls that have not ended, and what waits behind them.
+    fn polls_that_go_on(&self) -> Vec<Finding> {
+        let open = self.polls.iter().filter(|poll| poll.end.is_none());
+        let is_stuck = |poll: &&Poll| {
+            let task = &self.tasks[&poll.task];
+            poll.time(self.end) > LONG_POLL && !task.is_main && !task.is_job
+        };
+        let mut findings = Vec::new();
+        for poll in open.filter(is_stuck) {
+            let (lane, label) = (self.lane_label(poll.lane), self.label(poll.task));
+            let waiting = self.tasks.values().filter_map(|task| task.queued);
+            let behind = waiting.filter(|queued| queued.place == Place::Worker(poll.lane)).count();
+            let cost = poll.time(self.end);
+            let mut text = format!("{lane} is stuck: it has polled {label} for {}", time(cost));
+            if behind > 0 {
+                text += &format!(", and {behind} of its queue wait for that");
+            }
+            findings.push(Finding { cost, at: poll.begin, task: Some(poll.task), text });
+        }
+        findings
+    }
+
+    /// Polls that took long, those of one line together.
+    fn long_polls(&self) -> Vec<Finding> {
+        let mut by_location: BTreeMap<&str, Vec<&Poll>> = BTreeMap::new();
+        for poll in &self.polls {
+            let task = &self.tasks[&poll.task];
+            if poll.end.is_some()
+                && poll.time(self.end) > LONG_POLL
+                && !task.is_main
+                && !task.is_job
+            {
+                by_location.entry(&task.location).or_default().push(poll);
+            }
+        }
+        let finding = |polls: Vec<&Poll>| {
+            let longest = polls.iter().max_by_key(|poll| poll.time(self.end))?;
+            let cost = polls.iter().map(|poll| poll.time(self.end)).sum();
+            let (label, took) = (self.label(longest.task), time(longest.time(self.end)));
+            let lane = self.lane_label(longest.lane);
+            let mut text = format!("long poll: {label} held {lane} up for {took}");
+            if polls.len() > 1 {
+                text += &format!(
+                    "; with it, {} polls of tasks from this line took {}",
+                    polls.len(),
+                    time(cost)
+                );
+            }
+            Some(Finding { cost, at: longest.begin, task: Some(longest.task), text })
+        };
+        by_location.into_values().filter_map(finding).collect()
+    }
+
+    /// The polls of each line that had waited the longest in a queue, or for a look at the clock.
+    fn late_polls(&self) -> Vec<Finding> {
+        let mut worst: BTreeMap<(&str, bool), (usize, u64)> = BTreeMap::new();
+        for (index, poll) in self.polls.iter().enumerate() {
+            let location = self.tasks[&poll.task].location.as_str();
+            let waited = poll.waited();
+            let timer = self.timer_lateness(index);
+            for (is_timer, late) in [(false, waited), (true, timer)] {
+                let least = if is_timer { 1 } else { LATE };
+                let entry = worst.entry((location, is_timer)).or_insert((index, 0));
+                if late >= least && late > entry.1 {
+                    *entry = (index, late);
+                }
+            }
+        }
+        let finding = |((_, is_timer), (index, cost)): ((&str, bool), (usize, u64))| {
+            let poll = &self.polls[index];
+            let text = match poll.queued?.by {
+                _ if cost == 0 => return None,
+                By::Look(look) if is_timer => format!("late timer: {}", self.due(index, look).text),
+                _ => format!("late: {}", self.queue_text(poll)),
+            };
+            let at = poll.begin.saturating_sub(cost);
+            Some(Finding { cost, at, task: Some(poll.task), text })
+        };
+        worst.into_iter().filter_map(finding).collect()
+    }
+
+    /// How long after its deadline the timer that caused a poll was found, in nanoseconds.
+    fn timer_lateness(&self, index: usize) -> u64 {
+        let Some(By::Look(look)) = self.polls[index].queued.map(|queued| queued.by) else {
+            return 0;
+        };
+        let told = self.looks[look].end.unwrap_or(0);
+        let deadlines = self.waits_before(index).iter().filter_map(|wait| match wait {
+            Wait::Time { deadline } => told.checked_sub(*deadline),
+            _ => None,
+        });
+        deadlines.max().unwrap_or(0)
+    }
+
+    /// Tasks that waited in a queue while a worker slept.
+    fn slept_while_work_waited(&self) -> Vec<Finding> {
+        let late = self.polls.iter().filter(|poll| {
+            let is_work = poll.queued.is_some_and(|queued| queued.place != Place::Pool);
+            is_work && poll.waited() > LATE
+        });
+        let mut worst: Option<(u64, &Poll, usize)> = None;
+        for poll in late {
+            let Some(queued) = poll.queued else { continue };
+            let until = self.sleeps.partition_point(|sleep| sleep.begin < poll.begin);
+            for sleep in self.sleeps[..until].iter().rev().take(256) {
+                let end = sleep.end.unwrap_or(self.end).min(poll.begin);
+                let slept = end.saturating_sub(sleep.begin.max(queued.at));
+                if slept > LATE && worst.is_none_or(|(most, ..)| slept > most) {
+                    worst = Some((slept, poll, sleep.lane));
+                }
+            }
+        }
+        let Some((cost, poll, lane)) = worst else { return Vec::new() };
+        let (lane, label) = (self.lane_label(lane), self.label(poll.task));
+        let cost_text = time(cost);
+        let text = format!("{lane} slept for {cost_text} while {label} waited in a queue");
+        vec![Finding { cost, at: poll.begin.saturating_sub(cost), task: Some(poll.task), text }]
+    }
+
+    /// Tasks that wait at the end: for nothing that arc knows of, or for a turn.
+    fn waits_for_ever(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (&id, task) in &self.tasks {
+            if let Some(queued) = task.queued {
+                let cost = self.end.saturating_sub(queued.at);
+                if cost > LATE {
+                    let lanes = self.lanes_of(queued.place, None);
+                    let behind = self.behind(queued.at, self.end, &lanes, id);
+                    let place = match queued.place {
+                        Place::Pool => "for a thread of the blocking pool",
+                        Place::Injector => "in the injector",
+                        Place::Worker(_) => "in a queue",
+                    };
+                    let (label, behind) = (self.label(id), self.behind_text(&behind));
+                    let text = format!("{label} still waits {place}, for {}{behind}", time(cost));
+                    findings.push(Finding { cost, at: queued.at, task: Some(id), text });
+                }
+                continue;
+            }
+
+            let last = task.polls.last().map(|&last| &self.polls[last]);
+            let Some((last, since)) = last.and_then(|last| Some((last, last.end?))) else {
+                continue;
+            };
+            let is_alive = task.ended.is_none() && !task.is_job && !last.is_last;
+            if is_alive && self.waits_of(last).is_empty() {
+                let cost = self.end.saturating_sub(since);
+                let label = self.label(id);
+                let text = format!(
+                    "{label} has waited for {} for nothing that arc knows of: a lock, a channel or \
+                     a future of another library, which nobody has woken",
+                    time(cost)
+                );
+                findings.push(Finding { cost, at: since, task: Some(id), text });
+            }
+        }
+        findings
+    }
+
+    /// What a task waits for after a poll: without what has happened since.
+    pub(crate) fn waits_of(&self, poll: &Poll) -> Vec<Wait> {
+        let is_open = |wait: &&Wait| match wait {
+            Wait::Task { task } => self.tasks.get(task).is_some_and(|task| task.ended.is_none()),
+            Wait::Time { deadline } => poll.end.is_none_or(|end| *deadline > end),
+            Wait::Io { .. } | Wait::Turn => true,
+        };
+        poll.waits.iter().filter(is_open).copied().collect()
+    }
+
+    /// A sentence's end: what a task waits for.
+    pub(crate) fn waits_text(&self, poll: &Poll) -> String {
+        let one = |wait: &Wait| match *wait {
+            Wait::Io { source, write: false } => format!("to read descriptor {source}"),
+            Wait::Io { source, write: true } => format!("to write to descriptor {source}"),
+            Wait::Time { deadline } if deadline > self.end => {
+                format!("for a timer that is due {} after the end", time(deadline - self.end))
+            }
+            Wait::Time { deadline } => {
+                format!("for a timer that was due at {}", self.clock(deadline))
+            }
+            Wait::Task { task } => format!("for {} to end", self.label(task)),
+            Wait::Turn => "for its next turn".to_owned(),
+        };
+        let waits: Vec<String> = self.waits_of(poll).iter().map(one).collect();
+        match waits.is_empty() {
+            true => "for nothing that arc knows of".to_owned(),
+            false => waits.join(", or "),
+        }
+    }
+
+    /// Wake-ups after which the task waited for the same again.
+    fn wake_ups_for_nothing(&self) -> Vec<Finding> {
+        let mut by_location: BTreeMap<&str, (usize, usize, u64)> = BTreeMap::new();
+        for (index, poll) in self.polls.iter().enumerate() {
+            let task = &self.tasks[&poll.task];
+            let entry = by_location.entry(&task.location).or_insert((index, 0, 0));
+            if poll.did_nothing {
+                *entry = (index, entry.1 + 1, entry.2 + poll.time(self.end));
+            }
+        }
+        let finding = |(index, count, cost): (usize, usize, u64)| {
+            let label = self.label(self.polls[index].task);
+            let text = format!(
+                "{count} wake-ups did nothing: {label} went on waiting for the same each time"
+            );
+            let at = self.polls[index].begin;
+            (count > 0).then_some(Finding { cost, at, task: Some(self.polls[index].task), text })
+        };
+        by_location.into_values().filter_map(finding).collect()
+    }
+
+    /// A time since the first event.
+    pub(crate) fn clock(&self, at: u64) -> String {
+        format!("{:.3} ms", at.saturating_sub(self.begin) as f64 / 1e6)
+    }
+}
+
+impl Why {
+    /// From the first cause to the end of the poll, in nanoseconds.
+    pub fn total(&self) -> u64 {
+        let from = self.links.first().map_or(0, |link| link.from);
+        let to = self.links.last().map_or(0, |link| link.to);
+        to.saturating_sub(from)
+    }
+}
+
+impl Link {
+    /// How long it took, in nanoseconds.
+    pub fn time(&self) -> u64 {
+        self.to.saturating_sub(self.from)
+    }
+}
+
+/// A duration for a reader, with three digits.
+pub(crate) fn time(nanos: u64) -> String {
+    match nanos {
+        0..1_000 => format!("{nanos} ns"),
+        1_000..1_000_000 => format!("{} us", digits(nanos as f64 / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} ms", digits(nanos as f64 / 1e6)),
+        _ => format!("{} s", digits(nanos as f64 / 1e9)),
+    }
+}
+
+fn digits(value: f64) -> String {
+    match value {
+        ..10.0 => format!("{value:.2}"),
+        10.0..100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}

@@ -1,0 +1,431 @@
+//! The timeline of a program: for each of seven reasons for which a task is late, it names the
+//! culprit. `cargo test --features trace --test timeline`.
+
+mod common;
+
+use arc::runtime::Runtime;
+use arc::task::{Id, TaskState, spawn_blocking, spawn_named};
+use arc::time::sleep;
+use arc_trace::{Format, Options, Timeline};
+use common::*;
+use std::fs;
+use std::future::poll_fn;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The process has one recorder, so one test at a time uses it.
+static RECORDER: Mutex<()> = Mutex::new(());
+
+/// Records from now on, as long as the guard lives.
+fn record() -> MutexGuard<'static, ()> {
+    let guard = RECORDER.lock().unwrap_or_else(PoisonError::into_inner);
+    arc_trace::start(Options::default());
+    guard
+}
+
+fn timeline() -> Timeline {
+    Timeline::new(&arc_trace::recording())
+}
+
+fn text() -> String {
+    Format::Text.render(&timeline())
+}
+
+/// Finds the line of the text that has all of these parts.
+#[track_caller]
+fn finds(text: &str, parts: &[&str]) {
+    let has_all = |line: &&str| parts.iter().all(|part| line.contains(part));
+    assert!(text.lines().any(|line| has_all(&line)), "no line with {parts:?} in:\n{text}");
+}
+
+#[track_caller]
+fn wait_for_idle(runtime: &Runtime, id: Id) {
+    wait_until("the task waits", || {
+        runtime.tasks().iter().any(|task| task.id == id && task.state == TaskState::Idle)
+    });
+}
+
+/// A task of this name that ends when something is sent. It waits when this returns.
+fn waiter(runtime: &Runtime, name: &'static str) -> (async_channel::Sender<()>, Waiter) {
+    let (sender, receiver) = async_channel::bounded::<()>(1);
+    let _guard = runtime.enter();
+    let task = spawn_named(name, async move { receiver.recv().await.expect("it is sent") });
+    wait_for_idle(runtime, task.id());
+    (sender, task)
+}
+
+type Waiter = arc::task::JoinHandle<()>;
+
+/// Takes a core for a time.
+fn compute(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// What a late request may take, so that it stands out.
+const LATE: Duration = Duration::from_millis(30);
+
+/// The scenario of the first test: a task "victim" waits while "hog" is polled for long.
+fn long_poll(runtime: &Runtime) {
+    let (sender, victim) = waiter(runtime, "victim");
+    let _guard = runtime.enter();
+    let hog = spawn_named("hog", async move {
+        sender.try_send(()).expect("there is room");
+        thread::sleep(LATE);
+    });
+    runtime.block_on(async { (hog.await.unwrap(), victim.await.unwrap()) });
+}
+
+#[test]
+fn a_long_poll_is_named_with_whom_it_held_up() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(1);
+        long_poll(&runtime);
+        let text = text();
+        finds(&text, &["long poll: task", "\"hog\" (tests/timeline.rs:", "held worker 0 up for"]);
+        finds(
+            &text,
+            &["late: task", "\"victim\"", "in its queue behind one poll, of task", "\"hog\""],
+        );
+    });
+}
+
+#[test]
+fn a_burst_is_named_with_the_line_that_spawned_it() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(1);
+        let (sender, request) = waiter(&runtime, "request");
+        let line = line!() + 4;
+        let _guard = runtime.enter();
+        let burst = arc::spawn(async move {
+            for _ in 0..300 {
+                drop(arc::spawn(async { compute(Duration::from_micros(100)) }));
+            }
+            sender.try_send(()).expect("there is room");
+        });
+        runtime.block_on(async { (burst.await.unwrap(), request.await.unwrap()) });
+        let location = format!("300 of them of tasks spawned at tests/timeline.rs:{line}:");
+        let alone = format!("300 polls of tasks spawned at tests/timeline.rs:{line}:");
+        let text = text();
+        let found = text.contains(&location) || text.contains(&alone);
+        assert!(found, "no burst in:\n{text}");
+        finds(&text, &["late: task", "\"request\"", "in its queue behind 30"]);
+    });
+}
+
+#[test]
+fn a_task_from_outside_that_nobody_takes_is_named_with_the_reason() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(1);
+        let (is_polled, has_injected) = (Gate::new(), Gate::new());
+        let _guard = runtime.enter();
+        let (opens, waits) = (is_polled.clone(), has_injected.clone());
+        let grinder = spawn_named("grinder", async move {
+            opens.open();
+            waits.wait();
+            thread::sleep(LATE);
+        });
+        is_polled.wait();
+        let outsider = spawn_named("outsider", async {});
+        has_injected.open();
+        runtime.block_on(async { (grinder.await.unwrap(), outsider.await.unwrap()) });
+        let (late, why) = ("late: task", "in the injector, which is for tasks from outside");
+        finds(&text(), &[late, "\"outsider\"", why, "behind one poll, of task", "\"grinder\""]);
+    });
+}
+
+#[test]
+fn a_worker_that_is_stuck_is_named_while_it_is() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(1);
+        let gate = Gate::new();
+        let _guard = runtime.enter();
+        let waits = gate.clone();
+        let stuck = spawn_named("stuck", async move {
+            drop(arc::spawn(async {}));
+            waits.wait();
+        });
+        wait_until("it is told", || text().contains("is stuck"));
+        let behind = "and 1 of its queue wait for that";
+        finds(&text(), &["worker 0 is stuck: it has polled task", "\"stuck\"", behind]);
+        gate.open();
+        runtime.block_on(stuck).unwrap();
+    });
+}
+
+#[test]
+fn a_task_whose_wake_up_a_foreign_lock_lost_is_named() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(2);
+        // A lock that keeps the wakers of those who wait, and forgets to wake them.
+        let lock: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let waiting = lock.clone();
+        let _guard = runtime.enter();
+        let loser = spawn_named("loser", async move {
+            poll_fn(|context| {
+                *waiting.lock().unwrap() = Some(context.waker().clone());
+                Poll::<()>::Pending
+            })
+            .await;
+        });
+        wait_for_idle(&runtime, loser.id());
+        drop(lock.lock().unwrap().take());
+        let why = "for nothing that arc knows of: a lock, a channel or a future";
+        finds(&text(), &["task", "\"loser\" (tests/timeline.rs:", "has waited for", why]);
+        loser.abort();
+    });
+}
+
+#[test]
+fn a_timer_that_is_late_is_told_with_the_slack() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(1);
+        let _guard = runtime.enter();
+        let sleeper = spawn_named("sleeper", async {
+            for _ in 0..10 {
+                sleep(Duration::from_micros(300)).await;
+            }
+        });
+        runtime.block_on(sleeper).unwrap();
+        let late = "late timer: the timer of task";
+        finds(&text(), &[late, "\"sleeper\"", "was due", "131 us of that are the timers' slack"]);
+    });
+}
+
+// What a process writes as its environment says.
+
+/// A name in the folder of the tests, which is the process's own.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+}
+
+/// Runs one of the functions below in a process of its own.
+fn run_apart(test: &str, variables: &[(&str, &Path)]) -> std::process::Output {
+    let words = this_program::words();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(["--exact", test, "--nocapture"]).env("ARC_APART", "1");
+    command.envs(variables.iter().copied());
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    this_program::output(child.expect("the test's own program"), DEADLINE)
+}
+
+/// Whether this is the process that another test has started for it.
+fn is_apart() -> bool {
+    std::env::var_os("ARC_APART").is_some()
+}
+
+/// Runs in a process whose blocking pool has one thread.
+#[test]
+fn apart_a_job_waits_for_the_only_thread() {
+    if !is_apart() {
+        return;
+    }
+    let runtime = runtime(1);
+    let _guard = runtime.enter();
+    let (started, has_started) = mpsc::channel();
+    let (queued, is_queued) = mpsc::channel::<()>();
+    let first = spawn_blocking(move || {
+        started.send(()).unwrap();
+        is_queued.recv().unwrap();
+        thread::sleep(LATE);
+    });
+    has_started.recv().unwrap();
+    let second = spawn_blocking(|| ());
+    queued.send(()).unwrap();
+    runtime.block_on(async { (first.await.unwrap(), second.await.unwrap()) });
+}
+
+#[test]
+fn a_full_blocking_pool_is_named_with_the_job_in_it() {
+    let path = file("pool.txt");
+    let variables = [("ARC_TRACE", path.as_path()), ("BLOCKING_MAX_THREADS", Path::new("1"))];
+    let output = run_apart("apart_a_job_waits_for_the_only_thread", &variables);
+    assert!(output.status.success(), "{output:?}");
+    let text = fs::read_to_string(&path).expect("it was written at the end of the runtime");
+    finds(&text, &["late: job", "for a thread of the blocking pool behind one poll, of job"]);
+    fs::remove_file(path).unwrap();
+}
+
+/// Runs in a process of its own.
+#[test]
+fn apart_a_task_ends() {
+    if is_apart() {
+        runtime(1).block_on(async { arc::spawn(async {}).await.unwrap() });
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_one_line_and_the_program_goes_on() {
+    for (path, reason) in [
+        ("/nowhere/at/all/run.html", "os error 2"),
+        ("run.doc", "the name must end in .html, .json, .txt or .svg"),
+        ("run", "the name must end in .html, .json, .txt or .svg"),
+    ] {
+        let output = run_apart("apart_a_task_ends", &[("ARC_TRACE", Path::new(path))]);
+        assert!(output.status.success(), "{output:?}");
+        let told = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("arc: ")).collect();
+        let [line] = lines[..] else { panic!("not one line: {told}") };
+        assert!(line.contains(&format!("no timeline is written to {path}: ")), "{line}");
+        assert!(line.contains(reason), "{line}");
+    }
+}
+
+#[test]
+fn each_ending_of_the_name_gives_its_format() {
+    for (ending, beginning) in
+        [("html", "<!doctype html>"), ("json", "{\"displayTimeUnit\""), ("svg", "<svg ")]
+    {
+        let path = file(&format!("run.{ending}"));
+        let output = run_apart("apart_a_task_ends", &[("ARC_TRACE", &path)]);
+        assert!(output.status.success(), "{output:?}");
+        let text = fs::read_to_string(&path).expect("it was written");
+        assert!(text.starts_with(beginning), "{text}");
+        fs::remove_file(path).unwrap();
+    }
+}
+
+// The flight recorder.
+
+#[test]
+fn nothing_is_recorded_after_stop_and_start_forgets() {
+    within_deadline(|| {
+        let _recorder = record();
+        let runtime = runtime(1);
+        let spawn = |name: &str| runtime.block_on(spawn_named_in(&runtime, name)).unwrap();
+        spawn("recorded");
+        arc_trace::stop();
+        spawn("after the stop");
+        let told = text();
+        assert!(told.contains("\"recorded\""), "{told}");
+        assert!(!told.contains("\"after the stop\""), "{told}");
+
+        arc_trace::start(Options::default());
+        spawn("after the start");
+        let told = text();
+        assert!(!told.contains("\"recorded\""), "{told}");
+        assert!(told.contains("\"after the start\""), "{told}");
+    });
+}
+
+fn spawn_named_in(runtime: &Runtime, name: &str) -> Waiter {
+    let _guard = runtime.enter();
+    spawn_named(name, async {})
+}
+
+#[test]
+fn older_events_are_left_out_and_counted() {
+    within_deadline(|| {
+        let guard = record();
+        let mut options = Options::default();
+        options.events_per_thread = 100;
+        arc_trace::start(options);
+        let runtime = runtime(1);
+        let task = {
+            let _guard = runtime.enter();
+            spawn_named("busy", async {
+                for _ in 0..1_000 {
+                    arc::task::yield_now().await;
+                }
+            })
+        };
+        runtime.block_on(task).unwrap();
+        let timeline = timeline();
+        assert!(timeline.left_out > 1_000, "{}", timeline.left_out);
+        assert!(timeline.polls.len() < 101 * timeline.lanes.len(), "{}", timeline.polls.len());
+        let text = Format::Text.render(&timeline);
+        finds(&text, &["older events were left out"]);
+        // The name was told before all that is left.
+        finds(&text, &["\"busy\""]);
+        drop(guard);
+    });
+}
+
+// The page, in a browser.
+
+/// Opens a page in a browser and gives what it has become. None: there is no browser.
+fn in_browser(page: &str, name: &str) -> Option<String> {
+    let path = file(name);
+    fs::write(&path, page).unwrap();
+    let mut command = Command::new("chromium");
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"]);
+    command.arg("--dump-dom").arg(format!("file://{}", path.display()));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = command.spawn().ok()?;
+    let output = this_program::output(child, 3 * DEADLINE);
+    fs::remove_file(path).unwrap();
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn two_clicks_in_the_page_name_the_culprit() {
+    let _recorder = record();
+    let runtime = runtime(1);
+    long_poll(&runtime);
+    let timeline = timeline();
+    let findings = timeline.findings();
+    let is_victim = |text: &str| text.contains("late: task") && text.contains("\"victim\"");
+    let late = findings.iter().position(|finding| is_victim(&finding.text));
+    let late = late.expect("the victim is late");
+
+    // The page's own script runs first. This one clicks twice: on what stands out, and on the last
+    // link of the chain that is shown then, which is the victim's poll.
+    let page = Format::Html.render(&timeline).replace(
+        "</html>",
+        &format!(
+            "<script>document.getElementById('finding-{late}').click();\
+             [...document.querySelectorAll('.link')].at(-1).click();</script></html>"
+        ),
+    );
+    let Some(page) = in_browser(&page, "clicks.html") else {
+        return eprintln!("SKIPPED: chromium is not installed");
+    };
+    let panel = page.split("<aside").nth(1).expect("the panel").split("</aside>").next().unwrap();
+    let panel = panel.replace("&quot;", "\"");
+    assert!(panel.contains("Why did it run then?"), "{panel}");
+    assert!(panel.contains("\"victim\""), "{panel}");
+    assert!(panel.contains("the longest of task"), "{panel}");
+    assert!(panel.contains("\"hog\""), "{panel}");
+}
+
+#[test]
+fn a_page_of_many_events_opens() {
+    let _recorder = record();
+    let runtime = runtime(2);
+    let tasks: Vec<_> = (0..8)
+        .map(|_| {
+            runtime.spawn(async {
+                for _ in 0..4_000 {
+                    arc::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    let timeline = timeline();
+    assert!(timeline.events > 90_000, "{}", timeline.events);
+    let page = Format::Html.render(&timeline);
+    let Some(page) = in_browser(&page, "many.html") else {
+        return eprintln!("SKIPPED: chromium is not installed");
+    };
+    let opened = page.split("data-opened=\"").nth(1).expect("the script has run to its end");
+    let opened = opened.split('"').next().unwrap();
+    println!("{} events were drawn after {opened} ms", timeline.events);
+    assert!(opened.parse::<u64>().is_ok(), "{opened}");
+}
