@@ -2,20 +2,34 @@
 //!
 //! A future is a value that can be asked one question: are you done? To ask is to *poll*. The
 //! answer is `Ready(output)` or `Pending`. A future does nothing between two polls, and nobody
-//! polls it unless somebody writes the loop that does. This file has that loop, `block_on`.
+//! polls it unless somebody writes the loop that does. In a program on tokio the loop is hidden
+//! behind `#[tokio::main]`. Here it is in the open: `block_on`.
 //!
 //! When the answer is `Pending`, the loop must not ask again at once: it would burn a whole core to
-//! hear the same answer. It sleeps. So it gives the future something beforehand by which to be
-//! woken: a *waker*. A future that answers `Pending` must have left that waker where the event will
-//! find it. That is the whole contract, and every bug below breaks it in a different way.
+//! hear the same answer. It sleeps. So that it can be woken, it gives the future a *waker* with
+//! each poll, inside the argument `Context`. A future that answers `Pending` must have left that
+//! waker where the event will find it. Whoever brings the event calls `wake` on it, and then the
+//! loop polls again. That is the whole contract, and every bug below breaks it in a different way.
+//!
+//! The loop sleeps with `thread::park` of std, which returns when another thread calls `unpark` on
+//! this thread. Comments such as "Acquire pairs with `wake`" say why an access to an atomic needs
+//! more than `Relaxed`. If you have never met memory orderings, skip them: all else holds without.
+//!
+//! What is imported from `inside` is scenery, the same in all stages. `client` and `ticker` are the
+//! futures that are run, and `after` plays the world that they wait for. `gap` and `watchdog` do
+//! nothing in a program that is right.
 //!
 //! # Break it
 //!
-//! Replace the `-` lines by the `+` lines, and run the program again. A line `with:` says how to
-//! make the race certain that you would otherwise wait for a long time to see.
+//! Run the program as it is first: `cargo run -p arc-inside --example 01_block_on`. Then choose a
+//! bug, replace its `-` lines by its `+` lines in the code below, and run the program again.
+//!
+//! Some bugs are races, which most runs win. The line `with:` of such a bug names the `gap` into
+//! which the other thread must come. Put what it says before the command, and the thread sleeps in
+//! that gap, so that every run loses: `ARC_GAP=look cargo run -p arc-inside --example 01_block_on`.
 //!
 //! ```text
-//! no-park: it asks again and again what it was told a moment ago
+//! no-park: the loop asks again and again what it was told a moment ago
 //!     - thread::park();
 //!     - continue;
 //!     + std::hint::spin_loop();
@@ -36,7 +50,7 @@
 //!     with: ARC_GAP=look
 //!     you see: hung: the future is pending, and somebody holds its waker but never uses it
 //!
-//! unpark-then-tell: the thread is awake before there is anything to see, and sleeps again
+//! unpark-then-tell: the thread is awake before the flag is set, and sleeps again
 //!     - self.woken.store(true, Ordering::Release);
 //!     - gap("wake");
 //!     - self.thread.unpark();
@@ -61,7 +75,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     // A future may point into itself once it was polled, so it must not move any more.
     let mut future = pin!(future);
 
-    // The future is polled once without being woken: it does not begin before.
+    // The flag is set at first: a future begins with its first poll, and nobody wakes it for that.
     let signal = Arc::new(Signal { woken: AtomicBool::new(true), thread: thread::current() });
     let waker = Waker::from(signal.clone());
     let mut context = Context::from_waker(&waker);
@@ -90,7 +104,7 @@ struct Signal {
     thread: thread::Thread,
 }
 
-/// std makes a `Waker` of anything that can do this. Stage 02 shows how.
+/// std makes a `Waker` of an `Arc` of anything that can do this. Stage 02 shows how.
 impl Wake for Signal {
     /// Tell first, then wake: the thread looks at the flag as soon as it is awake. Release pairs
     /// with the Acquire in `block_on`.
@@ -113,7 +127,11 @@ struct EventState {
     waker: Option<Waker>,
 }
 
-/// Waits for the event. Every future ends in such a *leaf*; the others only pass the poll on.
+/// Waits for the event.
+///
+/// An `async fn` only passes a poll on to the future that it awaits, with the same waker. That one
+/// passes it on as well, down to a future such as this one, a *leaf*, which knows what is waited
+/// for.
 impl Future for Event {
     type Output = ();
 

@@ -2,7 +2,8 @@
 //!
 //! Stage 01 let std make the waker. Here it is made by hand, and everything else stays as it is. A
 //! waker is two words: a pointer to data, and a pointer to a table of four functions that know what
-//! to do with that data. So one type, `Waker`, serves every runtime, without generics.
+//! to do with that data. (`dyn Trait` works in the same way, with a table that the compiler makes.)
+//! So one type, `Waker`, serves every runtime, and a future need not know by which it is polled.
 //!
 //! The data here is an `Arc<Signal>` whose type was forgotten. Each waker owns one of its
 //! references: `clone` counts one more, `drop` gives one back, `wake` uses the waker up and so
@@ -10,8 +11,10 @@
 //! that is given back too seldom is a leak; one that is given back too often is a use of freed
 //! memory.
 //!
-//! Client 2 also shows why `block_on` has a flag of its own and does not trust `park` alone: any
-//! library that is called in a poll may park this thread too, and so swallow our unpark.
+//! Client 2 also shows why `block_on` has a flag of its own and does not trust `park` alone. If a
+//! thread is unparked while it is awake, its next `park` returns at once: the thread has a *token*,
+//! and `park` takes it away. There is one token for each thread. A library that is called in a poll
+//! may park this thread as well, and then it takes the token that was meant for `block_on`.
 //!
 //! # Break it
 //!
@@ -26,13 +29,13 @@
 //!     + let signal = unsafe { &*data.cast::<Signal>() };
 //!     you see: 3 of them are left: somebody did not give back a reference
 //!
-//! by-ref-sleeps: a table with a hole: this waker is asked to wake, and does not
+//! by-ref-sleeps: one of the four functions does nothing, and so this waker wakes nobody
 //!     - let signal = unsafe { &*data.cast::<Signal>() };
 //!     - signal.wake();
 //!     + let _ = data;
 //!     you see: hung: the future is pending
 //!
-//! shared-token: the library has parked, and our unpark ended its sleep instead of ours
+//! shared-token: without the flag, the library takes the token, and `block_on` sleeps for ever
 //!     - if !signal.woken.swap(false, Ordering::Acquire) {
 //!     - thread::park();
 //!     - continue;
@@ -62,7 +65,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     // A future may point into itself once it was polled, so it must not move any more.
     let mut future = pin!(future);
 
-    // The future is polled once without being woken: it does not begin before.
+    // The flag is set at first: a future begins with its first poll, and nobody wakes it for that.
     let signal = Arc::new(Signal { woken: AtomicBool::new(true), thread: thread::current() });
     SIGNALS.fetch_add(1, Ordering::Relaxed);
     let waker = signal.clone().into_waker();
@@ -160,7 +163,11 @@ struct EventState {
     waker: Option<Waker>,
 }
 
-/// Waits for the event. Every future ends in such a *leaf*; the others only pass the poll on.
+/// Waits for the event.
+///
+/// An `async fn` only passes a poll on to the future that it awaits, with the same waker. That one
+/// passes it on as well, down to a future such as this one, a *leaf*, which knows what is waited
+/// for.
 impl Future for Event {
     type Output = ();
 

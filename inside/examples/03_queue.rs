@@ -1,13 +1,15 @@
 //! Stage 03: many futures on one thread.
 //!
-//! A *task* is a future that is polled on its own. Now there are three, and one loop that polls
-//! them. Which one? Each task has a waker of its own, and to wake a task means to push it into a
-//! queue. The loop takes the first task of the queue, polls it, and takes the next. While the queue
-//! is empty it sleeps. That is the heart of every runtime: *waking is pushing into a queue*.
+//! A *task* is a future that is polled on its own: what tokio's `spawn` makes. Now there are three,
+//! and one loop that polls them. How does the loop know which task to poll next? Each task has a
+//! waker of its own, and to wake a task means to push it into a queue. The loop takes the first
+//! task of the queue, polls it, and takes the next. While the queue is empty, the loop sleeps. That
+//! is the heart of every runtime: *waking is pushing into a queue*.
 //!
-//! A task is pushed once, however often it is woken: the flag `queued` sees to that. It is cleared
-//! before the poll and not after it. A wake-up that comes during the poll must push the task again,
-//! because the poll may have looked already at what has changed.
+//! A task may be woken many times before it is polled. The flag `queued` sees to it that the task
+//! is pushed once. The loop clears the flag before the poll and not after it: a wake-up that comes
+//! during the poll must push the task again, because the poll may have looked before the event
+//! came.
 //!
 //! Compare what is printed with stage 01: client 2 asks before client 1 has its answer.
 //!
@@ -74,9 +76,11 @@ struct Task {
 }
 
 impl Wake for Task {
-    /// Pushes the task, unless it is queued already. AcqRel pairs with the swap in `poll`: either
-    /// that comes later, and the next poll sees what was done before this wake-up, or this comes
-    /// later, finds the flag cleared, and pushes.
+    /// Pushes the task, unless it is queued already.
+    ///
+    /// AcqRel pairs with the swap in `poll`. If this swap is the earlier one, the poll comes after
+    /// it, and sees everything that was done before the wake-up. If this one is the later, it finds
+    /// the flag cleared, and pushes.
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
             lock(&self.queue.runnables).push_back(self.clone());

@@ -1,12 +1,13 @@
 //! Stage 04: a task has an output, and somebody waits for it.
 //!
-//! The loop moves to a thread of its own, and `main` waits for the tasks: it runs `block_on` of
-//! stage 01 with a future that awaits their *join handles*. A join handle is a leaf, as `Event` is.
-//! The task stores its result and wakes whoever waits. Whoever waits looks for the result, or
-//! leaves a waker. The two are on different threads, so they meet under a lock.
+//! The loop moves to a thread of its own, and `main` waits for the tasks. `spawn` gives it a *join
+//! handle* for each, as tokio's does, and `main` runs `block_on` of stage 01 with one after the
+//! other. A join handle is a leaf, as `Event` is. When the task ends, it stores its result and
+//! wakes whoever waits. A poll of the handle takes the result, or leaves its waker. The two happen
+//! on different threads, so they meet under a lock.
 //!
-//! A task may panic. Without care, the panic unwinds through the loop and ends its thread, and so
-//! every other task with it. So it is caught in the poll, and becomes the task's result.
+//! A task may panic. If nobody caught the panic, it would end the thread of the loop, and with it
+//! every other task. So it is caught around each poll, and becomes the task's result.
 //!
 //! # Break it
 //!
@@ -21,7 +22,7 @@
 //!     with: ARC_GAP=join
 //!     you see: hung: all tasks are done
 //!
-//! wake-then-store: whoever waits looks at once, sees nothing, and leaves a waker that nobody uses
+//! wake-then-store: the handle is polled before the result is there, and its waker is never used
 //!     - join.result = Some(result);
 //!     - let waker = join.waker.take();
 //!     - drop(join);
@@ -72,9 +73,11 @@ struct Task {
 }
 
 impl Wake for Task {
-    /// Pushes the task, unless it is queued already. AcqRel pairs with the swap in `poll`: either
-    /// that comes later, and the next poll sees what was done before this wake-up, or this comes
-    /// later, finds the flag cleared, and pushes.
+    /// Pushes the task, unless it is queued already.
+    ///
+    /// AcqRel pairs with the swap in `poll`. If this swap is the earlier one, the poll comes after
+    /// it, and sees everything that was done before the wake-up. If this one is the later, it finds
+    /// the flag cleared, and pushes.
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
             lock(&self.queue.runnables).push_back(self.clone());

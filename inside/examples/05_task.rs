@@ -1,8 +1,8 @@
-//! Stage 05: hand the task to async-task, and poll on two threads.
+//! Stage 05: poll on two threads, and leave the states of a task to the crate async-task.
 //!
 //! Two threads now take from the queue, and the flag of stage 03 is not enough any more. It is
-//! cleared before the poll, so that a wake-up during the poll queues the task again. Then the
-//! second thread takes it, while the first one is still polling it. So a task needs four states:
+//! cleared before the poll, so a wake-up during the poll queues the task again. Then the second
+//! thread takes the task while the first one is still polling it. So a task needs four states:
 //!
 //! ```text
 //!              wake                 a thread takes it
@@ -15,13 +15,14 @@
 //! ```
 //!
 //! A task that is woken while it runs is not pushed at once, but when its poll has ended. The crate
-//! async-task has these states, the output, and whoever waits for it, in one allocation; arc uses
-//! it as well. A `Runnable` is the right to poll the task once: there is never more than one.
+//! async-task keeps these states, the output and the waker of whoever waits for it, in one
+//! allocation. arc uses it as well. Its `Task` is the join handle. Its `Runnable` is the right to
+//! poll the task once, and there is never more than one. So the queue holds runnables.
 //!
 //! # Break it
 //!
 //! ```text
-//! twice-at-once: a task by hand, that knows "queued" and does not know "running"
+//! twice-at-once: a task written by hand, which knows "queued" and does not know "running"
 //!     - use async_task::{Runnable, Task};
 //!     + use inside::by_hand::{Runnable, Task};
 //!     - let (runnable, task) = async_task::spawn(future, schedule);

@@ -1,9 +1,11 @@
 //! Stage 06: timers.
 //!
 //! So far a thread outside played the clock. Now the executor keeps the time itself. A timer is a
-//! deadline and a waker, in a map that is sorted by deadline. The threads that have nothing to poll
-//! sleep until the earliest deadline, and wake what is due. Whoever arms a timer that is earlier
-//! than all others must wake a sleeper, which would sleep too long otherwise.
+//! deadline and a waker, in a map that is sorted by deadline. To put it there is to *arm* it. The
+//! threads that have nothing to poll sleep until the earliest deadline. Then they take the timers
+//! out that are due, and wake their tasks. Whoever arms a timer that is earlier than all others
+//! must also wake one of the threads, or else that one sleeps until the deadline that was the
+//! earliest.
 //!
 //! The map stands under the same lock as the queue. So a thread looks for tasks and for deadlines
 //! and falls asleep, and nothing can come in between. (arc has a wheel of timers for each worker,
@@ -12,13 +14,13 @@
 //! # Break it
 //!
 //! ```text
-//! stale-waker: the timer wakes the task that polled it first, which has given it away
+//! stale-waker: the timer keeps its first waker, though somebody else polls and waits for it now
 //!     - let old = state.timers.insert(self.key, waker);
 //!     + let old = Some(waker.clone());
 //!     + state.timers.entry(self.key).or_insert(waker);
 //!     you see: hung: the queue is empty, no timer is armed
 //!
-//! no-removal: a time limit that was met in time stays until it is over
+//! no-removal: a time limit stays armed after what it limits has ended
 //!     - let _removed = lock(&self.shared.state).timers.remove(&self.key);
 //!     + let _removed = self.key;
 //!     you see: 10000 timers are left
@@ -150,8 +152,8 @@ impl Future for Sleep {
 }
 
 impl Drop for Sleep {
-    /// A time limit is seldom reached: the timer must go when the limit does. (Its waker is
-    /// dropped at the end of this function, and the lock at the end of the line.)
+    /// A time limit is seldom reached: the timer must go when the limit does. (The lock is released
+    /// at the end of the line, and the waker is dropped after that, at the end of the function.)
     fn drop(&mut self) {
         let _removed = lock(&self.shared.state).timers.remove(&self.key);
     }
@@ -229,11 +231,11 @@ fn main() {
         let _watchdog = executor.watch();
         let threads = executor.start();
 
-        // By then all sleep, and know no deadline. This arms one from another thread.
+        // After this all threads sleep, and no timer is armed. Then main arms one, from outside.
         block_on(later(20));
         block_on(executor.sleep(10));
 
-        // A timer may wander: main polls it first, and then a task does.
+        // A timer may be given away: main polls it first, and then a task does.
         let alarm = block_on(polled_once(executor.sleep(40)));
         let ticking = executor.clone();
         let tasks = [

@@ -1,10 +1,13 @@
 //! Stage 07: sockets. The executor sleeps in the kernel.
 //!
-//! The answers come over sockets now. An operation on a socket is *tried* first. Only if it would
-//! block does the task leave its waker, and ask the kernel to report when trying is worth while.
-//! The executor, when it has nothing to poll, waits in the kernel for such reports, until the
-//! earliest deadline. A report ends the interest (*one-shot*): whoever wants the next one must ask
-//! again.
+//! The answers come over sockets now. The sockets do not block: an operation that would have to
+//! wait fails at once with the error `WouldBlock`. So a task *tries* first. Only if it would block
+//! does the task leave its waker, and ask the kernel to report when it is worth trying again. When
+//! the executor has nothing to poll, it waits in the kernel for such reports, at most until the
+//! earliest deadline. The part that does so is called the *reactor*. One question gets one report
+//! (*one-shot*): to get the next one, the task must ask again.
+//!
+//! The crate polling asks and waits, in the way that each system has for it (epoll, kqueue, IOCP).
 //!
 //! ```text
 //!     task:      recv ──► would block ──► leave the waker ──► ask the kernel ──► Pending
@@ -15,13 +18,13 @@
 //! it looks when it is asked. So only the waker has to be there before the question.
 //!
 //! A condition variable cannot wake a thread that waits in the kernel. So `push` *notifies* the
-//! poller, which ends the current wait, or else the next one. And only one thread may wait there,
-//! so there is one thread again. Stage 09 gets along with several.
+//! poller: this ends the current wait or, if nobody waits just now, the next one. Only one thread
+//! may wait there, so this stage has one thread again. Stage 09 has several.
 //!
 //! # Break it
 //!
 //! ```text
-//! no-rearm: the interest ended with the first report, and the second one never comes
+//! no-rearm: the kernel is asked once, and so it reports once, and the second answer is never seen
 //!     - unsafe { shared.poller.add(&socket, Event::none(key))? };
 //!     + unsafe { shared.poller.add(&socket, Event::readable(key))? };
 //!     - let asked = self.shared.poller.modify(&self.socket, Event::readable(self.key));
@@ -220,8 +223,8 @@ impl Future for Sleep {
 }
 
 impl Drop for Sleep {
-    /// A time limit is seldom reached: the timer must go when the limit does. (Its waker is
-    /// dropped at the end of this function, and the lock at the end of the line.)
+    /// A time limit is seldom reached: the timer must go when the limit does. (The lock is released
+    /// at the end of the line, and the waker is dropped after that, at the end of the function.)
     fn drop(&mut self) {
         let _removed = lock(&self.shared.state).timers.remove(&self.key);
     }

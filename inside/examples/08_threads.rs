@@ -2,9 +2,9 @@
 //!
 //! In stage 05 two threads shared one queue. Each push and each pop took the same lock, and a task
 //! moved from core to core. Now each thread that polls is a *worker*, and has a queue of its own. A
-//! task that is woken on a worker goes into that worker's queue. What other threads bring goes into
-//! the *injector*, which is for whoever comes first. A worker whose queue is empty takes half of
-//! the injector, or *steals* half of another worker's queue.
+//! task that is woken on a worker goes into that worker's queue. A task that is woken on any other
+//! thread goes into the *injector*, a queue that belongs to all workers. A worker whose queue is
+//! empty takes half of the injector, or *steals* half of another worker's queue.
 //!
 //! ```text
 //!     woken on a worker ──► its queue ──half──► other workers
@@ -12,9 +12,10 @@
 //!     on other threads ──► injector
 //! ```
 //!
-//! The kernel and the clock have a thread of their own, the driver. The workers sleep by a
-//! condition variable. That is right, and slow: every push takes the one lock, even if nobody
-//! sleeps, and each event goes from the driver's thread to a worker's. Stage 09 does without both.
+//! A thread of its own, the *driver*, waits for the kernel and the clock. The workers sleep by a
+//! condition variable. Both are right, and slow: every push takes the lock of the condition
+//! variable, even if nobody sleeps, and each event goes from the driver's thread to a worker's.
+//! Stage 09 does without the lock and without the thread.
 //!
 //! # Break it
 //!
@@ -37,7 +38,7 @@
 //!     with: ARC_GAP=sleep
 //!     you see: tasks are queued, and the workers sleep
 //!
-//! no-injector: the second look forgets what strangers bring
+//! no-injector: the second look forgets the injector
 //!     - let queues = self.locals.iter().chain([&self.injector]);
 //!     + let queues = self.locals.iter();
 //!     with: ARC_GAP=sleep
@@ -67,7 +68,7 @@ use std::task::{Context, Poll, Waker};
 const WORKERS: usize = 2;
 
 inside::thread_local! {
-    /// Which worker this thread is. None: it is a stranger.
+    /// Which worker this thread is. None: it is no worker.
     static WORKER: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
@@ -105,8 +106,8 @@ impl Shared {
             None => lock(&self.injector).push_back(runnable),
         }
 
-        // A worker that holds this lock may have looked before the push. It sleeps when it gives
-        // the lock back, and hears what comes now.
+        // A worker may have looked before the push. Then it holds this lock until it sleeps. So it
+        // sleeps by the time this thread gets the lock, and does not miss the notification.
         drop(lock(&self.idle));
         self.pushed.notify_one();
     }
@@ -143,7 +144,7 @@ impl Shared {
         first
     }
 
-    /// Takes half of what strangers brought. (Stage 09 looks at the kernel here, too.)
+    /// Takes half of the injector. (In stage 09 this looks at the kernel, too.)
     fn look_outside(&self, worker: usize) -> Option<Runnable> {
         self.take_half(&self.injector, worker)
     }
@@ -273,8 +274,8 @@ impl Future for Sleep {
 }
 
 impl Drop for Sleep {
-    /// A time limit is seldom reached: the timer must go when the limit does. (Its waker is
-    /// dropped at the end of this function, and the lock at the end of the line.)
+    /// A time limit is seldom reached: the timer must go when the limit does. (The lock is released
+    /// at the end of the line, and the waker is dropped after that, at the end of the function.)
     fn drop(&mut self) {
         let _removed = lock(&self.shared.state).timers.remove(&self.key);
     }
@@ -360,7 +361,7 @@ fn main() {
         let _watchdog = executor.watch();
         let threads = executor.start();
 
-        // By then the workers sleep, or are about to. This is the only thing that wakes one.
+        // After this the workers sleep, or are about to. Only this task wakes one of them.
         block_on(later(20));
         block_on(executor.spawn(async {})).expect("nothing can panic in it");
         let [one, two, ticking] = [(); 3].map(|()| executor.clone());

@@ -1,8 +1,9 @@
 //! Stage 09: a worker that goes to sleep, and a push that must not miss it.
 //!
 //! In stage 08 a lock made sure that no push comes between a worker's last look and its sleep. Here
-//! is how to do without: *say that you sleep, then look again*. Whoever brings a task does the
-//! opposite: *push, then look who sleeps*.
+//! is how to do without it. Each worker has a bit in one atomic word, which is set while the worker
+//! sleeps. A worker *says that it sleeps, then looks again*. A thread that brings a task does the
+//! opposite: it *pushes, then looks who sleeps*.
 //!
 //! ```text
 //!     a worker that runs out of work          a thread that brings work
@@ -13,19 +14,23 @@
 //!         nothing: sleep while it is set
 //! ```
 //!
-//! The fences have an order. If P2 is the earlier one, S3 sees the task. If S2 is, P3 sees the bit.
-//! At least one of the two sees the other; example `09_steps` lets you try to find a way around
+//! Why a fence? A processor keeps what it writes in a buffer of its own for a while, and meanwhile
+//! reads on. So a thread may read before the others see what it wrote earlier. Not across a
+//! *fence*: what was written before it is seen by every thread whose own fence comes later. And two
+//! fences always have an order. If P2 is the earlier one, S3 sees the task. If S2 is, P3 sees the
+//! bit. At least one side sees the other. The example `09_steps` lets you try to find a way around
 //! that.
 //!
 //! The driver's thread is gone, too. One of the workers that sleep does so in the kernel: it has
 //! *the seat*, a lock that nobody waits for. It is woken by an event, a deadline, or a
-//! notification; the others, who park, by an unpark. This is how arc sleeps:
-//! `src/scheduler/idle.rs`, `worker.rs` and `src/driver/mod.rs`.
+//! notification. The others park, and are woken by an unpark. To wake a worker, a thread clears its
+//! bit first: it has *claimed* the worker, and nobody else wakes it as well. This is how arc
+//! sleeps: `src/scheduler/idle.rs`, `worker.rs` and `src/driver/mod.rs`.
 //!
 //! # Break it
 //!
 //! ```text
-//! no-second-look: it has looked, and says only now that it sleeps
+//! no-second-look: the worker has looked, says only now that it sleeps, and does not look again
 //!     - if !lock(&self.injector).is_empty() || self.stopping.load(Ordering::SeqCst) {
 //!     + if self.stopping.load(Ordering::SeqCst) {
 //!     with: ARC_GAP=S1
@@ -55,13 +60,13 @@
 //!     with: ARC_GAP=P3
 //!     you see: tasks are queued, and all workers sleep
 //!
-//! sits-down-claimed: it was woken before it sat down, and goes to sleep in the kernel
+//! sits-down-claimed: the worker was claimed before it sat down, and sleeps in the kernel anyway
 //!     - let timeout = if self.is_asleep(worker) { self.timeout() } else { NOW };
 //!     + let timeout = self.timeout();
 //!     with: ARC_GAP=S3
 //!     you see: tasks are queued, and
 //!
-//! unpark-the-seat: whoever sleeps in the kernel does not hear an unpark
+//! unpark-the-seat: a worker that sleeps in the kernel is unparked, which does not wake it
 //!     - if self.sleeper.load(Ordering::SeqCst) == worker + 1 {
 //!     + if self.sleeper.load(Ordering::SeqCst) > WORKERS {
 //!     you see: tasks are queued, and
@@ -93,7 +98,7 @@ const WORKERS: usize = 2;
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 inside::thread_local! {
-    /// Which worker this thread is. None: it is a stranger.
+    /// Which worker this thread is. None: it is no worker.
     static WORKER: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
@@ -130,7 +135,7 @@ struct State {
 
 impl Shared {
     fn push(&self, runnable: Runnable) {
-        // This worker is awake, and comes to it.
+        // This worker is awake, and will come to the task itself.
         if let Some(worker) = WORKER.with(Cell::get) {
             return lock(&self.locals[worker]).push_back(runnable);
         }
@@ -201,7 +206,7 @@ impl Shared {
 
     /// Wakes what is ready, without waiting for it, and takes half of the injector.
     fn look_outside(&self, worker: usize) -> Option<Runnable> {
-        // If somebody sits there, that one looks. The seat is free again before anybody is woken.
+        // If another worker has the seat, it looks. The seat is free again before tasks are woken.
         let look = self.seat.try_lock().map(|mut it| self.wait(&mut it, NOW));
         look.into_iter().flatten().for_each(Waker::wake);
         self.take_half(&self.injector, worker)
@@ -229,7 +234,7 @@ impl Shared {
         // S2: pairs with the fence in `push`.
         fence(Ordering::SeqCst);
 
-        // S3: its own queue is empty, and what is in another's is that one's business. The second
+        // S3: its own queue is empty, and a worker whose queue is not empty is awake. The second
         // SeqCst pairs with the store in `stop`, which claims after it.
         if !lock(&self.injector).is_empty() || self.stopping.load(Ordering::SeqCst) {
             self.claim(worker);
@@ -244,7 +249,7 @@ impl Shared {
             let timeout = if self.is_asleep(worker) { self.timeout() } else { NOW };
             woken = self.wait(&mut events, timeout);
 
-            // Before the seat is free: the next one there says who it is.
+            // While it still has the seat: the next worker to take it stores its own number.
             self.sleeper.store(0, Ordering::Relaxed);
             drop(events);
             self.claim(worker);
@@ -354,8 +359,8 @@ impl Future for Sleep {
 }
 
 impl Drop for Sleep {
-    /// A time limit is seldom reached: the timer must go when the limit does. (Its waker is
-    /// dropped at the end of this function, and the lock at the end of the line.)
+    /// A time limit is seldom reached: the timer must go when the limit does. (The lock is released
+    /// at the end of the line, and the waker is dropped after that, at the end of the function.)
     fn drop(&mut self) {
         let _removed = lock(&self.shared.state).timers.remove(&self.key);
     }
@@ -440,7 +445,7 @@ fn main() {
         let _watchdog = executor.watch();
         let threads = executor.start();
 
-        // By then the workers sleep, or are about to. This is the only thing that wakes one.
+        // After this the workers sleep, or are about to. Only this task wakes one of them.
         block_on(later(20));
         block_on(executor.spawn(async {})).expect("nothing can panic in it");
         let [one, two, ticking] = [(); 3].map(|()| executor.clone());

@@ -1,7 +1,12 @@
 //! Exercise 01, size S, after stage 01: wait for two futures at once.
 //!
 //! `join` polls both of its futures whenever it is polled, until both are done. A future that is
-//! done must not be polled again.
+//! done must not be polled again. As it is, `join` awaits one after the other.
+//!
+//! Run the exercise: `cargo run -p arc-inside --example exercise_01`. It says what is not right
+//! yet. Replace what stands between `YOURS: from here` and `to here`, and leave the rest as it is,
+//! until the exercise says `solved`. Three hints stand at the end. (All exercises are made like
+//! this one.)
 
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::cell::Cell;

@@ -1,8 +1,8 @@
 //! Exercise 02, size M, after stage 04: a channel for one value.
 //!
 //! `Receiver` is a future: it gives the value, or None if the sender was dropped without sending.
-//! Write the three places where the two sides meet. What is woken or dropped must not be so under
-//! the lock.
+//! Write the two places where the sides meet. Wake a waker, or drop one, only after the lock is
+//! released: that runs code which is not yours, and which may want the lock.
 
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::pin::Pin;

@@ -1,6 +1,7 @@
 //! Exercise 03, size S, after stage 02: a waker by hand that leaks.
 //!
-//! One of the four functions does with its reference what another one should do. Find out which.
+//! Each waker owns one reference to its data. One of the four functions below does not do with that
+//! reference what it should. Find it, and mend it. (What each should do stands in stage 02.)
 
 use inside::exercises::{expect, solved};
 use std::sync::Arc;

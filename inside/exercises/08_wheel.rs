@@ -2,8 +2,9 @@
 //!
 //! A tree finds the earliest timer in log(n) steps. A wheel does it in a few, if deadlines are
 //! whole ticks. The inner level has a slot for each of the next 8 ticks, the outer level one for
-//! each span of 8 ticks. When the clock comes to the begin of a span, its timers move to the
-//! inner level: `cascade` is yours. (All deadlines here are less than 64 ticks away.)
+//! each span of 8 ticks. When the clock comes to the first tick of a span, the timers of that span
+//! move to the inner level. Write the function that moves them, `cascade`. (All deadlines here are
+//! less than 64 ticks away.)
 
 use inside::exercises::{expect, solved};
 use std::collections::BTreeMap;

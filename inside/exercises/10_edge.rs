@@ -1,9 +1,9 @@
 //! Exercise 10, size M, after stage 07: an event that must not be wiped out.
 //!
 //! A kernel that reports an event only once (an *edge*) leaves it to us to remember that a socket
-//! is ready. A task reads until the socket would block, and then clears the mark. But an event
-//! may come between its read and the clearing. Mend `clear`: it is told the word as it was before
-//! the read.
+//! is ready. Here an atomic word remembers it: its lowest bit is set when an event comes. A task
+//! reads until the socket would block, and then clears the bit. But another event may come between
+//! its last read and the clearing. Mend `clear`. It is given the word as it was before that read.
 
 use inside::exercises::{expect, solved};
 use std::sync::atomic::{AtomicUsize, Ordering};

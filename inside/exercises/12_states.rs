@@ -1,8 +1,8 @@
 //! Exercise 12, size M, after stage 05: four states.
 //!
-//! A task is idle, queued, running, or woken while running. `wake` says whether the caller must
-//! queue the task now, and `end_poll` whether whoever polled it must. There is never more than
-//! one of it in the queue, and never one there while it is running.
+//! A task is idle, queued, running, or woken while running. `wake` returns whether its caller must
+//! queue the task now, and so does `end_poll`, which is called after a poll. The task must never be
+//! in the queue twice, and never while it is running.
 
 use inside::exercises::{expect, solved};
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -132,11 +132,17 @@ impl Bug {
 
 /// The bugs in the header of a stage.
 fn bugs_of(text: &str) -> Result<Vec<Bug>, String> {
-    let mut bugs: Vec<Bug> = Vec::new();
     let header = text.lines().map_while(|line| line.strip_prefix("//!"));
-    let list = header
-        .skip_while(|line| line.trim() != "# Break it")
-        .skip_while(|line| line.trim() != "```text");
+    read_bugs(header.skip_while(|line| line.trim() != "# Break it"))
+}
+
+/// The bugs in the first block of text among these lines.
+///
+/// # Errors
+/// A line means nothing, or a bug lacks something.
+pub fn read_bugs<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Bug>, String> {
+    let mut bugs: Vec<Bug> = Vec::new();
+    let list = lines.skip_while(|line| line.trim() != "```text");
     for line in list.skip(1).take_while(|line| line.trim() != "```") {
         let line = line.strip_prefix(' ').unwrap_or(line);
         if line.is_empty() {

@@ -1,7 +1,7 @@
 //! Exercise 05, size S, after stage 03: woken during its own poll.
 //!
 //! A task may be woken while it is being polled, by another thread or by itself. Then it must be
-//! polled once more: it may have looked already at what has changed. Mend `run_one`.
+//! polled once more, because its poll may have looked before the event came. Mend `run_one`.
 
 use inside::exercises::{expect, solved};
 use std::collections::VecDeque;

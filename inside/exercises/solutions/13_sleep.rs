@@ -1,8 +1,9 @@
 //! Exercise 13, size M, after stage 09: repair a broken sleep.
 //!
 //! A worker goes to sleep while another thread brings a task. Both write, wait until their write
-//! can be seen by the other (`Fence`), and look. Somebody has confused the steps. Put them in an
-//! order in which no schedule loses the wake-up: the program tries them all.
+//! can be seen by the other (`Fence`), and look. Here the steps of both are in a wrong order. Put
+//! them right, so that the wake-up is never lost, however the steps of the two threads are mixed.
+//! The program tries every way to mix them.
 
 use inside::exercises::{expect, solved};
 

@@ -170,9 +170,11 @@ fn windows() -> Result<Outcome, String> {
     within(Tool::new("/usr/lib/wine/wineserver64 --persistent")).run()?;
     let line = format!("{TESTS} -Zbuild-std --target x86_64-pc-windows-gnu");
     let cargo = Tool::debian_cargo(&line).arg("--target-dir").arg(FOLDER);
-    let cargo = cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", WINE);
+    let in_wine = |tool: Tool| within(tool.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", WINE));
     let ready = within(Tool::new(WINE).arg("wineboot").arg("--init")).run();
-    let outcome = ready.and_then(|_| run_tests(within(cargo), &NOT_UNDER_WINE));
+    let outcome = ready
+        .and_then(|_| run_tests(in_wine(cargo), &NOT_UNDER_WINE))
+        .and_then(|outcome| run_stages(in_wine(stages("x86_64-pc-windows-gnu")), outcome));
     // It would stay for a while, as a service.
     drop(within(Tool::new("/usr/lib/wine/wineserver64 --kill")).run());
     outcome
@@ -182,10 +184,29 @@ fn aarch64() -> Result<Outcome, String> {
     let line = format!("{TESTS} -Zbuild-std --target aarch64-unknown-linux-gnu");
     let runner = "qemu-aarch64-static -L /usr/aarch64-linux-gnu";
     let cargo = Tool::debian_cargo(&line).arg("--target-dir").arg(FOLDER);
-    let cargo = cargo
-        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
-        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner)
-        // For the processes that tests start.
-        .env("ARC_TEST_RUNNER", runner);
-    run_tests(cargo, &NOT_UNDER_QEMU)
+    let in_qemu = |tool: Tool| {
+        tool.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner)
+            // For the processes that tests start.
+            .env("ARC_TEST_RUNNER", runner)
+    };
+    let outcome = run_tests(in_qemu(cargo), &NOT_UNDER_QEMU)?;
+    run_stages(in_qemu(stages("aarch64-unknown-linux-gnu")), outcome)
+}
+
+/// What runs the programs of `inside/` on another platform.
+fn stages(target: &str) -> Tool {
+    let check = "run --quiet -p arc-inside --bin check --target-dir";
+    Tool::debian_cargo(&format!("{check} {FOLDER} -- --target {target} -Zbuild-std"))
+}
+
+/// Runs them, and adds to what was tried what they say of themselves.
+fn run_stages(tool: Tool, outcome: Outcome) -> Result<Outcome, String> {
+    let printed = tool.limit(Duration::from_secs(900)).run()?;
+    let said = |what| printed.lines().find_map(|line| str::strip_prefix(line, what));
+    let (Some(programs), Some(gaps)) = (said("transcripts: "), said("gaps: ")) else {
+        return Err("the stages of inside/ did not run".to_owned());
+    };
+    let tried = format!("{}; inside/: {programs}, gaps: {gaps}", outcome.tried);
+    Ok(Outcome { tried, ..outcome })
 }

@@ -25,6 +25,7 @@ shuttle = ["arc-inside/shuttle"]
 [dependencies]
 arc-inside = { path = '@' }
 async-task = "4.7.1"
+loom = "0.7"
 
 [profile.dev]
 debug = "line-tables-only"
@@ -35,9 +36,20 @@ pub struct Builder {
     target: PathBuf,
 }
 
+/// Another platform, for which the stages are built.
+pub struct Platform<'a> {
+    /// Its name, such as `aarch64-unknown-linux-gnu`.
+    pub name: &'a str,
+    /// What cargo is told besides.
+    pub options: &'a [&'a str],
+}
+
 /// A folder of programs.
 pub struct Built {
     folder: PathBuf,
+    suffix: &'static str,
+    /// The words that come before a program, if it does not run by itself here.
+    runner: Vec<String>,
 }
 
 /// What came of a run.
@@ -74,6 +86,23 @@ impl Builder {
         build(&folder(), shuttle, target)
     }
 
+    /// Builds the stages for another platform. As with cargo itself, a variable such as
+    /// `CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER` has the program that runs them.
+    pub fn build_stages_for(&self, platform: &Platform<'_>) -> Result<Built, String> {
+        let Platform { name, options } = platform;
+        let mut words = vec!["--target", name];
+        words.extend_from_slice(options);
+        cargo_build(&folder(), &words, &self.target)?;
+
+        let variable = format!("CARGO_TARGET_{}_RUNNER", name.to_uppercase().replace('-', "_"));
+        let runner = env::var(variable).unwrap_or_default();
+        Ok(Built {
+            folder: self.target.join(name).join("debug/examples"),
+            suffix: if name.contains("windows") { ".exe" } else { "" },
+            runner: runner.split_whitespace().map(str::to_owned).collect(),
+        })
+    }
+
     /// Makes the bugs in copies of the stages, and builds these.
     pub fn build_bugs(
         &self,
@@ -86,11 +115,13 @@ impl Builder {
         let mut programs: Vec<_> =
             used.map(|stage| (stage.name.clone(), stage.text.clone())).collect();
         for (stage, bug) in bugs {
-            let text = bug.make(&stage.text).map_err(|error| format!("{}: {error}", stage.name))?;
+            let told = |error| format!("examples/{}.rs, under `# Break it`: {error}", stage.name);
+            let text = bug.make(&stage.text).map_err(told)?;
             programs.push((bug.program(stage), text));
         }
 
-        let package = self.target.join("inside/bugs");
+        // Each of the two kinds has a folder: then no text changes between two runs.
+        let package = self.target.join(if shuttle { "inside/races" } else { "inside/bugs" });
         self.write_package(&package, &programs)?;
         let target = self.target.join(if shuttle { "inside/shuttle" } else { "inside/std" });
         build(&package, shuttle, target)
@@ -98,8 +129,12 @@ impl Builder {
 
     /// Writes a package whose examples are these programs, given by name and text.
     fn write_package(&self, package: &Path, programs: &[(String, String)]) -> Result<(), String> {
+        // What has not changed need not be built again.
         let write = |file: PathBuf, text: &str| {
             let told = |error| format!("{}: {error}", file.display());
+            if fs::read_to_string(&file).is_ok_and(|old| old == text) {
+                return Ok(());
+            }
             fs::create_dir_all(file.parent().unwrap_or(package)).map_err(told)?;
             fs::write(&file, text).map_err(told)
         };
@@ -110,34 +145,51 @@ impl Builder {
         write(package.join("src/lib.rs"), "")?;
 
         let examples = package.join("examples");
-        let _ = fs::remove_dir_all(&examples);
-        for (name, text) in programs {
-            write(examples.join(format!("{name}.rs")), text)?;
+        let files: Vec<PathBuf> =
+            programs.iter().map(|(name, _)| examples.join(format!("{name}.rs"))).collect();
+        for entry in fs::read_dir(&examples).into_iter().flatten().flatten() {
+            if entry.path().is_file() && !files.contains(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        for (file, (_, text)) in files.into_iter().zip(programs) {
+            write(file, text)?;
         }
         Ok(())
     }
 }
 
-/// Has cargo build the examples of a package.
+/// Has cargo build the examples of a package, for this platform.
 fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String> {
+    let options: &[&str] = if shuttle { &["--features", "shuttle"] } else { &[] };
+    cargo_build(package, options, &target)?;
+    Ok(Built { folder: target.join("debug/examples"), suffix: EXE_SUFFIX, runner: Vec::new() })
+}
+
+fn cargo_build(package: &Path, options: &[&str], target: &Path) -> Result<(), String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(&target);
-    if shuttle {
-        command.args(["--features", "shuttle"]);
-    }
+    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(target).args(options);
     let output = command.current_dir(package).stdout(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{} does not compile:\n{errors}", package.display()));
     }
-    Ok(Built { folder: target.join("debug").join("examples") })
+    Ok(())
 }
 
 impl Built {
     /// Runs a program to its end.
     pub fn run(&self, name: &str, arguments: &[&str], gap: &str) -> Ran {
-        let mut command = Command::new(self.folder.join(format!("{name}{EXE_SUFFIX}")));
+        let program = self.folder.join(format!("{name}{}", self.suffix));
+        let mut command = match self.runner.split_first() {
+            None => Command::new(program),
+            Some((runner, options)) => {
+                let mut command = Command::new(runner);
+                command.args(options).arg(program);
+                command
+            }
+        };
         command.args(arguments).env("ARC_GAP", gap).env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = match command.spawn() {

@@ -1,0 +1,120 @@
+//! Exercise 15, size L, after stage 10: change arc, and prove the change.
+//!
+//! tokio has a clock for tests that moves on by itself as soon as nothing is left to do, which
+//! means: as soon as every worker sleeps. Suppose that arc is to have such a clock. Then a thread
+//! has to wait until every worker sleeps. Give `Idle` in `src/scheduler/idle.rs`, the file of arc
+//! itself, this method:
+//!
+//! ```text
+//! pub(crate) fn wait_until_all_asleep(&self)
+//! ```
+//!
+//! The thread that calls it parks, and goes on once all workers sleep. The worker that falls asleep
+//! last unparks it, in `fall_asleep`. Only one thread ever calls the method.
+//!
+//! This program is the *model* of your change. It compiles `src/scheduler/idle.rs` as you have left
+//! it, over the atomics and threads of the crate loom. loom runs the model again and again, in
+//! every order of the steps, and has each thread see the writes of the others as late as a
+//! processor may show them. Run it after each change:
+//!
+//! ```sh
+//! cargo run -p arc-inside --features loom --example exercise_15
+//! ```
+//!
+//! When it says `solved`, delete one of the fences that your change depends on, and run it again: a
+//! model that cannot fail proves nothing. Then run the models that arc has had before, over your
+//! change: `cargo test -p arc-models --release --test loom`. `git checkout src` takes it back.
+
+#![allow(dead_code, reason = "the model uses a part of arc's file, and arc uses another")]
+
+#[path = "../../src/scheduler/idle.rs"]
+mod idle;
+
+/// What the file takes from arc's `src/sync.rs`.
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+    pub(crate) use loom::thread;
+    pub(crate) use std::sync::OnceLock;
+}
+
+/// What the file takes from arc's `src/config.rs`.
+mod config {
+    pub(crate) const WORKERS_MAX: usize = 64;
+}
+
+use idle::Idle;
+use inside::exercises::{expect, solved};
+use loom::thread;
+use std::panic::catch_unwind;
+use std::sync::Arc;
+
+/// How often loom interrupts a thread that could go on. With three it finds all bugs that we made.
+const PREEMPTIONS_MAX: usize = 3;
+
+// YOURS: from here
+// Not here, but in src/scheduler/idle.rs.
+// to here
+
+/// Stands in for what arc's `Idle` does not have yet. As soon as the type has a method of this
+/// name itself, that one is called.
+trait NotYet {
+    fn wait_until_all_asleep(&self) {
+        expect(false, "`Idle` in src/scheduler/idle.rs has no method `wait_until_all_asleep`");
+    }
+}
+
+impl NotYet for Idle {}
+
+/// Runs the model in every order.
+fn explore(model: impl Fn() + Sync + Send + std::panic::UnwindSafe + 'static, message: &str) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS_MAX);
+
+    // If no thread can go on, loom panics: a wake-up was lost.
+    let explored = catch_unwind(move || builder.check(model));
+    expect(explored.is_ok(), message);
+}
+
+fn main() {
+    let two_fall_asleep = || {
+        let idle = Arc::new(Idle::new(2));
+        for worker in 0..2 {
+            let idle = idle.clone();
+            thread::spawn(move || idle.fall_asleep(worker));
+        }
+        idle.wait_until_all_asleep();
+        expect(idle.all_asleep(), "the thread goes on, and a worker is still awake");
+    };
+    explore(
+        two_fall_asleep,
+        "all workers sleep, and the thread that waits for that is not woken (see loom's panic)",
+    );
+
+    let one_wakes_up_again = || {
+        let idle = Arc::new(Idle::new(2));
+        idle.fall_asleep(0);
+        let other = idle.clone();
+        thread::spawn(move || {
+            // Somebody has work for worker 0, which falls asleep again when it is done.
+            other.claim(0);
+            other.fall_asleep(0);
+        });
+        let other = idle.clone();
+        thread::spawn(move || other.fall_asleep(1));
+        idle.wait_until_all_asleep();
+    };
+    explore(
+        one_wakes_up_again,
+        "a worker wakes up again and falls asleep again, and then the thread that waits is not \
+         woken (see loom's panic)",
+    );
+    solved();
+}
+
+// Hint 1: this is the sleep protocol at the top of the file, a second time. Now the thread that
+// waits is the sleeper, and the last worker that falls asleep brings what it waits for.
+// Hint 2: the thread says that it sleeps, passes a fence, and looks again before it parks. The
+// worker sets its bit, passes a fence, and looks whether somebody said so. The first half of that
+// is there already.
+// Hint 3: `Doorbell`, in the same file, is the second half. Give `Idle` one, and ring it where all
+// workers sleep. Read `sleep` in `src/runtime/monitor.rs` to see who sleeps beside such a bell.
