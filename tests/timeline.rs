@@ -138,7 +138,7 @@ fn a_task_from_outside_that_nobody_takes_is_named_with_the_reason() {
         let outsider = spawn_named("outsider", async {});
         has_injected.open();
         runtime.block_on(async { (grinder.await.unwrap(), outsider.await.unwrap()) });
-        let (late, why) = ("late: task", "in the injector, which is for tasks from outside");
+        let (late, why) = ("late: task", "in the injector (for tasks from outside)");
         finds(&text(), &[late, "\"outsider\"", why, "behind one poll, of task", "\"grinder\""]);
     });
 }

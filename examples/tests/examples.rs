@@ -257,6 +257,13 @@ fn inspect_prints_what_its_header_says() {
 }
 
 #[test]
+fn timeline_prints_what_its_header_says() {
+    let (code, output, errors) = output("timeline", &[]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert_eq!(output, promised(include_str!("../timeline.rs")));
+}
+
+#[test]
 fn mistakes_on_the_command_line_are_one_line_and_code_2() {
     for (arguments, mistake) in [
         (&["--what"][..], "unknown option \"--what\""),

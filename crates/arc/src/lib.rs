@@ -90,7 +90,8 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | the three above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
-//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
+//! | `axum`, `server`, `tower`, `tracing`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
 //!
 //! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
 //! the parts that they name are always there.
@@ -109,6 +110,8 @@ pub use arc_util::{join, pin, race, select, task_local, try_join};
 #[cfg(feature = "compat")]
 #[doc(inline)]
 pub use arc_compat as compat;
+#[cfg(feature = "trace")]
+pub use arc_trace as trace;
 #[cfg(feature = "fs")]
 pub use async_fs as fs;
 #[cfg(feature = "process")]

@@ -14,6 +14,7 @@
 //! | axum | WebSockets | `axum::WebSocketUpgrade` | `axum` |
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
+//! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
 //! | reqwest, sqlx ... | a tokio runtime | `tokio::enter` | `tokio-rt` |
 //!
 //! No feature is on by default. `full` enables all of them. Only `tokio::enter` and
@@ -72,6 +73,8 @@ pub mod server;
 pub mod tokio;
 #[cfg(feature = "tower")]
 pub mod tower;
+#[cfg(feature = "tracing")]
+pub mod tracing;
 
 pub use io::{FuturesIo, HyperIo, ReadUninit};
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

@@ -68,7 +68,7 @@ macro_rules! keep_their_promises {
     )*};
 }
 
-keep_their_promises!(grpc http2 https in_tokio tokio_streams tower_stack websocket);
+keep_their_promises!(grpc http2 https in_tokio tokio_streams tower_stack tracing websocket);
 
 #[test]
 fn axum_server_says_what_it_cannot_listen_on() {

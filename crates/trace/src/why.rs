@@ -219,7 +219,7 @@ impl Timeline {
         let place = match queued.place {
             Place::Worker(lane) if lane == poll.lane => "in its queue".to_owned(),
             Place::Worker(lane) => format!("in the queue of {}", self.lane_label(lane)),
-            Place::Injector => "in the injector, which is for tasks from outside".to_owned(),
+            Place::Injector => "in the injector (for tasks from outside)".to_owned(),
             Place::Pool => "for a thread of the blocking pool".to_owned(),
         };
         let label = self.label(poll.task);
