@@ -5,7 +5,7 @@ mod common;
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use arc::runtime::{Builder, Handle, UnhandledPanic};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, try_id, yield_now};
 use arc::time::sleep;
 use common::*;
@@ -763,7 +763,7 @@ fn the_attribute_runs_everything_on_the_calling_thread() {
 #[test]
 fn idle_it_uses_no_time() {
     in_own_process("idle_it_uses_no_time", || {
-        let runtime: Runtime = current_thread();
+        let runtime = current_thread();
         drop(runtime.spawn(pending::<()>()));
         runtime.block_on(async { arc::spawn(sleep(TICK)).await.unwrap() });
         runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();

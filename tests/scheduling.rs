@@ -18,9 +18,6 @@ use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_micros(100);
 
-/// How long each race runs.
-const RACE: Duration = Duration::from_millis(1200);
-
 // Long polls.
 
 /// Long enough that every thread of the runtime sleeps, the monitor included.
@@ -378,7 +375,7 @@ fn submit_as_the_workers_park(runtime: &Runtime, threads: usize) {
                 let start = Instant::now();
                 let done = Arc::new(AtomicUsize::new(0));
                 let mut round = 0;
-                while start.elapsed() < RACE {
+                while start.elapsed() < *RACE {
                     for _ in 0..64 {
                         round += 1;
                         let store = done.clone();
@@ -424,7 +421,7 @@ fn a_task_woken_just_as_the_last_worker_parks_is_run() {
         let waker = slot.lock().unwrap().clone().unwrap();
         let start = Instant::now();
         let mut round = 1;
-        while start.elapsed() < RACE {
+        while start.elapsed() < *RACE {
             for _ in 0..64 {
                 round += 1;
                 waker.wake_by_ref();
@@ -470,7 +467,7 @@ fn threads_that_enter_and_leave_block_on_lose_no_wake_up() {
                 let runtime = runtime.clone();
                 thread::spawn(move || {
                     let mut round = 0;
-                    while start.elapsed() < RACE {
+                    while start.elapsed() < *RACE {
                         round += 1;
                         let task = runtime.spawn(async move {
                             if round % 3 == index {
@@ -500,7 +497,7 @@ fn a_timer_armed_from_outside_as_the_workers_park_fires() {
         let (waker, wakes) = counting_waker();
         let start = Instant::now();
         let mut round = 0;
-        while start.elapsed() < RACE {
+        while start.elapsed() < *RACE {
             let mut timer = Box::pin(sleep(Duration::from_micros(round as u64 % 90)));
             if poll_with(timer.as_mut(), &waker).is_pending() {
                 round += 1;

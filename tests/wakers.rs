@@ -22,8 +22,6 @@ use std::time::{Duration, Instant};
 
 type Slot = Arc<Mutex<Option<Waker>>>;
 
-/// How long the races run, each with each number of workers.
-const RACE: Duration = Duration::from_millis(700);
 const WAKES: usize = 1_000_000;
 
 /// The waker fires while the poll is still going on, surely.
@@ -39,7 +37,7 @@ fn a_wake_in_the_midst_of_the_poll_causes_another_poll() {
             if round == 1 {
                 *leave.lock().unwrap() = Some(context.waker().clone());
             }
-            if round > WAKES || (round > 100 && start.elapsed() > RACE) {
+            if round > WAKES || (round > 100 && start.elapsed() > *RACE) {
                 ask.store(usize::MAX, Ordering::SeqCst);
                 return Poll::Ready(());
             }
@@ -90,7 +88,7 @@ fn a_wake_just_as_the_poll_ends_causes_another_poll() {
         let waker = slot.lock().unwrap().take().unwrap();
         let start = Instant::now();
         let mut seen = 0;
-        while start.elapsed() < RACE {
+        while start.elapsed() < *RACE {
             for _ in 0..100 {
                 spin_until("another poll", || polled.load(Ordering::SeqCst) > seen);
                 seen = polled.load(Ordering::SeqCst);

@@ -22,7 +22,9 @@
 //! # Break it
 //!
 //! Run the program as it is first: `cargo run -p arc-inside --example 01_block_on`. Then choose a
-//! bug, replace its `-` lines by its `+` lines in the code below, and run the program again.
+//! bug, replace its `-` lines by its `+` lines in the code below, and run the program again. (A bug
+//! may have several such places. Comments between the `-` lines do not matter.) To mend it:
+//! `git checkout inside/examples`.
 //!
 //! Some bugs are races, which most runs win. The line `with:` of such a bug names the `gap` into
 //! which the other thread must come. Put what it says before the command, and the thread sleeps in

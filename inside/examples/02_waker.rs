@@ -1,9 +1,9 @@
 //! Stage 02: what a waker is.
 //!
-//! Stage 01 let std make the waker. Here it is made by hand, and everything else stays as it is. A
-//! waker is two words: a pointer to data, and a pointer to a table of four functions that know what
-//! to do with that data. (`dyn Trait` works in the same way, with a table that the compiler makes.)
-//! So one type, `Waker`, serves every runtime, and a future need not know by which it is polled.
+//! Stage 01 let std make the waker. Here it is made by hand, and `block_on` stays as it is. A waker
+//! is two words: a pointer to data, and a pointer to a table of four functions that know what to do
+//! with that data. (`dyn Trait` works in the same way, with a table that the compiler makes.) So
+//! one type, `Waker`, serves every runtime, and a future need not know by which it is polled.
 //!
 //! The data here is an `Arc<Signal>` whose type was forgotten. Each waker owns one of its
 //! references: `clone` counts one more, `drop` gives one back, `wake` uses the waker up and so
@@ -14,7 +14,8 @@
 //! Client 2 also shows why `block_on` has a flag of its own and does not trust `park` alone. If a
 //! thread is unparked while it is awake, its next `park` returns at once: the thread has a *token*,
 //! and `park` takes it away. There is one token for each thread. A library that is called in a poll
-//! may park this thread as well, and then it takes the token that was meant for `block_on`.
+//! may park this thread as well, and then it takes the token that was meant for `block_on`. And the
+//! ticker yields, so that `wake_by_ref` is used too.
 //!
 //! # Break it
 //!
@@ -36,11 +37,14 @@
 //!     you see: hung: the future is pending
 //!
 //! shared-token: without the flag, the library takes the token, and `block_on` sleeps for ever
+//!     - loop {
 //!     - if !signal.woken.swap(false, Ordering::Acquire) {
 //!     - thread::park();
 //!     - continue;
 //!     - }
-//!     + if POLLS.load(Ordering::Relaxed) > 0 {
+//!     + let mut is_first = true;
+//!     + loop {
+//!     + if !std::mem::take(&mut is_first) {
 //!     + thread::park();
 //!     + }
 //!     with: ARC_GAP=token
@@ -56,9 +60,6 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// How many signals there are. Each must go away in the end.
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
-
-/// How often `block_on` has polled a future, for the last line that is printed.
-static POLLS: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs one future to its end on this thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
@@ -82,7 +83,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             continue;
         }
 
-        POLLS.fetch_add(1, Ordering::Relaxed);
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }

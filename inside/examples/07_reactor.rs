@@ -8,6 +8,9 @@
 //! (*one-shot*): to get the next one, the task must ask again.
 //!
 //! The crate polling asks and waits, in the way that each system has for it (epoll, kqueue, IOCP).
+//! Its `Poller` has a method for each step: `add` makes a socket known, with a number by which it
+//! is reported, `modify` asks, and `wait` returns what is reported. Its `Event` is such a question
+//! or report, and has nothing to do with the `Event` of stage 01.
 //!
 //! ```text
 //!     task:      recv ──► would block ──► leave the waker ──► ask the kernel ──► Pending
@@ -119,7 +122,7 @@ impl Shared {
             }
 
             // Whatever was pushed or armed since the look above has notified: then this returns at
-            // once. So a queue that is never empty does not hide the kernel.
+            // once. So tasks that always wake themselves do not keep it from the sockets.
             gap("wait");
             let timeout = self.timeout();
             self.wait(&mut events, timeout).into_iter().for_each(Waker::wake);

@@ -3,10 +3,13 @@
 //! `join` polls both of its futures whenever it is polled, until both are done. A future that is
 //! done must not be polled again. As it is, `join` awaits one after the other.
 //!
+//! `poll_fn` of std makes a future of a closure, which is called at each poll. A future that was
+//! pinned, as by `let mut a = pin!(a)`, is polled by `a.as_mut().poll(context)`.
+//!
 //! Run the exercise: `cargo run -p arc-inside --example exercise_01`. It says what is not right
-//! yet. Replace what stands between `YOURS: from here` and `to here`, and leave the rest as it is,
-//! until the exercise says `solved`. Three hints stand at the end. (All exercises are made like
-//! this one.)
+//! yet: `main` polls by hand, and looks at what comes of it. Replace what stands between `YOURS:
+//! from here` and `to here`, and leave the rest as it is, until the exercise says `solved`. Three
+//! hints stand at the end. (All exercises are made like this one.)
 
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::cell::Cell;

@@ -42,10 +42,12 @@ pub const GAP: Duration = Duration::from_millis(150);
 /// Ten thousand, or few under shuttle, which has all of it done a thousand times.
 pub const MANY: usize = if cfg!(feature = "shuttle") { 5 } else { 10_000 };
 
-/// For how many of its ticks the watchdog waits. It counts ticks and no seconds: a machine that
-/// stands still for a while lets none of them pass.
+/// For how many of its ticks the watchdog waits. It counts ticks and no seconds: see [`tick`].
 const TICKS_MAX: usize = 150;
 const TICK: Duration = Duration::from_millis(20);
+
+/// How much another thread works in each tick: a millisecond of a processor, about.
+const WORK: usize = 100_000;
 
 /// How many gaps have slept so far. While this moves, the watchdog is patient.
 static GAPS: AtomicUsize = AtomicUsize::new(0);
@@ -74,6 +76,19 @@ pub fn run(program: fn()) {
     shuttled::run(program);
 }
 
+/// One tick of a watchdog. It is not over before another thread has worked for a moment. So on a
+/// machine that stands still or has too much to do, the ticks are as slow as the threads that are
+/// watched, and these are not taken for hung.
+fn tick() {
+    std::thread::sleep(TICK);
+    let worker = std::thread::spawn(|| {
+        for step in 0..WORK {
+            std::hint::black_box(step);
+        }
+    });
+    let _ = worker.join();
+}
+
 /// Watches that something comes to its end. If it does not for three seconds, the watchdog prints
 /// `hung:` and what `diagnosis` says, and ends the process. Drop it when the end is reached.
 pub fn watchdog(diagnosis: impl Fn() -> String + Send + 'static) -> Watchdog {
@@ -89,7 +104,7 @@ pub fn watchdog(diagnosis: impl Fn() -> String + Send + 'static) -> Watchdog {
         let mut ticks = 0;
         let mut gaps = 0;
         while ticks < TICKS_MAX {
-            std::thread::sleep(TICK);
+            tick();
             ticks += 1;
             if ended.load(Ordering::Relaxed) {
                 return;

@@ -9,6 +9,7 @@ pub mod this_program;
 use arc::runtime::{Builder, Handle, Runtime};
 use arc::task::JoinHandle;
 use std::cell::Cell;
+use std::env;
 #[cfg(target_os = "linux")]
 use std::fs;
 use std::future::Future;
@@ -17,7 +18,7 @@ use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, Once};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, Once};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +27,13 @@ use std::time::{Duration, Instant};
 /// An emulator or a sanitizer is many times slower: who builds for one sets the variable.
 pub const DEADLINE: Duration =
     Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 20 });
+
+/// How long each race runs, with each number of workers. The step `races` of CI sets the
+/// variable; without it, a race is as long as waiting for `cargo test` is pleasant.
+pub static RACE: LazyLock<Duration> = LazyLock::new(|| {
+    let is_long = env::var_os("ARC_TEST_LONG").is_some();
+    Duration::from_millis(if is_long { 1200 } else { 200 })
+});
 
 /// What a panic says that a test causes on purpose; it is not printed.
 pub const ON_PURPOSE: &str = "on purpose";
@@ -392,7 +400,7 @@ pub fn in_own_process_with(
     test: impl FnOnce() + Send + 'static,
 ) {
     const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
-    if std::env::var_os(MARK).is_some() {
+    if env::var_os(MARK).is_some() {
         return within_deadline(test);
     }
     let words = this_program::words();

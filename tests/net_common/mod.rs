@@ -212,16 +212,34 @@ pub async fn fill(stream: &TcpStream) -> usize {
 }
 
 /// Bytes that look random and are the same for the same seed.
-pub struct Pattern(fastrand::Rng);
+pub struct Pattern {
+    random: fastrand::Rng,
+    /// Those that come next. They are made by the block, so that it does not matter how
+    /// they are cut up.
+    block: Vec<u8>,
+    /// How many of the block have been given out.
+    given: usize,
+}
 
 impl Pattern {
     pub fn new(seed: u64) -> Self {
-        Self(fastrand::Rng::with_seed(seed))
+        const BLOCK: usize = 4096;
+        Self { random: fastrand::Rng::with_seed(seed), block: vec![0; BLOCK], given: BLOCK }
     }
 
     pub fn next(&mut self, bytes: usize) -> Vec<u8> {
-        // Byte by byte, so that it does not matter how it is cut up.
-        std::iter::repeat_with(|| self.0.u8(..)).take(bytes).collect()
+        let mut next = Vec::with_capacity(bytes);
+        while next.len() < bytes {
+            if self.given == self.block.len() {
+                self.random.fill(&mut self.block);
+                self.given = 0;
+            }
+
+            let end = self.block.len().min(self.given + bytes - next.len());
+            next.extend_from_slice(&self.block[self.given..end]);
+            self.given = end;
+        }
+        next
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use std::{env, fmt};
 
@@ -29,6 +30,23 @@ pub struct Arguments {
 
 /// The steps of `--quick`.
 const QUICK: [&str; 7] = ["fmt", "clippy", "tidy", "audit", "inside", "book", "test"];
+
+/// The step of `--quick` that another step does, and more.
+const CONTAINED: (&str, &str) = ("inside", "stages");
+
+/// The environment variable that has this program stand in for rustc, and has the flags that
+/// it adds.
+pub const FLAGS: &str = "ARC_RUSTC_FLAGS";
+
+/// Runs `rustc ARGUMENT...`, with more flags.
+pub fn stand_in_for_rustc(flags: &str) -> ExitCode {
+    let mut arguments = env::args_os().skip(1);
+    let Some(rustc) = arguments.next() else { return ExitCode::FAILURE };
+    match Command::new(rustc).args(arguments).args(flags.split_whitespace()).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
 
 struct Step {
     name: &'static str,
@@ -63,6 +81,20 @@ impl Cargo {
         let target = target.join(folder).to_string_lossy().into_owned();
         // Before a `--`, after which the arguments are the test program's.
         self.arguments.splice(1..1, ["--target-dir".to_owned(), target]);
+        self
+    }
+
+    /// Adds compiler flags for the workspace's own crates: what they depend on is shared with
+    /// the other steps, and not built again.
+    fn with_own_flags(mut self, flags: &str) -> Self {
+        let this = env::current_exe().unwrap_or_default().to_string_lossy().into_owned();
+        self.variables.push(("RUSTC_WORKSPACE_WRAPPER", this));
+        self.variables.push((FLAGS, flags.to_owned()));
+        self
+    }
+
+    fn with_variable(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
         self
     }
 
@@ -121,8 +153,9 @@ impl Step {
     }
 }
 
-/// What `cargo test` tests, and the models, which are run optimized.
-const TESTED: [&str; 8] = [
+/// What `cargo test` tests, the models, which are run optimized, and xtask, whose dependencies
+/// would have to be built again with the features that others ask for.
+const TESTED: [&str; 9] = [
     "arc-runtime",
     "arc-compat",
     "arc-compat-apart",
@@ -131,6 +164,7 @@ const TESTED: [&str; 8] = [
     "arc-util",
     "arc-examples",
     "arc-models",
+    "xtask",
 ];
 
 const REACTOR_TESTS: &str = "test -p arc-runtime --lib --tests";
@@ -153,11 +187,16 @@ fn steps() -> Vec<Step> {
         rest += " --exclude ";
         rest += package;
     }
-    let oneshot = Cargo::new(REACTOR_TESTS).with_flags("--cfg arc_oneshot", "oneshot");
+    let others = [Cargo::new("test -p xtask"), Cargo::new(&rest)];
+    let races = Cargo::new("test --test scheduling --test wakers");
+    let oneshot = Cargo::new(REACTOR_TESTS).with_own_flags("--cfg arc_oneshot");
     let portable = Cargo::new(REACTOR_TESTS)
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");
-    let mut doc = Cargo::new("doc --workspace --all-features --no-deps");
-    doc.set_flags("RUSTDOCFLAGS", "-D warnings");
+    // With an example, cargo takes the features that the tests ask for, and so what clippy
+    // has checked; it would check all dependencies again.
+    let mut public = Cargo::new("doc --workspace --all-features --no-deps --lib --bins");
+    public.arguments.extend(["--example", "hello"].map(str::to_owned));
+    public.set_flags("RUSTDOCFLAGS", "-D warnings");
     // The links in the documentation of what is private.
     let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --all-features --no-deps");
     private.arguments.push("--document-private-items".to_owned());
@@ -179,10 +218,11 @@ fn steps() -> Vec<Step> {
         ),
         Step::line("report", 10, "xtask report --check"),
         Step::line("supply", 20, "xtask supply"),
-        Step::line("inside", 30, "run --quiet -p arc-inside --bin check -- --quick"),
+        Step::line("inside", 60, "run --quiet -p arc-inside --bin check -- --quick"),
         Step::line("book", 10, "run --quiet -p arc-book -- --check"),
         Step::line("test", 150, "test"),
-        Step::line("others", 60, &rest),
+        Step::new("races", 30, [races.with_variable("ARC_TEST_LONG", "1")]),
+        Step::new("others", 60, others),
         Step::new("oneshot", 60, [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::new("portable", 60, [portable])
@@ -194,7 +234,7 @@ fn steps() -> Vec<Step> {
         Step::line("stages", 120, "run --quiet -p arc-inside --bin check --"),
         Step::line("soak", 65, "run --release -p arc-trials --bin soak -- --seconds 60")
             .skip_if(!is_linux, "it reads of memory and descriptors in /proc"),
-        Step::new("doc", 30, [doc, private]),
+        Step::new("doc", 30, [public, private]),
         Step::new("examples", 10, examples),
         Step::line("minimal", 30, "xtask supply minimal"),
         Step::line("msrv", 30, "xtask supply msrv").skip_for(supply::missing_toolchain),
@@ -229,7 +269,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => QUICK.into(),
         false => arguments.steps.iter().map(String::as_str).collect(),
     };
-    steps.retain(|step| names.is_empty() || names.contains(&step.name));
+    steps.retain(|step| match names.as_slice() {
+        [] => step.name != CONTAINED.0,
+        names => names.contains(&step.name),
+    });
     print!("{}", announcement(&steps));
     run_steps(&steps)
 }
@@ -315,6 +358,7 @@ mod tests {
     fn quick_steps_exist_and_names_are_unique() {
         let names = names();
         assert!(QUICK.iter().all(|quick| names.contains(quick)));
+        assert!(names.contains(&CONTAINED.0) && names.contains(&CONTAINED.1));
         let unique: BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
     }

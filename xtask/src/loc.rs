@@ -1,4 +1,4 @@
-//! `cargo xtask loc`: lines, counted by tokei, functions by length, and the air in them.
+//! `cargo xtask loc`: lines, by the rules of tokei, functions by length, and the air in them.
 //!
 //! A line of a doc comment is Markdown to tokei, and in no Rust column: it is
 //! told apart from code, comments and blanks here as well.

@@ -89,9 +89,8 @@ fn introduction(root: &Path, loc: &Loc) -> Result<String, Failure> {
     };
     Ok(format!(
         "Written by `cargo xtask report`, which repeats it; `cargo xtask ci` fails when \
-         it is stale.\nCounted with tokei {} and syn {}, beside tokio {}. The versions of \
+         it is stale.\nCounted with syn {}, beside tokio {}. The versions of \
          all crates are those of\n`Cargo.lock`, `{}` and `{}`.\n",
-        version("tokei"),
         version("syn"),
         loc.tokio.0,
         PEERS.replace("toml", "lock"),

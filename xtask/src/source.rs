@@ -1,7 +1,9 @@
 //! Source files, in an order and under names that are the same on every machine.
 
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::fs;
+use std::path::Path;
+
+use walkdir::{DirEntry, WalkDir};
 
 use crate::Failure;
 
@@ -32,15 +34,24 @@ pub fn rust_files(root: &Path, folders: &[&str]) -> Result<Vec<Source>, Failure>
 /// A file or folder cannot be read.
 pub fn files_below(root: &Path, folder: &str, extensions: &[&str]) -> Result<Vec<Source>, Failure> {
     let start = root.join(folder);
-    let mut paths = Vec::new();
-    if start.exists() {
-        find(&start, extensions, &mut paths).map_err(|error| unreadable(&start, &error))?;
-    }
     let mut files = Vec::new();
-    for path in paths {
-        let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+    if !start.exists() {
+        return Ok(files);
+    }
+
+    let is_kept_apart =
+        |it: &DirEntry| it.depth() > 0 && (it.file_name() == "target" || it.file_name() == ".git");
+    for entry in WalkDir::new(start).into_iter().filter_entry(|it| !is_kept_apart(it)) {
+        let entry = entry.map_err(|error| Failure(error.to_string()))?;
+        let path = entry.path();
+        let is_wanted = extensions.iter().any(|it| path.extension().is_some_and(|end| end == *it));
+        if entry.file_type().is_dir() || !is_wanted {
+            continue;
+        }
+        let fail = |error| Failure(format!("{}: {error}", path.display()));
+        let bytes = fs::read(path).map_err(fail)?;
         files.push(Source {
-            name: name(root, &path),
+            name: name(root, path),
             // Checked out on Windows, lines may end otherwise.
             text: String::from_utf8_lossy(&bytes).replace("\r\n", "\n"),
         });
@@ -53,26 +64,6 @@ pub fn files_below(root: &Path, folder: &str, extensions: &[&str]) -> Result<Vec
 pub fn name(root: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(root).unwrap_or(path);
     relative.to_string_lossy().replace('\\', "/")
-}
-
-fn find(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = entry.path();
-        let is_kept_apart = ["target", ".git"].iter().any(|it| entry.file_name() == *it);
-        if entry.file_type()?.is_dir() {
-            if !is_kept_apart {
-                find(&path, extensions, found)?;
-            }
-        } else if extensions.iter().any(|it| path.extension().is_some_and(|end| end == *it)) {
-            found.push(path);
-        }
-    }
-    Ok(())
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

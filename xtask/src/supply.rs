@@ -7,6 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use clap::{Args, ValueEnum};
+use spdx::{Expression, ParseMode};
 use toml::{Table, Value};
 
 use crate::limits::{self, Limits, Remark};
@@ -118,40 +119,11 @@ fn complaints(package: &Package, rules: &Table) -> Vec<String> {
     found
 }
 
-/// Whether a licence expression is satisfied by the allowed licences: `OR` by one
-/// side, `AND` by both. A slash is how `OR` was written once.
+/// Whether a licence expression is satisfied by the allowed licences.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
-    let text = expression.trim().replace('/', " OR ");
-    for (operator, needs_all) in [(" OR ", false), (" AND ", true)] {
-        let parts = split_outside(&text, operator);
-        if parts.len() > 1 {
-            let mut results = parts.iter().map(|part| is_allowed(part, allowed));
-            return match needs_all {
-                true => results.all(|it| it),
-                false => results.any(|it| it),
-            };
-        }
-    }
-    let inner = text.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
-    match inner {
-        Some(inner) => is_allowed(inner, allowed),
-        None => allowed.contains(&text),
-    }
-}
-
-/// Splits at an operator that is not in parentheses.
-fn split_outside<'text>(text: &'text str, operator: &str) -> Vec<&'text str> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    for (at, _) in text.match_indices(operator) {
-        let before = &text[..at];
-        if before.matches('(').count() == before.matches(')').count() {
-            parts.push(&text[start..at]);
-            start = at + operator.len();
-        }
-    }
-    parts.push(&text[start..]);
-    parts
+    // Lax: a slash is how `OR` was written once.
+    Expression::parse_mode(expression, ParseMode::LAX)
+        .is_ok_and(|it| it.evaluate(|licence| allowed.contains(&licence.to_string())))
 }
 
 /// Compares what is in the packages with what audit.toml says that users need, and
@@ -296,44 +268,35 @@ fn stated_version(root: &Path) -> Result<String, Failure> {
     version.ok_or_else(|| Failure("Cargo.toml states no rust-version".to_owned()))
 }
 
-/// The name of the installed toolchain that has the stated version.
-fn stated_toolchain(root: &Path) -> Option<String> {
-    let version = stated_version(root).ok()?;
-    let output = Command::new("rustup").args(["toolchain", "list"]).output().ok()?;
-    find_toolchain(&String::from_utf8_lossy(&output.stdout), &version)
-}
-
-fn find_toolchain(list: &str, version: &str) -> Option<String> {
-    let names = list.lines().filter_map(|line| line.split_whitespace().next());
-    let is_version = |name: &&str| {
-        let rest = name.strip_prefix(version);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
-    };
-    names.filter(|name| is_version(name)).map(str::to_owned).next()
+/// A program of the compiler's version that the libraries state.
+fn of_stated_version(root: &Path, program: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", &stated_version(root).unwrap_or_default(), program]);
+    // What the running cargo has set would take its own compiler.
+    for variable in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
+        command.env_remove(variable);
+    }
+    // It is not to be downloaded.
+    command.env("RUSTUP_AUTO_INSTALL", "0").current_dir(root);
+    command
 }
 
 /// Why `msrv` cannot run here, if it cannot.
 pub fn missing_toolchain() -> Option<String> {
     let root = workspace_root();
+    let output = of_stated_version(&root, "rustc").arg("--version").output();
+    let is_there = output.is_ok_and(|it| it.status.success());
     let version = stated_version(&root).unwrap_or_default();
-    stated_toolchain(&root)
-        .is_none()
-        .then(|| format!("no toolchain {version} is installed; the hosted workflow has one"))
+    (!is_there).then(|| format!("no toolchain {version} is installed; the hosted workflow has one"))
 }
 
 fn msrv(root: &Path) -> Result<(), Failure> {
-    let Some(toolchain) = stated_toolchain(root) else {
-        return Err(Failure(missing_toolchain().unwrap_or_default()));
-    };
-    let mut command = Command::new("rustup");
-    command.args(["run", &toolchain, "cargo", "check", "--locked"]);
-    command.args(["--all-features", "--target-dir", "target/msrv"]);
-    command.args(LIBRARIES.iter().flat_map(|name| ["--package", name]));
-    // What the running cargo has set would take its own compiler.
-    for variable in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
-        command.env_remove(variable);
+    if let Some(missing) = missing_toolchain() {
+        return Err(Failure(missing));
     }
-    finish(command.env("RUSTUP_AUTO_INSTALL", "0").current_dir(root))
+    let mut command = of_stated_version(root, "cargo");
+    command.args(["check", "--locked", "--all-features", "--target-dir", "target/msrv"]);
+    finish(command.args(LIBRARIES.iter().flat_map(|name| ["--package", name])))
 }
 
 /// Why `deny` cannot run here, if it cannot.

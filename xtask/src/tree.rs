@@ -144,6 +144,6 @@ mod tests {
         let crates = tree(&manifest, "arc-runtime", TARGET).unwrap();
         let has = |name: &str| crates.iter().any(|each| each.name == name);
         assert!(has("arc-runtime") && has("arc-macros") && has("async-task"));
-        assert!(!has("hyper") && !has("loom") && !has("tokei"));
+        assert!(!has("hyper") && !has("loom") && !has("clap"));
     }
 }

@@ -1,7 +1,8 @@
 //! Exercise 03, size S, after stage 02: a waker by hand that leaks.
 //!
 //! Each waker owns one reference to its data. One of the four functions below does not do with that
-//! reference what it should. Find it, and mend it. (What each should do stands in stage 02.)
+//! reference what it should. Find it, and mend it; the other three are right. (What each should do
+//! stands in stage 02.)
 
 use inside::exercises::{expect, solved};
 use std::sync::Arc;
@@ -19,8 +20,13 @@ fn waker_of(counter: Arc<Counter>) -> Waker {
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
+    // SOLUTION
     // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
     unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
+    // INSTEAD
+    //~ // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
+    //~ unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
+    // END
     RawWaker::new(data, &TABLE)
 }
 
@@ -36,14 +42,24 @@ unsafe fn wake(data: *const ()) {
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
+    // SOLUTION
     // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
     let counter = unsafe { &*data.cast::<Counter>() };
+    // INSTEAD
+    //~ // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
+    //~ let counter = unsafe { &*data.cast::<Counter>() };
+    // END
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
 unsafe fn drop_waker(data: *const ()) {
+    // SOLUTION
     // SAFETY: `data` came from `Arc::into_raw`, and the reference is the waker's own.
     drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+    // INSTEAD
+    //~ // SAFETY: `data` came from `Arc::into_raw`, and the reference is the waker's own.
+    //~ drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+    // END
 }
 
 fn main() {

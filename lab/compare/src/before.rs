@@ -4,14 +4,13 @@
 //! Its sources are mirrored to `target/before/`, where a build of their own follows; a
 //! file that has not changed is not touched, so that it is not compiled again.
 
-use std::env;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::options::Before;
-use crate::{Failure, say};
+use crate::{Failure, process, say};
 
 /// What is taken from the present workspace: it knows all options that are asked for.
 const PRESENT: [&str; 2] = ["lab/versus", "benches"];
@@ -47,19 +46,8 @@ pub fn build(
     }
 
     let programs = home.join("target");
-    let arguments = ["build", "--release", "--package", package];
-    eprintln!("$ cargo {}, with {}", arguments.join(" "), tree.display());
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(arguments)
-        .env("RUSTUP_AUTO_INSTALL", "0")
-        .env("CARGO_TARGET_DIR", &programs)
-        .current_dir(&tree)
-        .status()
-        .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
-    match status.success() {
-        true => Ok(programs.join("release")),
-        false => Err(Failure(format!("arc of {} does not build", tree.display()))),
-    }
+    process::build(&tree, package, Some(&programs))?;
+    Ok(programs.join("release"))
 }
 
 /// Lets a tree in which all packages stand at the top, as they once did, build the present
@@ -95,13 +83,8 @@ fn commit(root: &Path, home: &Path, name: &str) -> Result<PathBuf, Failure> {
     let mut tar = Command::new("tar");
     // Without the commit's times, which may lie before those of an earlier build.
     tar.args(["--extract", "--touch", "--file"]).arg(&archive).arg("--directory").arg(&tree);
-    for mut command in [git, tar] {
-        let status = command.stdin(Stdio::null()).status();
-        if !status.is_ok_and(|status| status.success()) {
-            let name = crate::process::display(&command);
-            return Err(Failure(format!("{name} failed")));
-        }
-    }
+    process::run(git)?;
+    process::run(tar)?;
     let _ = fs::remove_file(archive);
     Ok(tree)
 }
@@ -161,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_packages_at_the_top_builds_the_present_servers() {
-        let tree = env::temp_dir().join(format!("arc-xtask-before-{}", std::process::id()));
+        let tree = std::env::temp_dir().join(format!("arc-xtask-before-{}", std::process::id()));
         let manifest = "lab/versus/Cargo.toml";
         fs::create_dir_all(tree.join("lab/versus")).unwrap();
         fs::copy(workspace_root().join(manifest), tree.join(manifest)).unwrap();

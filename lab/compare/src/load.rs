@@ -1,15 +1,16 @@
 //! The load generators: how they are called, and what they say.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::Failure;
-use crate::options::Workload;
 use crate::process;
+use crate::workload::Workload;
 
 /// How many requests a second the workload `blocked` has: few enough that any
 /// server keeps up, so that latencies tell of the block alone.
@@ -31,11 +32,12 @@ pub enum Tool {
 }
 
 /// What it found.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 pub struct Outcome {
     /// Answers that were measured.
     pub answers: u64,
     /// Answers to slow and blocking requests.
+    #[serde(default)]
     pub other_answers: u64,
     pub errors: u64,
     pub seconds: f64,
@@ -48,12 +50,9 @@ pub struct Outcome {
 }
 
 impl Tool {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Oha => "oha",
-            Self::Wrk => "wrk",
-            Self::Builtin => "builtin",
-        }
+    /// As on the command line, and as the program.
+    pub fn name(self) -> String {
+        self.to_possible_value().expect("none is hidden").get_name().to_owned()
     }
 
     /// The tool that a workload is loaded by; `wanted` as far as it can be.
@@ -66,7 +65,7 @@ impl Tool {
         workload: Workload,
         is_open: bool,
     ) -> Result<Self, Failure> {
-        let is_there = |tool: &Self| *tool == Self::Builtin || process::is_on_path(tool.name());
+        let is_there = |tool: &Self| *tool == Self::Builtin || process::is_on_path(&tool.name());
         match wanted {
             _ if !workload.is_plain_http() => Ok(Self::Builtin),
             None if is_open => Ok(Self::Builtin),
@@ -198,48 +197,40 @@ pub fn pinned(command: Command, cores: Option<&str>) -> Command {
 /// The line of JSON that `report.lua`, `http-load` and `echo-load` print.
 fn parse_line(text: &str) -> Option<Outcome> {
     let line = text.lines().find(|line| line.starts_with('{'))?;
-    let json: Value = serde_json::from_str(line).ok()?;
-    let number = |name: &str| json.get(name)?.as_f64();
-    Some(Outcome {
-        answers: json.get("answers")?.as_u64()?,
-        other_answers: json.get("other_answers").and_then(Value::as_u64).unwrap_or(0),
-        errors: json.get("errors")?.as_u64()?,
-        seconds: number("seconds")?,
-        mean: number("mean")?,
-        p50: number("p50")?,
-        p90: number("p90")?,
-        p99: number("p99")?,
-        p999: number("p999")?,
-    })
+    serde_json::from_str(line).ok()
+}
+
+/// What oha prints, as far as it is used. Without an answer some figures are null.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Oha {
+    summary: Summary,
+    latency_percentiles: BTreeMap<String, Option<f64>>,
+    status_code_distribution: BTreeMap<String, u64>,
+    error_distribution: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    total: f64,
+    average: Option<f64>,
 }
 
 fn parse_oha(text: &str) -> Option<Outcome> {
-    let json: Value = serde_json::from_str(text).ok()?;
-    let counts = |name: &str| {
-        let counts = json.get(name)?.as_object()?.iter();
-        Some(counts.map(|(key, count)| (key.clone(), count.as_u64().unwrap_or(0))))
-    };
-    let answers: u64 = counts("statusCodeDistribution")?
-        .filter(|(status, _)| status == "200")
-        .map(|(_, count)| count)
-        .sum();
-    let statuses: u64 = counts("statusCodeDistribution")?.map(|(_, count)| count).sum();
+    let oha: Oha = serde_json::from_str(text).ok()?;
+    let answers = oha.status_code_distribution.get("200").copied().unwrap_or(0);
+    let statuses: u64 = oha.status_code_distribution.values().sum();
     // It breaks off what is in flight when the time is up: no error of the server.
-    let failed: u64 = counts("errorDistribution")?
-        .filter(|(message, _)| message != "aborted due to deadline")
-        .map(|(_, count)| count)
-        .sum();
-    let micros = |name: &str| {
-        let seconds = json.get("latencyPercentiles")?.get(name)?.as_f64();
-        // Without an answer they are null.
-        Some(seconds.unwrap_or(0.0) * 1e6)
-    };
+    let errors = oha.error_distribution.iter().filter(|it| it.0 != "aborted due to deadline");
+    let failed: u64 = errors.map(|it| it.1).sum();
+    let micros = |name: &str| Some(oha.latency_percentiles.get(name)?.unwrap_or(0.0) * 1e6);
+
     Some(Outcome {
         answers,
         other_answers: 0,
         errors: failed + (statuses - answers),
-        seconds: json.get("summary")?.get("total")?.as_f64()?,
-        mean: json.get("summary")?.get("average")?.as_f64().unwrap_or(0.0) * 1e6,
+        seconds: oha.summary.total,
+        mean: oha.summary.average.unwrap_or(0.0) * 1e6,
         p50: micros("p50")?,
         p90: micros("p90")?,
         p99: micros("p99")?,

@@ -37,7 +37,7 @@ pub fn empty_record(root: &Path, arguments: &[String], tools: &[Tool]) -> Record
     versions.insert("rustc".to_owned(), rustc.replace("rustc ", ""));
     for tool in tools {
         if let Some(version) = tool.version() {
-            versions.insert(tool.name().to_owned(), version);
+            versions.insert(tool.name(), version);
         }
     }
     Record {

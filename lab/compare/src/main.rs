@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `main.rs` | find the command |
 //! | `versus.rs` | build, go through workloads and rounds, keep the record |
-//! | `options.rs` | the command line, the workloads and the servers |
+//! | `options.rs` | the command line, and the servers |
+//! | `workload.rs` | what the servers do |
 //! | `measure.rs` | one measurement of one server |
 //! | `before.rs` | arc of another commit, to be measured beside the present one |
 //! | `ratios.rs` | the same for single operations |
@@ -32,6 +33,7 @@ mod record;
 mod report;
 mod statistics;
 mod versus;
+mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

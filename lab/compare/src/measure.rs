@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use crate::Failure;
 use crate::load::{Load, Open, Outcome, Tool, pinned};
-use crate::options::{Contender, Workload};
+use crate::options::Contender;
 use crate::proc::{self, Time, Usage};
 use crate::process::Process;
 use crate::record::Round;
+use crate::workload::Workload;
 
 /// Connections are made once and caches filled before it counts.
 const WARM_UP_SECONDS: f64 = 0.5;

@@ -1,65 +1,15 @@
-//! The command line of `cargo xtask versus`, the workloads and the servers.
+//! The command line of `cargo xtask versus`, and the servers.
 
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::Failure;
 use crate::load::Tool;
+use crate::workload::Workload;
 
 const PEERS: [&str; 6] = ["tokio", "tokio-current-thread", "smol", "go", "may", "epoll"];
-
-/// What the servers do, and what they are asked.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum Workload {
-    /// an HTTP/1 server with hyper
-    Hyper,
-    /// the same with httparse
-    Tiny,
-    /// 64 bytes come back
-    Echo,
-    /// hyper; one request in 100 computes for 2 ms, latencies are those of the others
-    Mixed,
-    /// hyper, 2,000 requests/s; now and then one blocks its thread for 1 s, latencies are
-    /// those of the others
-    Blocked,
-}
-
-impl Workload {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hyper => "hyper",
-            Self::Tiny => "tiny",
-            Self::Echo => "echo",
-            Self::Mixed => "mixed",
-            Self::Blocked => "blocked",
-        }
-    }
-
-    /// What the names of its servers' programs begin with.
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::Hyper | Self::Mixed | Self::Blocked => "http",
-            Self::Tiny => "tiny",
-            Self::Echo => "echo",
-        }
-    }
-
-    /// Whether any HTTP load generator can load it.
-    pub fn is_plain_http(self) -> bool {
-        matches!(self, Self::Hyper | Self::Tiny)
-    }
-
-    /// Whether there is such a server.
-    fn has(self, peer: &str) -> bool {
-        match peer {
-            "go" => self.program() == "http",
-            "may" | "epoll" => self.program() != "http",
-            _ => true,
-        }
-    }
-}
 
 /// A server to be measured.
 #[derive(Clone, Debug, PartialEq)]

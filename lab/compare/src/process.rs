@@ -1,6 +1,7 @@
 //! Processes that end: by themselves, by their deadline, on ctrl-c, or when this
 //! program fails, and in any case together with the guard that holds them.
 
+use std::env;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -165,6 +166,28 @@ pub fn output(command: Command, limit: Duration) -> Result<String, Failure> {
     Process::start(command)?.finish(limit)
 }
 
+/// Runs a program to its end, which prints by itself.
+pub fn run(mut command: Command) -> Result<(), Failure> {
+    let name = display(&command);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure(format!("{name}: {status}"))),
+        Err(error) => Err(Failure(format!("{name} cannot be started: {error}"))),
+    }
+}
+
+/// Has cargo build a package of a workspace, into a target folder of its own if one is given.
+pub fn build(workspace: &Path, package: &str, target: Option<&Path>) -> Result<(), Failure> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--release", "--package", package]);
+    cargo.env("RUSTUP_AUTO_INSTALL", "0").current_dir(workspace);
+    if let Some(target) = target {
+        cargo.env("CARGO_TARGET_DIR", target);
+    }
+    eprintln!("$ {}, in {}", display(&cargo), workspace.display());
+    run(cargo)
+}
+
 /// A command line as one would type it.
 pub fn display(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -174,8 +197,8 @@ pub fn display(command: &Command) -> String {
 
 /// Whether there is such a program on PATH.
 pub fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| is_file(&folder.join(program)))
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| is_file(&folder.join(program)))
 }
 
 fn is_file(path: &Path) -> bool {

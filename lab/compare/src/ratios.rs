@@ -7,8 +7,8 @@ use std::process::Command;
 use clap::Args;
 
 use crate::options::Before;
-use crate::versus::{build, programs};
-use crate::{Failure, before, workspace_root};
+use crate::versus::programs;
+use crate::{Failure, before, process, workspace_root};
 
 const PACKAGE: &str = "arc-benches";
 
@@ -28,7 +28,7 @@ pub struct Arguments {
 /// Something does not build or run.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let root = workspace_root();
-    build(&root, PACKAGE)?;
+    process::build(&root, PACKAGE, None)?;
     let folder = programs("ratios")?;
     let mut command = Command::new(folder.join("ratios"));
     command.args(&arguments.rest);
@@ -38,11 +38,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         let then = before::build(&root, target, &arguments.before, PACKAGE)?;
         command.arg("--before").arg(then.join("ratios"));
     }
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure(format!("ratios: {status}"))),
-        Err(error) => Err(Failure(format!("ratios cannot be started: {error}"))),
-    }
+    process::run(command)
 }
 
 #[cfg(test)]

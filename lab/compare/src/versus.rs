@@ -8,8 +8,9 @@ use std::time::{Instant, SystemTime};
 
 use crate::load::Tool;
 use crate::measure::{self, Setting};
-use crate::options::{Contender, Options, Workload};
+use crate::options::{Contender, Options};
 use crate::record::{Record, Round, Series, Server};
+use crate::workload::Workload;
 use crate::{Failure, before, costs, machine, process, report, workspace_root};
 
 /// What a measurement takes beyond its own time, for the announcement.
@@ -28,7 +29,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     }
     let tools = tools(&options)?;
     let root = workspace_root();
-    build(&root, "arc-versus")?;
+    process::build(&root, "arc-versus", None)?;
     let programs = programs("http-arc")?;
     if options.peers.iter().any(|peer| peer == "go") && !build_go(&root, &programs)? {
         eprintln!("go is not on PATH: the servers on it are left out");
@@ -67,37 +68,16 @@ fn tools(options: &Options) -> Result<Vec<Tool>, Failure> {
     workloads.map(|workload| Tool::choose(options.load, *workload, is_open)).collect()
 }
 
-pub fn build(root: &Path, package: &str) -> Result<(), Failure> {
-    let arguments = ["build", "--release", "--package", package];
-    eprintln!("$ cargo {}", arguments.join(" "));
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(arguments)
-        .env("RUSTUP_AUTO_INSTALL", "0")
-        .current_dir(root)
-        .status()
-        .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(Failure(format!("{package} does not build: {status}"))),
-    }
-}
-
 /// Builds the server on Go beside the others. False: there is no Go.
 fn build_go(root: &Path, programs: &Path) -> Result<bool, Failure> {
     if !process::is_on_path("go") {
         return Ok(false);
     }
     eprintln!("$ go build, in lab/versus/go");
-    let status = Command::new("go")
-        .args(["build", "-o"])
-        .arg(programs.join("http-go"))
-        .current_dir(root.join("lab/versus/go"))
-        .env("GOTOOLCHAIN", "local")
-        .status();
-    match status.is_ok_and(|status| status.success()) {
-        true => Ok(true),
-        false => Err(Failure("the server on Go does not build".to_owned())),
-    }
+    let mut go = Command::new("go");
+    go.args(["build", "-o"]).arg(programs.join("http-go")).env("GOTOOLCHAIN", "local");
+    go.current_dir(root.join("lab/versus/go"));
+    process::run(go).map(|()| true)
 }
 
 /// Where cargo puts release builds: beside the folder of this program, wherever
@@ -188,10 +168,10 @@ impl Versus {
         let seed = options.seed.unwrap_or_else(seed_of_now);
         let contenders = options.contenders(workload);
         let mut series = Series {
-            workload: workload.name().to_owned(),
+            workload: workload.name(),
             connections,
             workers: options.workers,
-            load: tool.name().to_owned(),
+            load: tool.name(),
             pinned: options.pins(),
             seconds: options.seconds,
             work: options.work.clone(),

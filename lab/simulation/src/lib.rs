@@ -9,6 +9,7 @@
 //! | `ideal.rs` | one queue, and workers that begin at once (M/G/k) |
 //! | `costs.rs` | what looking, waking and sleeping cost |
 //! | `cell.rs` | one combination of workers, polls and load |
+//! | `rules.rs` | what each policy makes of a cell |
 //! | `picture.rs` | the ratios of many cells, as SVG |
 //!
 //! A request is one event of the kernel and one poll. Nothing here is random but the
@@ -22,6 +23,7 @@ pub mod machine;
 pub mod on_arc;
 pub mod on_tokio;
 pub mod picture;
+pub mod rules;
 pub mod system;
 
 /// The policy, as arc compiles it.

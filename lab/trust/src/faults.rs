@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use crate::tool::{self, Tool};
+use crate::tool::{self, Tool, row};
 use crate::workspace_root;
 use crate::{Outcome, Trial, network};
 
@@ -24,21 +24,12 @@ pub fn trials() -> Vec<Trial> {
             what: "system calls that fail or are slow, limits that are reached",
             on_demand: false,
             missing: || {
-                missing(&["strace", "prlimit", "unshare", "setpriv"]).or_else(network::not_root)
+                tool::missing(&["strace", "prlimit", "unshare", "setpriv"]).or_else(tool::not_root)
             },
             run,
         },
         network::trial(),
     ]
-}
-
-/// What the machine lacks, of these programs, or else.
-pub fn missing(programs: &[&str]) -> Option<String> {
-    if !cfg!(target_os = "linux") {
-        return Some("Linux".to_owned());
-    }
-    let lacks: Vec<_> = programs.iter().copied().filter(|it| !tool::is_installed(it)).collect();
-    (!lacks.is_empty()).then(|| lacks.join(", "))
 }
 
 /// A fault, what is promised when it happens, and how it is brought about.
@@ -159,11 +150,6 @@ fn run() -> Result<Outcome, String> {
         ),
         found: String::new(),
     })
-}
-
-/// Writes a line of the table.
-pub fn row(fault: &str, promised: &str, seen: &str) {
-    tool::note(&format!("| {fault} | {promised} | {seen} |"));
 }
 
 /// What strace is told besides: of the calls of `write` only those to an eventfd.

@@ -7,8 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio, id};
 use std::time::Duration;
 
-use crate::faults::{missing, row};
-use crate::tool::{self, Tool};
+use crate::tool::{self, Tool, missing, not_root, row};
 use crate::workspace_root;
 use crate::{Outcome, Trial};
 
@@ -27,13 +26,6 @@ pub fn trial() -> Trial {
         missing: || missing(&["ip", "nft", "strace"]).or_else(not_root),
         run,
     }
-}
-
-/// Only root may make namespaces.
-pub fn not_root() -> Option<String> {
-    let id = Command::new("id").arg("-u").output();
-    let is_root = id.is_ok_and(|output| output.stdout == b"0\n");
-    (!is_root).then(|| "root".to_owned())
 }
 
 /// What is done at half of the transfer, and what must come of it.

@@ -107,7 +107,7 @@ pub fn run_tests(cargo: Tool, exceptions: &[Exception]) -> Result<Outcome, Strin
     Ok(Outcome { tried, found: String::new() })
 }
 
-/// As the tests with other flags: a step of CI has the same folder.
+/// As the tests with other flags. The step `portable` of CI has the same folder.
 fn over(folder: &str, flags: &str) -> Result<Outcome, String> {
     let line = format!("cargo {TESTS} --target-dir target/{folder} --no-fail-fast");
     let tool = Tool::new(&line).env("RUSTFLAGS", flags).env("CARGO_INCREMENTAL", "0");

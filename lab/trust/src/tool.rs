@@ -137,6 +137,11 @@ fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(if is_abort { 134 } else { -1 })
 }
 
+/// Writes a line of a table: what is broken, what is promised then, and what was seen.
+pub fn row(fault: &str, promised: &str, seen: &str) {
+    note(&format!("| {fault} | {promised} | {seen} |"));
+}
+
 /// Prints a line, and keeps it beside what the trial's programs print.
 pub fn note(line: &str) {
     println!("{line}");
@@ -144,6 +149,22 @@ pub fn note(line: &str) {
     let file = OpenOptions::new().append(true).create(true).open(path);
     let written = file.and_then(|mut file| writeln!(file, "{line}"));
     written.expect("target/trust is writable");
+}
+
+/// Only root may make namespaces.
+pub fn not_root() -> Option<String> {
+    let id = Command::new("id").arg("-u").output();
+    let is_root = id.is_ok_and(|output| output.stdout == b"0\n");
+    (!is_root).then(|| "root".to_owned())
+}
+
+/// What the machine lacks, of these programs, or else.
+pub fn missing(programs: &[&str]) -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return Some("Linux".to_owned());
+    }
+    let lacks: Vec<_> = programs.iter().copied().filter(|it| !is_installed(it)).collect();
+    (!lacks.is_empty()).then(|| lacks.join(", "))
 }
 
 /// Whether there is a program of this name on the PATH.

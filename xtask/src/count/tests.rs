@@ -176,12 +176,37 @@ fn what_is_not_rust_is_an_error_with_its_line() {
     assert!(syntax("fn f() {}\nfn fn\n").unwrap_err().starts_with("line 2: "));
 }
 
-/// tokei passes over two lines of this file.
 #[test]
 fn no_line_is_free_by_mistake() {
     let source = include_str!("../../../crates/macros/src/expand.rs");
     let Lines { code, comments, blanks, documentation } = lines(source);
     assert_eq!(code + comments + blanks + documentation, source.lines().count());
+
+    let what_is_not_rust = lines("a \"b\n\n// c\n");
+    assert_eq!(what_is_not_rust, Lines { code: 2, blanks: 1, ..Lines::default() });
+}
+
+#[test]
+fn lines_of_code_are_those_with_tokens() {
+    let source = "\
+/*! A module. */
+fn f() { /* code */ }
+/* a comment
+   of two lines */
+#[doc = \"code\"]
+const TEXT: &str = \"
+// code
+
+\";
+#
+[test]
+fn g() {
+    /** Documentation */
+    let x; /// and code
+}
+";
+    let expected = Lines { code: 10, comments: 2, blanks: 1, documentation: 2 };
+    assert_eq!(lines(source), expected);
 }
 
 #[test]

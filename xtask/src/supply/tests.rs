@@ -55,11 +55,3 @@ fn a_package_has_what_users_need_and_no_more() {
     assert_eq!(differences(contents, &patterns), Vec::<String>::new());
     assert_eq!(differences("src/lib.rs\nnotes.txt\n", &patterns).len(), 2);
 }
-
-#[test]
-fn a_toolchain_is_found_by_its_version() {
-    let list = "stable-x86_64-unknown-linux-gnu (default)\n1.88.0-x86_64-unknown-linux-gnu\n";
-    let name = "1.88.0-x86_64-unknown-linux-gnu".to_owned();
-    assert_eq!(find_toolchain(list, "1.88"), Some(name));
-    assert_eq!(find_toolchain(list, "1.8"), None);
-}

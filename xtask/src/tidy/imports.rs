@@ -1,18 +1,12 @@
 //! What imports what: who may, and the tables of docs/ARCHITECTURE.md, which are drawn from
 //! the source.
-//!
-//! A file imports another one if it has a path that leads there: from `crate`, `super` or
-//! `self`, from a module that is its own, or from one that it has imported. The longest
-//! beginning of the path that is a module says which file. `lib.rs` knows all and is none.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-use quote::ToTokens;
-
-use super::names;
-use super::paths::{Path, paths};
-use super::{File, Found, Repository};
+use super::file::{File, Found};
+use super::graph::{Arrows, Graph, RUNTIME, room_of};
+use super::repository::Repository;
 
 /// The page that shows what imports what.
 pub const DOCUMENT: &str = "docs/ARCHITECTURE.md";
@@ -31,216 +25,12 @@ const LOW: [(&str, &[&str]); 4] = [
     ("driver/wheel.rs", &[]),
 ];
 
-/// The names of a module, from the crate's root.
-type Module = Vec<String>;
-
-/// What imports what, with a word about each import.
-type Arrows<T> = BTreeMap<String, BTreeMap<String, T>>;
-
-/// The files of `src/`, named from there, and their imports.
-#[derive(Default)]
-pub struct Graph {
-    /// In the order of lib.rs's table; those that it lacks come last.
-    order: Vec<String>,
-    /// What each file imports, and the first line that does.
-    files: Arrows<usize>,
-    /// What each folder, or file beside lib.rs, imports, and where one sees it.
-    rooms: Arrows<String>,
-}
-
-impl Graph {
-    pub fn of(files: &[File]) -> Self {
-        let mut modules = BTreeMap::new();
-        for file in files.iter().filter(|it| it.syntax.is_some()) {
-            if let Some(name) = below_src(file) {
-                modules.insert(module_of(name), name.to_owned());
-            }
-        }
-
-        let mut graph = Graph::default();
-        for file in files {
-            let Some(name) = below_src(file) else { continue };
-            if name == "lib.rs" {
-                graph.order = names::map_of(&file.text).into_iter().map(|it| it.1).collect();
-            } else {
-                graph.add(name, imports_of(file, name, &modules));
-            }
-        }
-
-        graph.order.retain(|it| graph.files.contains_key(it));
-        for name in graph.files.keys() {
-            if !graph.order.contains(name) {
-                graph.order.push(name.clone());
-            }
-        }
-        graph
-    }
-
-    fn add(&mut self, name: &str, imports: BTreeMap<String, usize>) {
-        let room = self.rooms.entry(room_of(name).to_owned()).or_default();
-        for (import, line) in &imports {
-            if room_of(import) != room_of(name) {
-                let place = || format!("{name}:{line}");
-                room.entry(room_of(import).to_owned()).or_insert_with(place);
-            }
-        }
-        self.files.insert(name.to_owned(), imports);
-    }
-
-    /// The rooms, each before all that it imports, as far as that can be.
-    fn rooms_downwards(&self) -> Vec<String> {
-        let mut left: Vec<String> = Vec::new();
-        for name in &self.order {
-            if !left.iter().any(|it| it == room_of(name)) {
-                left.push(room_of(name).to_owned());
-            }
-        }
-
-        let mut rooms = Vec::new();
-        while !left.is_empty() {
-            let is_imported = |room: &String| {
-                left.iter().any(|it| it != room && self.rooms[it].contains_key(room))
-            };
-            // All are imported by some other only if there is a circle, which is an error.
-            let next = left.iter().position(|it| !is_imported(it)).unwrap_or(0);
-            rooms.push(left.remove(next));
-        }
-        rooms
-    }
-
-    /// What stands between the two comments on the page.
-    fn draw(&self) -> String {
-        let rooms = table("room", &self.rooms_downwards(), &self.rooms);
-        let files = table("file", &self.order, &self.files);
-        format!("\n\n{rooms}\n{files}\n")
-    }
-
-    /// The page with the tables as they should be, or none if it has no place for them.
-    pub fn redraw(&self, page: &str) -> Option<String> {
-        let Range { start, end } = place_of(page)?;
-        Some(format!("{}{}{}", &page[..start], self.draw(), &page[end..]))
-    }
-}
-
-/// A row for each of `names`, with what it imports in the same order.
-fn table<T>(head: &str, names: &[String], arrows: &Arrows<T>) -> String {
-    let mut text = format!("| {head} | imports |\n|---|---|\n");
-    for name in names {
-        let imports = names.iter().filter(|it| arrows[name].contains_key(*it));
-        let imports: Vec<_> = imports.map(|it| format!("`{it}`")).collect();
-        let imports = match imports.len() {
-            0 => "nothing of arc".to_owned(),
-            _ => imports.join(", "),
-        };
-        text += &format!("| `{name}` | {imports} |\n");
-    }
-    text
-}
-
-/// Where the tables stand on the page: between the two comments in their section.
-fn place_of(page: &str) -> Option<Range<usize>> {
-    let section = page.find(SECTION)? + SECTION.len();
-    let section_end = page[section..].find("\n## ").map_or(page.len(), |it| section + it);
-    let start = section + page[section..section_end].find(BEGIN)? + BEGIN.len();
-    let end = start + page[start..section_end].find(END)?;
-    Some(start..end)
-}
-
-/// The name of a file of `src/`, seen from there.
-fn below_src(file: &File) -> Option<&str> {
-    file.name.strip_prefix("src/")
-}
-
-/// The folder of a file, or the file itself if it stands beside lib.rs.
-fn room_of(name: &str) -> &str {
-    let room = name.split('/').next().unwrap_or(name);
-    room.strip_suffix(".rs").unwrap_or(room)
-}
-
-fn module_of(name: &str) -> Module {
-    let path = name.strip_suffix(".rs").unwrap_or(name);
-    let mut names: Module = path.split('/').map(str::to_owned).collect();
-    if path == "lib" || path.ends_with("/mod") {
-        names.pop();
-    }
-    names
-}
-
-/// The files that one imports, each with the first line that does.
-fn imports_of(
-    file: &File,
-    name: &str,
-    modules: &BTreeMap<Module, String>,
-) -> BTreeMap<String, usize> {
-    let own = module_of(name);
-    let paths = paths(file.syntax.to_token_stream());
-
-    // A module that is imported by its name is the beginning of other paths.
-    let mut imported = BTreeMap::new();
-    for path in &paths {
-        let Some(mut target) = target_of(path, &own, modules, &BTreeMap::new()) else { continue };
-        if target.last().is_some_and(|it| it == "self") {
-            target.pop();
-        }
-        if let Some(last) = target.last().filter(|_| modules.contains_key(&target)) {
-            imported.insert(last.clone(), target.clone());
-        }
-    }
-
-    let mut imports = BTreeMap::new();
-    for path in &paths {
-        let Some(target) = target_of(path, &own, modules, &imported) else { continue };
-        let mut beginnings = (1..=target.len()).rev().map(|length| &target[..length]);
-        let import = beginnings.find_map(|it| modules.get(it));
-        if let Some(import) = import.filter(|it| *it != name) {
-            imports.entry(import.clone()).or_insert(path.line);
-        }
-    }
-    imports
-}
-
-/// The names of a path from the crate's root, if it leads to something of the crate.
-fn target_of(
-    path: &Path,
-    own: &Module,
-    modules: &BTreeMap<Module, String>,
-    imported: &BTreeMap<String, Module>,
-) -> Option<Module> {
-    let mut target = [own.as_slice(), &path.inside].concat();
-    let mut names = path.names.as_slice();
-    match names[0].as_str() {
-        "crate" => {
-            target.clear();
-            names = &names[1..];
-        }
-        "self" | "super" => {
-            while let Some(first) = names.first().filter(|it| *it == "self" || *it == "super") {
-                if first == "super" {
-                    target.pop();
-                }
-                names = &names[1..];
-            }
-        }
-        // A name that stands alone is a variable, or a module that is only declared.
-        _ if names.len() == 1 => return None,
-        first => {
-            let child = [target.as_slice(), &[first.to_owned()]].concat();
-            if !modules.contains_key(&child) {
-                target.clone_from(imported.get(first)?);
-                names = &names[1..];
-            }
-        }
-    }
-    target.extend_from_slice(names);
-    Some(target)
-}
-
 /// Neither files nor rooms import each other in a circle.
 pub fn circles(file: &File, repository: &Repository) -> Vec<Found> {
-    let graph = &repository.graph;
-    let Some((name, imports)) = below_src(file).and_then(|it| graph.files.get_key_value(it)) else {
+    let Some((graph, name)) = repository.graphs.with(file) else {
         return Vec::new();
     };
+    let imports = &graph.files[name];
 
     let mut found = Vec::new();
     if let Some(circle) = circle_of(name, &graph.files) {
@@ -292,8 +82,9 @@ fn circle_of<T>(start: &str, arrows: &Arrows<T>) -> Option<Vec<String>> {
 
 /// The files of the driver import what LOW allows.
 pub fn low(file: &File, repository: &Repository) -> Vec<Found> {
-    let files = &repository.graph.files;
-    let Some((name, imports)) = below_src(file).and_then(|it| files.get_key_value(it)) else {
+    let files = &repository.graphs.runtime().files;
+    let below = file.name.strip_prefix(RUNTIME);
+    let Some((name, imports)) = below.and_then(|it| files.get_key_value(it)) else {
         return Vec::new();
     };
     let fits = |name: &str, pattern: &str| match pattern.ends_with('/') {
@@ -315,12 +106,51 @@ pub fn low(file: &File, repository: &Repository) -> Vec<Found> {
     found
 }
 
+impl Graph {
+    /// What stands between the two comments on the page.
+    fn draw(&self) -> String {
+        let rooms = table("room", &self.rooms_downwards(), &self.rooms);
+        let files = table("file", &self.order, &self.files);
+        format!("\n\n{rooms}\n{files}\n")
+    }
+
+    /// The page with the tables as they should be, or none if it has no place for them.
+    pub fn redraw(&self, page: &str) -> Option<String> {
+        let Range { start, end } = place_of(page)?;
+        Some(format!("{}{}{}", &page[..start], self.draw(), &page[end..]))
+    }
+}
+
+/// A row for each of `names`, with what it imports in the same order.
+fn table<T>(head: &str, names: &[String], arrows: &Arrows<T>) -> String {
+    let mut text = format!("| {head} | imports |\n|---|---|\n");
+    for name in names {
+        let imports = names.iter().filter(|it| arrows[name].contains_key(*it));
+        let imports: Vec<_> = imports.map(|it| format!("`{it}`")).collect();
+        let imports = match imports.len() {
+            0 => "nothing of arc".to_owned(),
+            _ => imports.join(", "),
+        };
+        text += &format!("| `{name}` | {imports} |\n");
+    }
+    text
+}
+
+/// Where the tables stand on the page: between the two comments in their section.
+fn place_of(page: &str) -> Option<Range<usize>> {
+    let section = page.find(SECTION)? + SECTION.len();
+    let section_end = page[section..].find("\n## ").map_or(page.len(), |it| section + it);
+    let start = section + page[section..section_end].find(BEGIN)? + BEGIN.len();
+    let end = start + page[start..section_end].find(END)?;
+    Some(start..end)
+}
+
 /// The page shows the imports as they are.
 pub fn drawn(file: &File, repository: &Repository) -> Vec<Found> {
     if file.name != DOCUMENT {
         return Vec::new();
     }
-    let text = match repository.graph.redraw(&file.text) {
+    let text = match repository.graphs.runtime().redraw(&file.text) {
         Some(text) if text == file.text => return Vec::new(),
         Some(_) => "the tables of imports are stale: run `cargo xtask tidy --write`".to_owned(),
         None => format!(
@@ -335,7 +165,8 @@ pub fn drawn(file: &File, repository: &Repository) -> Vec<Found> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{files_of, found_in};
+    use super::super::graph::Graphs;
+    use super::super::repository::tests::{files_of, found_in};
     use super::*;
 
     /// What the third file of a small crate imports, with the lines.
@@ -349,7 +180,7 @@ mod tests {
             ("src/d/e.rs", ""),
             ("src/sync.rs", ""),
         ]);
-        Graph::of(&files).files["a/b.rs"].clone().into_iter().collect()
+        Graphs::of(&files).runtime().files["a/b.rs"].clone().into_iter().collect()
     }
 
     fn told(name: &str, line: usize) -> (String, usize) {
@@ -390,6 +221,24 @@ mod tests {
         assert!(found[0].starts_with("src/a/b.rs:1: files import"), "{found:?}");
         assert!(found[0].contains("a/b.rs → a/c.rs → a/mod.rs → a/b.rs"), "{found:?}");
         assert!(found_in(circles, &files[1..]).is_empty());
+    }
+
+    #[test]
+    fn every_crate_is_without_circles() {
+        let files = [
+            ("lab/x/src/main.rs", "use b::Item;\nuse crate::c;\n"),
+            ("lab/x/src/b.rs", "use crate::c::Item;\n"),
+            ("lab/x/src/c.rs", ""),
+            // A program with a folder of its own: its root is the nearest one.
+            ("lab/x/src/bin/y/main.rs", ""),
+            ("lab/x/src/bin/y/b.rs", "use crate::c;\n"),
+            ("lab/x/src/bin/y/c.rs", "\nuse super::b;\n"),
+        ];
+        let found = found_in(circles, &files);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("lab/x/src/bin/y/b.rs:1: files import"), "{found:?}");
+        assert!(found[1].contains("b (b.rs:1) → c (c.rs:2) → b"), "{found:?}");
+        assert!(found_in(circles, &files[..5]).is_empty());
     }
 
     #[test]
@@ -471,7 +320,8 @@ mod tests {
 
     #[test]
     fn the_page_shows_the_imports() {
-        let graph = Graph::of(&files_of(&SOURCES));
+        let graphs = Graphs::of(&files_of(&SOURCES));
+        let graph = graphs.runtime();
         assert_eq!(graph.redraw(PAGE).unwrap(), PAGE);
         let stale = PAGE.replace("| `z` | `sync` |", "| `z` | nothing of arc |");
         assert_eq!(graph.redraw(&stale).unwrap(), PAGE);

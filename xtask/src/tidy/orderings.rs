@@ -6,7 +6,8 @@
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use super::{File, Found, Repository};
+use super::file::{File, Found};
+use super::repository::Repository;
 
 /// The orderings that promise something.
 const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
@@ -114,7 +115,7 @@ impl<'tree> Visit<'tree> for Visitor<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{NONE, lines_found};
+    use super::super::repository::tests::{NONE, lines_found};
     use super::*;
 
     #[test]

@@ -35,6 +35,8 @@ fn find(tokens: TokenStream, start: &[String], inside: &[String], found: &mut Ve
                 find(group.stream(), &[], &inside, found);
                 at += 1;
             }
+            // `$crate` is the crate of whoever defines the macro, which imports it by no file.
+            TokenTree::Ident(_) if at > 0 && is_dollar(&trees[at - 1]) => at += 1,
             // Behind `::` stands the rest of a path that began with `::` or `<T as U>`.
             TokenTree::Ident(_) if at < 2 || !are_colons(&trees, at - 2) => {
                 at = find_one(&trees, at, start, inside, found);
@@ -80,6 +82,10 @@ fn is_word(tree: &TokenTree, word: &str) -> bool {
     matches!(tree, TokenTree::Ident(it) if it == word)
 }
 
+fn is_dollar(tree: &TokenTree) -> bool {
+    matches!(tree, TokenTree::Punct(it) if it.as_char() == '$')
+}
+
 /// Whether `::` stands at a place.
 fn are_colons(trees: &[TokenTree], at: usize) -> bool {
     let Some([TokenTree::Punct(first), TokenTree::Punct(second)]) = trees.get(at..at + 2) else {
@@ -119,5 +125,6 @@ mod tests {
     fn comments_visibilities_and_the_rest_of_a_path_are_none() {
         let text = "/// a::b\npub(in a::b) fn f(x: T, y: ::c::d) { <T as U>::e::g() } // a::b\n";
         assert_eq!(found(text), [""; 0]);
+        assert_eq!(found("macro_rules! m { () => { $crate::a::B } }"), [""; 0]);
     }
 }

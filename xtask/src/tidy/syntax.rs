@@ -4,7 +4,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Visibility};
 
-use super::{File, Found, Repository};
+use super::file::{File, Found};
+use super::repository::Repository;
 use crate::count;
 
 /// Functions fit a screen.
@@ -145,7 +146,7 @@ impl<'tree> Visit<'tree> for Docs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{NONE, lines_found};
+    use super::super::repository::tests::{NONE, lines_found};
     use super::*;
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rules for the lines of any text file.
 
-use super::{File, Found, Repository};
+use super::file::{File, Found};
+use super::repository::Repository;
 
 /// Lines are not too long. In Markdown a table's row and a line of code cannot be
 /// broken, nor a line without a space to break it at.
@@ -67,7 +68,7 @@ pub fn allows(file: &File, _: &Repository) -> Vec<Found> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{NONE, lines_found};
+    use super::super::repository::tests::{NONE, lines_found};
     use super::*;
 
     #[test]

@@ -5,8 +5,9 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
+use super::file::{File, Found};
 use super::paths::paths;
-use super::{File, Found, Repository};
+use super::repository::Repository;
 
 /// Who calls what waits for the kernel, parks a thread or waits for a condition: the seat's
 /// ways down to the kernel, and the threads that have nothing to do.
@@ -107,7 +108,7 @@ pub fn pure(file: &File, _: &Repository) -> Vec<Found> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{NONE, lines_found};
+    use super::super::repository::tests::{NONE, lines_found};
     use super::*;
 
     #[test]

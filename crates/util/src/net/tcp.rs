@@ -8,15 +8,15 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::time::Duration;
 
 /// The reading half of a TCP connection.
-pub type OwnedReadHalf = super::OwnedReadHalf<TcpStream>;
+pub type OwnedReadHalf = super::split::OwnedReadHalf<TcpStream>;
 /// The writing half of a TCP connection.
-pub type OwnedWriteHalf = super::OwnedWriteHalf<TcpStream>;
+pub type OwnedWriteHalf = super::split::OwnedWriteHalf<TcpStream>;
 /// A borrowed reading half of a TCP connection: a shared reference, which reads and writes.
 pub type ReadHalf<'stream> = &'stream TcpStream;
 /// A borrowed writing half of a TCP connection: a shared reference, which reads and writes.
 pub type WriteHalf<'stream> = &'stream TcpStream;
 /// The error of reuniting halves that belong to different TCP connections.
-pub type ReuniteError = super::ReuniteError<TcpStream>;
+pub type ReuniteError = super::split::ReuniteError<TcpStream>;
 
 /// Adds options, and operations that do not wait, to a TCP connection.
 ///

@@ -1,6 +1,6 @@
 //! A signal to many tasks that they shall end.
 
-use super::Notify;
+use super::notify::Notify;
 use slab::Slab;
 use std::fmt;
 use std::future::{Future, poll_fn};

@@ -34,7 +34,7 @@ pub use permit::{OwnedPermit, Permit};
 pub use receiver::{Receiver, UnboundedReceiver};
 pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 
-use super::Semaphore;
+use super::semaphore::Semaphore;
 use channel::{Channel, Outlet};
 
 /// Creates a channel that holds at most `buffer` values.

@@ -1,6 +1,6 @@
 //! Tasks that borrow from the function that waits for them.
 
-use super::TaskTracker;
+use super::tracker::TaskTracker;
 use crate::wake::discard;
 use arc::runtime::Handle;
 use arc::task::with_budget;

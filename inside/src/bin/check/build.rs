@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 /// A program that has not ended after this long is stopped. The watchdogs are much faster.
-const SECONDS_MAX: u32 = 120;
+const SECONDS_MAX: u32 = 300;
 
 /// The package that holds the bugs. Its lock file is the workspace's.
 const MANIFEST: &str = r#"[package]

@@ -1,8 +1,9 @@
 //! Simulates many cells, prints a line for each, and tells where arc is behind tokio.
 
-use lab::cell::{Cell, Load, Polls, Rules};
+use lab::cell::{Cell, Load, Polls};
 use lab::costs::Costs;
 use lab::picture;
+use lab::rules::Rules;
 use lab::system::Figures;
 use std::io::IsTerminal;
 use std::num::NonZero;

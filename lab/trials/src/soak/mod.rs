@@ -2,7 +2,9 @@
 //! leave nothing behind.
 
 mod acts;
-mod round;
+mod census;
+mod life;
+mod outsider;
 mod sockets;
 mod task;
 mod world;
@@ -10,10 +12,11 @@ mod world;
 use crate::account::{ACCOUNT, fault, hush};
 use crate::process;
 use fastrand::Rng;
-use round::{Outsider, Round};
+use outsider::Outsider;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use world::Round;
 
 /// For how long nothing may come to its end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -69,7 +72,7 @@ fn round(seed: u64, number: u64, outsider: &Outsider) {
     let worlds: Vec<_> = (0..rng.usize(1..4))
         .map(|world| {
             let (round, rng) = (round.clone(), rng.fork());
-            thread::spawn(move || world::run(round, world, rng))
+            thread::spawn(move || life::run(round, world, rng))
         })
         .collect();
     for world in worlds {
@@ -80,11 +83,11 @@ fn round(seed: u64, number: u64, outsider: &Outsider) {
     // Errands may still spawn or abort, and what ends in the background does so soon.
     outsider.settle();
     for world in round.worlds() {
-        world.wait_until_empty();
+        world.census.wait_until_empty();
         wait_for(|| world.handle.tasks().is_empty());
     }
     outsider.settle();
-    wait_for(|| process::threads(world::THREADS) == 0);
+    wait_for(|| process::threads(life::THREADS) == 0);
     round.leave();
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
@@ -168,7 +171,7 @@ fn watch(seed: u64) {
     eprintln!("FAULT: nothing has ended for {} s, with --seed {seed}", PATIENCE.as_secs());
     let round = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for world in round.iter().flat_map(|round| round.worlds()) {
-        eprintln!("{world}, {}:", world.state());
+        eprintln!("{}, {}:", world.census, world.census.state());
         for task in world.handle.tasks().iter().take(100) {
             eprintln!("  {task}");
         }

@@ -131,7 +131,7 @@ impl Plan {
         match moved {
             Ok(bytes) if bytes > self.length || (bytes < self.length && !is_lenient) => {
                 let length = self.length;
-                fault(format_args!("{what} got {bytes} bytes of {length}, in {}", me.world));
+                fault(format_args!("{what} got {bytes} bytes of {length}, in {}", me.world.census));
                 Ok(())
             }
             Err(error) if !is_lenient => Err(error),

@@ -1,7 +1,7 @@
 //! A future whose life is watched: made, polled by one thread at a time, dropped once, and
 //! joined as what it was.
 
-use super::world::World;
+use super::census::Census;
 use crate::account::{ACCOUNT, OnPurpose, fault};
 use arc::task::{JoinError, JoinHandle};
 use fastrand::Rng;
@@ -18,7 +18,7 @@ pub type Act = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 /// What is known of a task while it lives, and when it is joined.
 pub struct Ticket {
     pub serial: u64,
-    pub world: Arc<World>,
+    census: Arc<Census>,
     /// Who spawned it.
     parent: Option<Arc<Ticket>>,
     state: Mutex<State>,
@@ -38,10 +38,10 @@ struct State {
 }
 
 impl Ticket {
-    pub fn new(world: &Arc<World>, parent: Option<Arc<Ticket>>) -> Arc<Self> {
+    pub fn new(census: &Arc<Census>, parent: Option<Arc<Ticket>>) -> Arc<Self> {
         let serial = ACCOUNT.tasks.next();
-        world.made();
-        Arc::new(Ticket { serial, world: world.clone(), parent, state: Mutex::default() })
+        census.made();
+        Arc::new(Ticket { serial, census: census.clone(), parent, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -62,11 +62,11 @@ impl Ticket {
     /// Whether what it waits for may be taken from it: it and its family end.
     pub fn may_fail(&self) -> bool {
         let parent_may = || self.parent.as_ref().is_some_and(|parent| parent.may_fail());
-        self.world.is_stopping() || self.state().aborted || parent_may()
+        self.census.is_stopping() || self.state().aborted || parent_may()
     }
 
     fn fault(&self, what: &str) {
-        fault(format_args!("{what}: task {} of {}: {:?}", self.serial, self.world, self.state()));
+        fault(format_args!("{what}: task {} of {}: {:?}", self.serial, self.census, self.state()));
     }
 
     fn drop_once(&self) {
@@ -75,7 +75,7 @@ impl Ticket {
             self.fault("a future was dropped twice");
         }
         ACCOUNT.dropped.add(1);
-        self.world.dropped();
+        self.census.dropped();
     }
 
     fn finish(&self, result: io::Result<()>) {
@@ -90,7 +90,7 @@ impl Ticket {
     /// Whether a handle has told what was due.
     fn judge(&self, result: Result<Output, JoinError>) {
         let state = self.state().clone();
-        let stopping = self.world.is_stopping();
+        let stopping = self.census.is_stopping();
         match result {
             Ok(mut output) => {
                 ACCOUNT.finished.add(1);

@@ -1,7 +1,8 @@
 //! The connections of the workload: a server that sends back what it gets, and clients
 //! that compare it.
 
-use super::{LEDGER, Options};
+use super::ledger::LEDGER;
+use super::options::Options;
 use crate::bytes;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};

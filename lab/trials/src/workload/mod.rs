@@ -2,6 +2,7 @@
 //! byte is compared, datagrams, timers, blocking jobs, processes.
 
 mod echo;
+mod ledger;
 mod options;
 
 pub use options::{HELP, Options};
@@ -15,51 +16,11 @@ use arc::time::{Instant, sleep};
 use arc_util::net::UdpSocket;
 use arc_util::sync::oneshot;
 use arc_util::task::JoinSet;
+use ledger::LEDGER;
 use std::io;
 use std::process::{Command, ExitCode};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-
-macro_rules! ledger {
-    ($($name:ident,)*) => {
-        /// What came of it.
-        struct Ledger {
-            $($name: Counter,)*
-            /// What errors said, each once.
-            errors: Mutex<Vec<String>>,
-        }
-
-        static LEDGER: Ledger =
-            Ledger { $($name: Counter::new(),)* errors: Mutex::new(Vec::new()) };
-
-        impl Ledger {
-            /// In one line, for whoever started this program.
-            fn line(&self) -> String {
-                let counts = [$((stringify!($name), self.$name.get()),)*];
-                counts.map(|(name, count)| format!("{name}={count}")).join(" ")
-            }
-        }
-    };
-}
-
-ledger! {
-    whole, given_up, retried, timeouts, broken, bytes, wrong, accept_errors, session_errors,
-    timers, jobs, wakes, datagrams, resent, children,
-}
-
-impl Ledger {
-    fn error(&self, counter: &Counter, what: &str, error: &io::Error) {
-        counter.add(1);
-        self.tell(format!("{what}: {error}"));
-    }
-
-    fn tell(&self, text: String) {
-        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        if errors.len() < 20 && !errors.contains(&text) {
-            errors.push(text);
-        }
-    }
-}
 
 /// Does the work. Exit codes: 0, all came out as it should; 1, it did not; 3, no runtime
 /// was built.

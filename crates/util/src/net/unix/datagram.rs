@@ -1,12 +1,12 @@
 //! Datagram sockets of the Unix domain.
 
-use super::{SocketAddr, address_of, explain};
+use super::address::{address_of, explain};
 use crate::net::options::{options, wraps};
 use arc::io::Async;
 use arc::time::sleep;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
-use std::os::unix::net;
+use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,10 +1,11 @@
 //! Listeners of the Unix domain.
 
-use super::{SocketAddr, UnixStream, address_of, explain};
+use super::address::{address_of, explain};
+use super::stream::UnixStream;
 use crate::net::options::{options, wraps};
 use arc::io::Async;
 use std::io::{self, ErrorKind};
-use std::os::unix::net;
+use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,6 +1,9 @@
 //! A Unix socket before it is bound, listens or connects.
 
-use super::{UnixDatagram, UnixListener, UnixStream, address_of, explain, to_socket2};
+use super::address::{address_of, explain, to_socket2};
+use super::datagram::UnixDatagram;
+use super::listener::UnixListener;
+use super::stream::UnixStream;
 use socket2::{Domain, Socket, Type};
 use std::fmt;
 use std::io::{Error, ErrorKind, Result};

@@ -1,6 +1,8 @@
 //! Connections of the Unix domain.
 
-use super::{SocketAddr, address_of, explain, to_socket2};
+use super::address::{address_of, explain, to_socket2};
+#[cfg(target_os = "linux")]
+use super::ucred::UCred;
 use crate::net::options::{options, wraps};
 use crate::net::split::sealed;
 use arc::io::{Async, AsyncRead, AsyncWrite};
@@ -9,7 +11,7 @@ use arc::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
-use std::os::unix::net;
+use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -137,8 +139,8 @@ impl UnixStream {
     ///
     /// Any error of the system call.
     #[cfg(target_os = "linux")]
-    pub fn peer_cred(&self) -> io::Result<super::UCred> {
-        super::UCred::of(&self.0)
+    pub fn peer_cred(&self) -> io::Result<UCred> {
+        UCred::of(&self.0)
     }
 
     /// Splits the stream into its two directions, for use in one task. Each half is a reference

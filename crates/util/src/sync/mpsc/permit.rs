@@ -1,9 +1,116 @@
 //! Places of a channel that are reserved for values to come.
 
-use super::Sender;
+use super::error::{SendError, TrySendError};
+use super::sender::Sender;
+use crate::sync::semaphore::Acquire;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
+
+impl<T> Sender<T> {
+    /// Waits for room, and reserves a place for one value. Dropping the permit frees the place.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the receiver is closed or dropped.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no place is lost. A future that is dropped loses its place in line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::mpsc;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let (sender, mut receiver) = mpsc::channel(1);
+    /// let permit = sender.reserve().await.unwrap();
+    /// assert!(sender.try_send("no room").is_err());
+    /// permit.send("value");
+    /// assert_eq!(receiver.recv().await, Some("value"));
+    /// # }
+    /// ```
+    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
+        match Acquire::new(&self.0.places, 1).await {
+            Ok(()) if self.0.reserve() => Ok(Permit(self)),
+            _ => Err(SendError(())),
+        }
+    }
+
+    /// Reserves a place for one value without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`try_send`](Self::try_send), without a value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::mpsc::{self, error::TrySendError};
+    /// let (sender, mut receiver) = mpsc::channel(1);
+    /// let permit = sender.try_reserve().unwrap();
+    /// assert_eq!(sender.try_reserve().err(), Some(TrySendError::Full(())));
+    /// permit.send("value");
+    /// assert_eq!(receiver.try_recv(), Ok("value"));
+    /// ```
+    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
+        self.try_take_place()?;
+        if self.0.reserve() { Ok(Permit(self)) } else { Err(TrySendError::Closed(())) }
+    }
+
+    /// Does the same as [`reserve`](Self::reserve), for a permit that owns the sender.
+    ///
+    /// # Errors
+    ///
+    /// Same as `reserve`. The sender is dropped.
+    ///
+    /// # Cancellation
+    ///
+    /// Same as `reserve`. The sender is dropped with the future: clone it to keep one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::mpsc;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let (sender, mut receiver) = mpsc::channel(2);
+    /// let permit = sender.reserve_owned().await.unwrap();
+    /// let sender = permit.send("first");
+    /// sender.send("second").await.unwrap();
+    /// assert_eq!(receiver.recv().await, Some("first"));
+    /// assert_eq!(receiver.recv().await, Some("second"));
+    /// # }
+    /// ```
+    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
+        mem::forget(self.reserve().await?);
+        Ok(OwnedPermit(Some(self)))
+    }
+
+    /// Does the same as [`try_reserve`](Self::try_reserve), for a permit that owns the sender.
+    ///
+    /// # Errors
+    ///
+    /// Same as `try_reserve`. The error contains the sender.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::mpsc::{self, error::TrySendError};
+    /// let (sender, _receiver) = mpsc::channel::<u8>(1);
+    /// let permit = sender.clone().try_reserve_owned().unwrap();
+    /// let error = sender.try_reserve_owned().unwrap_err();
+    /// assert!(matches!(error, TrySendError::Full(sender) if sender.capacity() == 0));
+    /// # drop(permit);
+    /// ```
+    pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
+        match self.try_reserve().map(mem::forget) {
+            Ok(()) => Ok(OwnedPermit(Some(self))),
+            Err(error) => Err(error.map(|()| self)),
+        }
+    }
+}
 
 /// A place in a channel, reserved for one value; made by [`Sender::reserve`].
 ///

@@ -1,0 +1,153 @@
+//! What each policy makes of a cell.
+
+use crate::cell::Cell;
+use crate::costs::Costs;
+use crate::ideal::Ideal;
+use crate::on_arc::Arc;
+use crate::on_tokio::Tokio;
+use crate::system::{self, Figures};
+
+/// The rules by which workers are woken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rules {
+    /// Those of `share.rs`.
+    Arc,
+    /// Those of tokio's multi-thread runtime.
+    Tokio,
+    /// None: whoever is free begins at once.
+    Ideal,
+}
+
+impl Cell {
+    /// Simulates it.
+    pub fn run(&self, rules: Rules, costs: Costs, seed: u64) -> Figures {
+        match rules {
+            Rules::Arc => system::run(self, costs, seed, Arc::new(self.workers), false),
+            Rules::Tokio => system::run(self, costs, seed, Tokio::new(self.workers), false),
+            Rules::Ideal => system::run(self, Costs::NONE, seed, Ideal::default(), true),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{Load, Polls};
+
+    fn cell(workers: usize, polls: Polls, load: Load) -> Cell {
+        Cell {
+            workers,
+            cores: None,
+            polls,
+            load,
+            client_threads: 4,
+            client_cost: 4_000,
+            requests: 150_000,
+        }
+    }
+
+    /// The mean latency of M/M/k, in mean service times: Erlang's formula C.
+    fn erlang(workers: usize, load: f64) -> f64 {
+        let offered = load * workers as f64;
+        let mut term = 1.0;
+        let mut sum = 1.0;
+        for index in 1..workers {
+            term *= offered / index as f64;
+            sum += term;
+        }
+        let last = term * offered / workers as f64 / (1.0 - load);
+        let waits = last / (sum + last);
+        1.0 + waits / (workers as f64 * (1.0 - load))
+    }
+
+    #[test]
+    fn erlangs_formula_is_that_of_one_server() {
+        assert!((erlang(1, 0.75) - 4.0).abs() < 1e-9);
+        // 2 servers at 50 %: 1 / (1 - load^2).
+        assert!((erlang(2, 0.5) - 4.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_ideal_system_has_the_mean_latency_of_the_formula() {
+        for workers in [1, 2, 8, 64] {
+            for load in [0.1, 0.5, 0.8] {
+                let cell = cell(workers, Polls::Exponential(100_000), Load::Open(load));
+                let figures = cell.run(Rules::Ideal, Costs::NONE, 1);
+                let ratio = figures.mean / 100.0 / erlang(workers, load);
+                assert!((ratio - 1.0).abs() < 0.03, "{workers} at {load}: {ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_worker_without_costs_is_a_queue_with_one_server() {
+        for rules in [Rules::Arc, Rules::Tokio] {
+            for load in [0.3, 0.7] {
+                let cell = cell(1, Polls::Exponential(100_000), Load::Open(load));
+                let figures = cell.run(rules, Costs::NONE, 2);
+                let ratio = figures.mean / 100.0 / erlang(1, load);
+                assert!((ratio - 1.0).abs() < 0.03, "{rules:?} at {load}: {ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_polls_wait_half_as_long() {
+        // Pollaczek and Khinchine: 1 + load / (2 * (1 - load)).
+        let cell = cell(1, Polls::Equal(100_000), Load::Open(0.8));
+        let figures = cell.run(Rules::Ideal, Costs::NONE, 3);
+        assert!((figures.mean / 300.0 - 1.0).abs() < 0.03, "{figures:?}");
+    }
+
+    #[test]
+    fn littles_law_holds_for_all() {
+        for rules in [Rules::Arc, Rules::Tokio, Rules::Ideal] {
+            for load in [Load::Open(0.6), Load::Closed(32)] {
+                let cell = cell(4, Polls::Exponential(50_000), load);
+                let figures = cell.run(rules, Costs::default(), 4);
+                let present = figures.mean * figures.per_second / 1e6;
+                let ratio = figures.present / present;
+                assert!((ratio - 1.0).abs() < 0.02, "{rules:?}, {load:?}: {ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_is_as_fast_as_what_limits_it() {
+        let mut cell = cell(4, Polls::Equal(100_000), Load::Closed(1));
+        cell.requests = 20_000;
+        let alone = cell.run(Rules::Ideal, Costs::NONE, 5);
+        assert!((alone.per_second / (1e9 / 104_000.0) - 1.0).abs() < 1e-3, "{alone:?}");
+
+        cell.load = Load::Closed(256);
+        let busy = cell.run(Rules::Ideal, Costs::NONE, 5);
+        assert!((busy.per_second / 40_000.0 - 1.0).abs() < 0.01, "{busy:?}");
+
+        cell.polls = Polls::Equal(1_000);
+        cell.client_threads = 1;
+        let client = cell.run(Rules::Ideal, Costs::NONE, 5);
+        assert!((client.per_second / 250_000.0 - 1.0).abs() < 0.01, "{client:?}");
+    }
+
+    #[test]
+    fn cores_that_are_shared_are_all_that_there_is() {
+        for rules in [Rules::Arc, Rules::Tokio] {
+            let mut cell = cell(4, Polls::Equal(10_000), Load::Closed(64));
+            (cell.cores, cell.client_threads, cell.client_cost) = (Some(2), 2, 10_000);
+            let figures = cell.run(rules, Costs::NONE, 6);
+            // 2 cores, 20 us of them for each request.
+            let ratio = figures.per_second / 100_000.0;
+            assert!((ratio - 1.0).abs() < 0.01, "{rules:?}: {figures:?}");
+        }
+    }
+
+    #[test]
+    fn a_seed_repeats_itself() {
+        let cell = cell(8, Polls::Mixed(5_000, 2_000_000), Load::Open(0.3));
+        for rules in [Rules::Arc, Rules::Tokio] {
+            let run = |seed| cell.run(rules, Costs::default(), seed);
+            assert_eq!(run(7), run(7));
+            assert_ne!(run(7), run(8));
+        }
+    }
+}
