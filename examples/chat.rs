@@ -39,10 +39,11 @@ use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use arc::net::TcpStream;
 use arc::time::timeout;
 use async_channel::{Receiver, Sender};
-use common::{Failure, Options, Server, Stop, say};
+pub use common::{Failure, Options, Server};
+use common::{Stop, say};
 use futures_util::future::{AbortHandle, Abortable, Either, select};
 use socket2::SockRef;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,9 +67,14 @@ const NAME_BYTES: usize = 20;
 
 #[arc::main(workers = Options::parse().workers)]
 async fn main() -> Result<(), Failure> {
-    let mut server = Server::bind(&Options::parse(), "tcp").await?;
+    let server = Server::bind(&Options::parse(), "tcp").await?;
     let address = server.address();
     say(format_args!("try: nc {} {}", address.ip(), address.port()));
+    serve(server).await
+}
+
+/// Serves until ctrl-c. (`lab/seeds/` simulates this.)
+pub async fn serve(mut server: Server) -> Result<(), Failure> {
     let room = Arc::new(Room::default());
     while let Some(stream) = server.accept().await {
         server.spawn(|stop| client(stream, stop, room.clone()));
@@ -107,7 +113,7 @@ impl Reason {
 /// Who is there. Nothing blocks or waits while its lock is held.
 #[derive(Default)]
 struct Room {
-    members: Mutex<HashMap<String, Member>>,
+    members: Mutex<BTreeMap<String, Member>>,
 }
 
 struct Member {
@@ -117,7 +123,7 @@ struct Member {
 }
 
 impl Room {
-    fn members(&self) -> MutexGuard<'_, HashMap<String, Member>> {
+    fn members(&self) -> MutexGuard<'_, BTreeMap<String, Member>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -22,8 +22,8 @@
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream, lookup_host};
+use arc::time::interval;
 use arc::time::{Instant, timeout_at};
-use arc_util::time::interval;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! An HTTP/1 server: hyper as it is, on arc, by way of arc-compat.
+//! An HTTP/1 server: hyper as it is, on arc, by way of `arc::compat`.
 //!
 //! ```text
 //! $ cargo run --release --example http -- --workers 2
@@ -33,8 +33,8 @@ mod common;
 #[path = "common/host.rs"]
 mod host;
 
+use arc::compat::HyperIo;
 use arc::net::TcpStream;
-use arc_compat::HyperIo;
 use common::{Failure, Options, Server, Stop, say};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Failure> {
 }
 
 async fn connection(stream: TcpStream, mut stop: Stop) -> hyper::Result<()> {
-    // A server that faces the world adds `.timer(arc_compat::ArcTimer)`: hyper then
+    // A server that faces the world adds `.timer(arc::compat::ArcTimer)`: hyper then
     // ends connections whose client takes longer than 30 s for a request's head.
     let connection =
         http1::Builder::new().serve_connection(HyperIo::new(stream), service_fn(hello));

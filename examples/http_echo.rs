@@ -23,8 +23,8 @@ mod common;
 #[path = "common/host.rs"]
 mod host;
 
+use arc::compat::HyperIo;
 use arc::net::TcpStream;
-use arc_compat::HyperIo;
 use common::{Failure, Options, Server, Stop, say};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};

@@ -18,8 +18,8 @@
 #[path = "common/address.rs"]
 mod address;
 
+use arc::compat::{ArcTimer, HyperIo};
 use arc::net::TcpListener;
-use arc_compat::{ArcTimer, HyperIo};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;

@@ -4,26 +4,24 @@
 //! models in `lab/models/` can compile arc as it stands, over another file in the place of this
 //! one.
 
-pub(crate) use ::blocking::unblock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 pub(crate) use std::thread;
-pub use std::time::{Duration, Instant};
+pub use std::time::Duration;
+#[cfg(not(feature = "sim"))]
+pub use {::blocking::unblock, std::thread::yield_now, std::time::Instant};
+#[cfg(feature = "sim")]
+pub use {arc_sim_core::Instant, arc_sim_core::unblock, arc_sim_core::yield_now};
 
-/// Tells the timeline of an event (the crate `arc-trace`). Without the feature `trace` the macro is
-/// empty: the closure is never called, and only has the compiler see that the arguments are used.
-#[cfg(feature = "trace")]
-macro_rules! tell {
-    ($event:ident($($fact:expr),*)) => {
-        if arc_trace::is_on() {
-            arc_trace::tell::$event($($fact),*);
-        }
-    };
-}
+/// Tells the timeline of an event. Without the feature `trace` the macro is empty: the closure is
+/// never called, and only has the compiler see that the arguments are used.
 #[cfg(not(feature = "trace"))]
 macro_rules! tell {
     ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
 }
+#[cfg(feature = "trace")]
+pub(crate) use arc_trace::tell;
+#[cfg(not(feature = "trace"))]
 pub(crate) use tell;
 
 /// How much CPU time this thread has used. None: the system does not tell.

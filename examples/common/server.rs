@@ -35,6 +35,7 @@ impl Server {
     /// Listens, and says so on one line; `scheme` is what the address begins with.
     pub async fn bind(options: &Options, scheme: &str) -> Result<Self, Failure> {
         let interrupt = Interrupt::new()?;
+        print_tasks_on_quit()?;
         let listener = TcpListener::bind(&*options.address).await;
         let listener = listener.map_err(|error| cannot_listen(&options.address, &error))?;
         let (address, workers) = (listener.local_addr()?, options.workers);
@@ -250,6 +251,19 @@ impl Interrupt {
         // An error means that the runtime has ended: a reason to end, too.
         let _ = (&self.pipe).read(&mut [0]).await;
     }
+}
+
+/// On ctrl-\ (SIGQUIT), prints every task, and what it does: for a server that seems to hang.
+#[cfg(unix)]
+fn print_tasks_on_quit() -> io::Result<()> {
+    use arc::runtime::{Handle, HandleExt};
+    use arc::signal::unix::SignalKind;
+    Handle::current().dump_on_signal(SignalKind::quit())
+}
+
+#[cfg(not(unix))]
+fn print_tasks_on_quit() -> io::Result<()> {
+    Ok(())
 }
 
 /// Elsewhere the system ends the process, as it does by default.

@@ -335,6 +335,29 @@ fn echo_sends_back_what_it_gets() {
 }
 
 #[test]
+fn a_server_prints_its_tasks_on_quit() {
+    let echo = Example::start("echo");
+    let mut client = echo.connect();
+    client.send(b"one\n");
+    assert_eq!(client.line(), "one\n");
+
+    for is_first in [true, false] {
+        let kill = format!("kill -QUIT {}", echo.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
+        let mut report = Vec::new();
+        while report.last().is_none_or(|line: &String| !line.starts_with("  (not known: ")) {
+            report.push(echo.errors.recv_timeout(DEADLINE).expect("a line of the report"));
+        }
+        assert!(report.contains(&"arc: 1 unfinished task, 2 workers".to_owned()), "{report:?}");
+        let task = report.iter().find(|line| line.starts_with("  task ")).expect("its line");
+        assert!(task.contains("spawned at examples/common/server.rs:"), "{task}");
+        assert_eq!(task.contains(", so for at least "), !is_first, "{task}");
+    }
+    drop(client);
+    echo.end();
+}
+
+#[test]
 fn echo_has_the_options_of_may_and_coio() {
     for arguments in [
         ["-t", "2", "-p", "0"],

@@ -111,6 +111,13 @@ impl Seat<'_> {
         driver.sleeper.store(index + 1, Ordering::SeqCst);
         let next = driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline);
         let until = if is_asleep() { next } else { Until::Now };
+        #[cfg(feature = "sim")]
+        let ahead = || (driver.timers.sleep_until_next(), driver.reactor.has_sources());
+        #[cfg(feature = "sim")]
+        let until = arc_sim_core::until([until, Until::Now], ahead, wakers, |wakers| {
+            self.collect(Until::Now, wakers);
+            !wakers.is_empty() || !is_asleep()
+        });
         self.collect(until, wakers);
 
         // Relaxed is enough: a thread that claims this worker later sees this store, as the worker

@@ -42,7 +42,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
-        } else if shared.is_current_thread() && lease.is_none() {
+        } else if shared.config.is_current_thread && lease.is_none() {
             lease = LeaseGuard::take(shared);
         }
 
@@ -85,7 +85,7 @@ impl Wake for Main {
 
         // A thread with the lease may sleep as the worker does, in the seat. If another thread has
         // the lease, that one takes an empty turn.
-        if self.shared.is_current_thread() {
+        if self.shared.config.is_current_thread {
             self.shared.unpark(self.shared.idle.claim(0).then_some(0));
         }
     }

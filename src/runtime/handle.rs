@@ -1,11 +1,12 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
+use crate::config::Builder;
 use crate::registry::{Kind, Origin, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared};
 use crate::sync::{Arc, Duration, lock, thread};
 use crate::task::{JoinHandle, spawn_blocking, spawn_on};
-use std::{fmt, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
+use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
 ///
@@ -31,6 +32,15 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// Builds a runtime with one worker per core. See [`Builder`] for more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
+    pub fn new() -> io::Result<Self> {
+        Builder::new_multi_thread().build()
+    }
+
     /// A handle to spawn and enter with, from any thread.
     pub fn handle(&self) -> &Handle {
         &self.handle

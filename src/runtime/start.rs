@@ -7,17 +7,6 @@ use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
 use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
 use std::{io, panic::AssertUnwindSafe, rc::Rc};
 
-impl Runtime {
-    /// Builds a runtime with one worker per core. See [`Builder`] for more.
-    ///
-    /// # Errors
-    ///
-    /// As [`Builder::build`].
-    pub fn new() -> io::Result<Self> {
-        Builder::new_multi_thread().build()
-    }
-}
-
 impl Builder {
     /// Builds the runtime and starts its threads.
     ///
@@ -43,15 +32,19 @@ impl Builder {
 }
 
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
-    if !shared.is_current_thread() {
-        // This thread holds it as well, as long as it starts workers. Otherwise the workers that were
-        // started first could take themselves for all that there are.
+    if !shared.config.is_current_thread {
+        // This thread holds it as well, as long as it starts workers. Otherwise the workers that
+        // were started first could take themselves for all that there are.
         let in_loop = Arc::new(end::InLoop(shared.clone()));
         for index in 0..shared.workers.len() {
             let in_loop = in_loop.clone();
             let main = move |shared: &_| run_worker(shared, index, in_loop);
             threads.push(threads::start(shared, &format!("worker-{index}"), main)?);
         }
+    }
+    #[cfg(feature = "sim")]
+    if arc_sim_core::is_building() {
+        return Ok(()); // a simulation is to be the same each time, and the monitor's clock is not
     }
     threads.push(threads::start(shared, "monitor", monitor::main)?);
     Ok(())

@@ -49,7 +49,7 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.is_current_thread() && shared.lease.take_to_close() {
+    if shared.config.is_current_thread && shared.lease.take_to_close() {
         close(shared);
     }
 }

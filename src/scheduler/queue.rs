@@ -60,12 +60,8 @@ impl<T> Local<T> {
         self.take(|| victim.pop(), victim.len().div_ceil(2))
     }
 
-    /// Takes some of the injected items. Returns the first, and queues the others.
-    pub(crate) fn take_from(&self, injector: &ConcurrentQueue<T>, count: usize) -> Option<T> {
-        self.take(|| injector.pop().ok(), count)
-    }
-
-    fn take(&self, pop: impl Fn() -> Option<T>, count: usize) -> Option<T> {
+    /// Takes some items of another queue. Returns the first, and queues the others.
+    pub(crate) fn take(&self, pop: impl Fn() -> Option<T>, count: usize) -> Option<T> {
         let first = pop()?;
         let more = count.min(BATCH_MAX).saturating_sub(1);
         iter::from_fn(&pop).take(more).for_each(|item| self.push(item));

@@ -90,10 +90,6 @@ impl Shared {
         })
     }
 
-    pub(crate) fn is_current_thread(&self) -> bool {
-        self.config.is_current_thread
-    }
-
     /// Whether the runtime ends. SeqCst pairs with the store in `end::begin`: a worker that falls
     /// asleep sets its bit before it loads this, and the end stores this before it claims the
     /// workers whose bits are set.

@@ -64,6 +64,8 @@ impl Worker {
 
         let key = *runnable.metadata();
         key.count_step();
+        #[cfg(feature = "sim")]
+        arc_sim_core::polls(key.id.0);
         // Release pairs with the Acquire of the monitor, which sees the turn as well.
         mine.polled.store(key.id.0, Ordering::Release);
         coop::with_budget(|| runnable.run());
@@ -118,12 +120,16 @@ impl Worker {
     /// A fair share of the injected tasks: the first is returned, and the others are queued.
     fn refill(&self) -> Option<Runnable> {
         let injector = &self.shared.injector;
-        self.mine().queue.take_from(injector, injector.len().div_ceil(self.shared.workers.len()))
+        let share = injector.len().div_ceil(self.shared.workers.len());
+        self.mine().queue.take(|| injector.pop().ok(), share)
     }
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.
     fn find_work(&self) -> Option<Runnable> {
-        let own = self.mine().queue.pop();
+        let queue = &self.mine().queue;
+        let own = queue.pop();
+        #[cfg(feature = "sim")]
+        let own = arc_sim_core::choose(own, queue.len(), |task| queue.push(task), || queue.pop());
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
@@ -150,7 +156,7 @@ impl Worker {
             return monitor.ring();
         }
         self.end_stretch();
-        self.sharing.borrow_mut().before_sleep(thread::yield_now, Instant::now);
+        self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
 
         tell!(sleeps());
         let mut wakers = self.wakers.borrow_mut();

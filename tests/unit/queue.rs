@@ -71,7 +71,8 @@ impl Model {
             Step::Pop => assert_eq!(self.real[mine].pop(), self.expected[mine].pop_front()),
             Step::Refill(workers) => {
                 let share = self.expected_injector.len().div_ceil(workers).min(BATCH_MAX);
-                let first = self.real[mine].take_from(&injector, injector.len().div_ceil(workers));
+                let first =
+                    self.real[mine].take(|| injector.pop().ok(), injector.len().div_ceil(workers));
                 assert_eq!(first, self.expected_injector.pop_front());
                 let more = self.expected_injector.drain(..share.saturating_sub(1));
                 self.expected[mine].extend(more);
@@ -186,7 +187,9 @@ fn nothing_is_lost_or_doubled_among_an_owner_and_thieves() {
                         match random.u32(..8) {
                             _ if item < ITEMS => mine.push(item),
                             0..=3 => take(mine.pop()),
-                            4 => take(mine.take_from(injector, injector.len().div_ceil(THREADS))),
+                            4 => take(
+                                mine.take(|| injector.pop().ok(), injector.len().div_ceil(THREADS)),
+                            ),
                             5 if !std::ptr::eq(other, mine) => {
                                 take(mine.steal_from(other));
                             }

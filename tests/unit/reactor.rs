@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::task::Wake;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::driver::kernel::Until;
 use crate::driver::reactor::*;
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Arc, Duration, Instant, Mutex, lock};
 use std::task::{Context, Waker};
 
 /// Counts how often it is woken.

@@ -155,7 +155,7 @@ impl Step {
 
 /// What `cargo test` tests, the models, which are run optimized, and xtask, whose dependencies
 /// would have to be built again with the features that others ask for.
-const TESTED: [&str; 9] = [
+const TESTED: [&str; 14] = [
     "arc-runtime",
     "arc-compat",
     "arc-compat-apart",
@@ -163,7 +163,12 @@ const TESTED: [&str; 9] = [
     "arc-tasks",
     "arc-util",
     "arc-examples",
+    "arc-web-examples",
     "arc-models",
+    "arc-seeds",
+    "arc-sim",
+    "arc-sim-core",
+    "arc-sim-macros",
     "xtask",
 ];
 
@@ -223,6 +228,9 @@ fn steps() -> Vec<Step> {
         Step::line("test", 150, "test"),
         Step::new("races", 30, [races.with_variable("ARC_TEST_LONG", "1")]),
         Step::new("others", 60, others),
+        Step::line("timeline", 60, "test -p arc-runtime --features trace --test timeline"),
+        // Apart: the feature `sim` would be on in all that is built with them.
+        Step::line("sim", 30, "test -p arc-sim -p arc-sim-core -p arc-sim-macros -p arc-seeds"),
         Step::new("oneshot", 60, [oneshot])
             .skip_if(cfg!(windows), "Windows has no other mode, so that `test` has covered it"),
         Step::new("portable", 60, [portable])

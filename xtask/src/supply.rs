@@ -36,8 +36,11 @@ enum Check {
 }
 
 /// The packages that users get.
-const LIBRARIES: [&str; 6] =
-    ["arc-runtime", "arc-macros", "arc-tasks", "arc-compat", "arc-util", "arc-async"];
+const LIBRARIES: [&str; 7] =
+    ["arc-runtime", "arc-macros", "arc-tasks", "arc-trace", "arc-compat", "arc-util", "arc-async"];
+
+/// Those for tests. They are not built with the others: they turn on a feature of arc-runtime.
+const SIMULATION: [&str; 3] = ["arc-sim", "arc-sim-core", "arc-sim-macros"];
 
 /// The library that has the others under one name.
 const REEXPORTS: &str = "arc-async";
@@ -131,7 +134,7 @@ fn is_allowed(expression: &str, allowed: &[String]) -> bool {
 fn package(root: &Path) -> Result<(), Failure> {
     let expected = Limits::read(root)?.lists("package");
     let mut remarks = Vec::new();
-    for name in LIBRARIES {
+    for name in LIBRARIES.into_iter().chain(SIMULATION) {
         let arguments = ["package", "--list", "--allow-dirty", "--package", name];
         let manifest = root.join("Cargo.toml");
         let contents = tree::cargo(&arguments, &manifest)?.replace('\\', "/");
@@ -141,11 +144,11 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    for (folder, name) in
-        ["crates/macros", "crates/tasks", "crates/compat", "crates/util", "crates/arc"]
-            .iter()
-            .flat_map(|folder| ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (folder, name)))
-    {
+    let folders =
+        ["macros", "tasks", "trace", "compat", "util", "arc", "sim", "sim/core", "sim/macros"];
+    let folders = folders.map(|folder| format!("crates/{folder}"));
+    let names = ["LICENSE-APACHE", "LICENSE-MIT"];
+    for (folder, name) in folders.iter().flat_map(|folder| names.map(|name| (folder, name))) {
         let read = |path: &Path| fs::read(path).ok();
         if read(&root.join(name)) != read(&root.join(folder).join(name)) {
             let text = format!("{folder}/{name} differs from {name}: copy it there");
@@ -225,7 +228,7 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let mut table: Table = text.parse().map_err(|it| Failure(format!("Cargo.toml: {it}")))?;
     let members = toml::toml! {
-        members = ["crates/compat", "crates/macros", "crates/tasks", "crates/util"]
+        members = ["crates/compat", "crates/macros", "crates/tasks", "crates/trace", "crates/util"]
     };
     if let Some(Value::Table(workspace)) = table.get_mut("workspace") {
         workspace.extend(members);

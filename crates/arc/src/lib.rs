@@ -86,12 +86,14 @@
 //! | feature | adds |
 //! |---|---|
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
+//! | `io-util`, on by default | `read_buf` and `write_buf`, for buffers of the crate bytes |
 //! | `fs` | `arc::fs`, by the crate async-fs |
 //! | `process` | `arc::process`, by the crate async-process |
-//! | `full` | the three above |
+//! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
-//! | `axum`, `server`, `tower`, `tracing`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//! | `tracing` | the feature of arc-compat of this name |
+//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
 //!
 //! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
 //! the parts that they name are always there.
@@ -137,10 +139,12 @@ pub mod prelude {
     pub use arc_util::io::{
         AsyncBufReadExt as _, AsyncReadExt as _, AsyncReadNumbersExt as _, AsyncSeekExt as _,
         AsyncShutdownExt as _, AsyncWriteExt as _, AsyncWriteNumbersExt as _, LinesExt as _,
-        ReadyExt as _,
+        ReadyExt as _, SegmentsExt as _,
     };
+    #[cfg(feature = "io-util")]
+    pub use arc_util::io::{AsyncReadBufExt as _, AsyncWriteBufExt as _};
     pub use arc_util::net::{IntoSplit as _, TcpListenerExt as _, TcpStreamExt as _};
-    pub use arc_util::runtime::{BuilderExt as _, RuntimeExt as _};
+    pub use arc_util::runtime::{BuilderExt as _, HandleExt as _, RuntimeExt as _};
 }
 
 /// Runtimes: how to build one, run futures on it, and end it.
@@ -164,8 +168,10 @@ pub mod signal {
 /// [`cooperative(mutex.lock())`](task::coop::cooperative).
 pub mod sync {
     pub use arc_util::sync::{
-        AcquireError, CancellationToken, DropGuard, Notify, OwnedSemaphorePermit, Semaphore,
-        SemaphorePermit, TryAcquireError, mpsc, oneshot, watch,
+        AcquireError, CancellationToken, DropGuard, DropGuardRef, Notify, OwnedSemaphorePermit,
+        RunUntilCancelledFuture, RunUntilCancelledFutureOwned, Semaphore, SemaphorePermit,
+        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpsc, oneshot,
+        watch,
     };
     #[cfg(feature = "sync")]
     pub use tokio::sync::{
@@ -192,7 +198,7 @@ pub mod task {
     /// The budget that keeps a busy task from starving the others.
     pub mod coop {
         pub use arc_core::task::consume_budget;
-        pub use arc_util::task::cooperative;
+        pub use arc_util::task::{Unconstrained, cooperative, unconstrained};
     }
 
     /// Futures that have names.

@@ -1,6 +1,6 @@
-//! arc-compat's tests, for `cargo test`, with the same arguments.
+//! The tests of arc-compat and of the examples with it, for `cargo test`, with the same arguments.
 //!
-//! arc-compat is no default member of the workspace: cargo adds up the features of all
+//! They are no default members of the workspace: cargo adds up the features of all
 //! packages that it builds at once, and each example would be built with axum and all of
 //! tokio that arc-compat is tested with.
 
@@ -11,7 +11,8 @@ fn main() {
     let cargo = env::var_os("CARGO").expect("cargo runs the tests");
     let mut command = Command::new(cargo);
     // cargo has started this in a folder of the workspace.
-    command.args(["test", "--package", "arc-compat", "--"]).args(env::args_os().skip(1));
+    command.args(["test", "--package", "arc-compat", "--package", "arc-web-examples", "--"]);
+    command.args(env::args_os().skip(1));
     let status = command.status().expect("cargo can be started");
     exit(status.code().unwrap_or(1));
 }

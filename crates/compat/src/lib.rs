@@ -65,6 +65,7 @@
 #[cfg(feature = "axum")]
 pub mod axum;
 mod delegate;
+mod hint;
 mod io;
 mod rt;
 #[cfg(feature = "server")]
@@ -76,5 +77,6 @@ pub mod tower;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 
+pub use hint::explain_tokio_panics;
 pub use io::{FuturesIo, HyperIo, ReadUninit};
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

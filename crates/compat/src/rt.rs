@@ -1,12 +1,12 @@
 //! hyper's executor and timer, on arc's tasks and timers.
 
-use arc::time::{Instant, sleep_until};
+use arc::time::sleep_until;
 use hyper::rt::{Executor, Sleep, Timer};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Spawns hyper's futures as detached tasks of the current runtime.
 ///

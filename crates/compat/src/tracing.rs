@@ -1,5 +1,5 @@
-//! A span of `tracing` for each task. It is entered at each poll, so each line that is logged in the
-//! task names it.
+//! A span of `tracing` for each task. It is entered at each poll, so each line that is logged in
+//! the task names it.
 
 use ::tracing::field::Empty;
 use ::tracing::{Instrument, Span, info_span};
@@ -10,8 +10,8 @@ use std::panic::Location;
 /// Spawns a future as [`arc::spawn`] does, in a span of its own.
 ///
 /// The span is called `task`, has the level INFO and the target `arc::task`, and begins inside the
-/// span of its caller. Its fields are `id`, the task's id, which is there from the first poll on, and
-/// `line`, the line that spawned it. It is closed when the future is dropped.
+/// span of its caller. Its fields are `id`, the task's id, which is there from the first poll on,
+/// and `line`, the line that spawned it. It is closed when the future is dropped.
 ///
 /// # Panics
 ///

@@ -1,6 +1,6 @@
 //! `ARC_TRACE=run.html` makes a program write its timeline when a runtime ends.
 
-use crate::recorder::Options;
+use crate::recorder::{self, Options};
 use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,21 @@ use std::time::Duration;
 /// Where to write, if the environment says so.
 static PATH: OnceLock<PathBuf> = OnceLock::new();
 
+/// Whether what happens is recorded. The first call looks at the environment.
+#[inline]
+pub fn is_on() -> bool {
+    recorder::state().unwrap_or_else(begin)
+}
+
+#[cold]
+fn begin() -> bool {
+    // Several threads may come here at once, and a mistake is told only once.
+    static ASKED_FOR: OnceLock<Option<Options>> = OnceLock::new();
+    recorder::begin(*ASKED_FOR.get_or_init(options))
+}
+
 /// What the environment asks for. None: it does not ask for a timeline.
-pub(crate) fn options() -> Option<Options> {
+fn options() -> Option<Options> {
     let path = PathBuf::from(env::var_os("ARC_TRACE").filter(|path| !path.is_empty())?);
 
     // Told before the program has run for an hour, and not after it.

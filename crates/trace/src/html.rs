@@ -70,14 +70,14 @@ impl<'a> Page<'a> {
     fn data(&self) -> String {
         let timeline = self.timeline;
         let lanes = (0..timeline.lanes.len()).map(|lane| quote::json(&timeline.lane_label(lane)));
-        let workers = timeline.lanes.iter().map(|lane| u8::from(lane.worker.is_some()));
+        let ranks = timeline.lanes.iter().map(crate::Lane::rank);
         let lines = self.line_of.keys().map(|line| quote::json(line));
         let mut data = String::from("{");
         // Writing to a string does not fail.
         let _ = write!(data, "span:{},", timeline.end - timeline.begin);
         let _ = write!(data, "events:{},leftOut:{},", timeline.events, timeline.left_out);
         list(&mut data, "lanes", lanes);
-        list(&mut data, "workers", workers);
+        list(&mut data, "ranks", ranks);
         list(&mut data, "lines", lines);
         self.tasks(&mut data);
         self.polls(&mut data);
@@ -155,8 +155,8 @@ impl<'a> Page<'a> {
         format!("[{},{time},{longest}]", past - first)
     }
 
-    /// The sentence about the look at the kernel that woke a poll's task, and how long before it was
-    /// due.
+    /// The sentence about the look at the kernel that woke a poll's task, and how long before it
+    /// was due.
     fn kernel(&self, index: usize, poll: &Poll) -> Option<String> {
         let By::Look(look) = poll.queued?.by else { return None };
         let (late, text) = self.timeline.due_text(index, look);

@@ -89,8 +89,8 @@ fn complete(
     let (begin, time) = (begin as f64 / 1e3, time as f64 / 1e3);
     write!(
         text,
-        "{{\"ph\":\"X\",\"pid\":1,\"tid\":{row},\"name\":{name},\"cat\":\"{kind}\",\"ts\":{begin:.3},\
-         \"dur\":{time:.3}"
+        "{{\"ph\":\"X\",\"pid\":1,\"tid\":{row},\"name\":{name},\"cat\":\"{kind}\",\
+         \"ts\":{begin:.3},\"dur\":{time:.3}"
     )
 }
 
@@ -98,6 +98,7 @@ fn row_name(text: &mut String, row: usize, name: &str) -> Result {
     let name = quote::json(name);
     writeln!(
         text,
-        "{{\"ph\":\"M\",\"pid\":1,\"tid\":{row},\"name\":\"thread_name\",\"args\":{{\"name\":{name}}}}},"
+        "{{\"ph\":\"M\",\"pid\":1,\"tid\":{row},\"name\":\"thread_name\",\
+         \"args\":{{\"name\":{name}}}}},"
     )
 }

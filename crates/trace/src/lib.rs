@@ -8,9 +8,9 @@
 //! ARC_TRACE=run.html cargo run --features trace
 //! ```
 //!
-//! When the program's runtime ends, it writes `run.html`: one file, to be opened in a browser. Other
-//! endings give other files: `.txt` names the culprits in a terminal, `.json` is for Perfetto and
-//! `chrome://tracing`, and `.svg` is a picture.
+//! When the program's runtime ends, it writes `run.html`: one file, to be opened in a browser.
+//! Other endings give other files: `.txt` names the culprits in a terminal, `.json` is for Perfetto
+//! and `chrome://tracing`, and `.svg` is a picture.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -37,8 +37,8 @@
 //! # What it costs
 //!
 //! An event takes some 50 ns and 32 bytes. A thread keeps 100,000 events, unless
-//! [`Options::events_per_thread`] says otherwise. Older ones are left out, and every output says how
-//! many. While nothing is recorded, each event costs a load of one word.
+//! [`Options::events_per_thread`] says otherwise. Older ones are left out, and every output says
+//! how many. While nothing is recorded, each event costs a load of one word.
 
 mod environment;
 mod event;
@@ -55,8 +55,21 @@ mod write;
 #[doc(hidden)]
 pub mod tell;
 
+/// Tells of an event, if anything is recorded: `tell!(step(task, number))` calls `tell::step`. Only
+/// arc uses this.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tell {
+    ($event:ident($($fact:expr),*)) => {
+        if $crate::is_on() {
+            $crate::tell::$event($($fact),*);
+        }
+    };
+}
+
+pub use environment::is_on;
 pub use event::{Event, Record};
-pub use recorder::{Options, Origin, Recording, Thread, is_on, recording, set_clock, start, stop};
+pub use recorder::{Options, Origin, Recording, Thread, recording, set_clock, start, stop};
 pub use timeline::{By, Lane, Look, Place, Poll, Queued, Sleep, Task, Timeline, Wait};
 pub use why::{Finding, Link, LinkKind, Why};
 pub use write::{Format, write};

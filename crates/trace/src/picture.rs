@@ -48,7 +48,7 @@ impl Picture<'_> {
         let has_slept = |lane| timeline.sleeps.iter().any(|sleep| sleep.lane == lane);
         let is_used = |lane: &usize| !timeline.lanes[*lane].polls.is_empty() || has_slept(*lane);
         let mut lanes: Vec<usize> = (0..timeline.lanes.len()).filter(is_used).collect();
-        lanes.sort_by_key(|&lane| timeline.lanes[lane].worker.is_none());
+        lanes.sort_by_key(|&lane| timeline.lanes[lane].rank());
 
         let findings = timeline.findings();
         let findings = &findings[..findings.len().min(FINDINGS_MAX)];
@@ -56,7 +56,8 @@ impl Picture<'_> {
         let height = bottom + 20.0 * findings.len() as f64 + 10.0;
         writeln!(
             self.text,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+             role=\"img\">"
         )?;
         writeln!(self.text, "<title>A timeline of arc</title>\n<style>{STYLE}</style>")?;
 
@@ -99,7 +100,8 @@ impl Picture<'_> {
             writeln!(self.text, "<path class=\"axis\" d=\"M{x:.1} 22V{bottom}\"/>")?;
             writeln!(
                 self.text,
-                "<text class=\"faint\" x=\"{x:.1}\" y=\"14\" text-anchor=\"{anchor}\">{label}</text>"
+                "<text class=\"faint\" x=\"{x:.1}\" y=\"14\" text-anchor=\"{anchor}\">\
+                 {label}</text>"
             )?;
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! Keeps what the threads tell: each thread in a list of its own, so that threads do not wait for
 //! each other. A list has a limit. When it is full, the oldest record is left out, and counted.
 
-use crate::environment;
 use crate::event::{Event, Record};
 use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -118,21 +117,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether what happens is recorded. The first call looks at the environment.
+/// Whether what happens is recorded. None: nobody has said so yet.
 #[inline]
-pub fn is_on() -> bool {
+pub(crate) fn state() -> Option<bool> {
     match STATE.load(Ordering::Relaxed) {
-        ON => true,
-        OFF => false,
-        _ => begin_as_the_environment_says(),
+        ON => Some(true),
+        OFF => Some(false),
+        _ => None,
     }
 }
 
-#[cold]
-fn begin_as_the_environment_says() -> bool {
-    let options = environment::options();
-
-    // A program may have called `start` or `stop` meanwhile.
+/// Begins to record, if there are options, unless a program has called [`start`] or [`stop`]
+/// meanwhile. Returns whether what happens is recorded.
+pub(crate) fn begin(options: Option<Options>) -> bool {
     let state = if options.is_some() { ON } else { OFF };
     let relaxed = Ordering::Relaxed;
     if STATE.compare_exchange(UNKNOWN, state, relaxed, relaxed).is_ok()

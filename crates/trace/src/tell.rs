@@ -3,8 +3,9 @@
 //! The macro `tell!` of arc asks [`is_on`](crate::is_on) before it calls one of them. In arc-tasks
 //! the functions are called as they are, so those ask themselves.
 
+use crate::environment::is_on;
 use crate::event::Event;
-use crate::recorder::{self, Origin, clock, is_on, keep};
+use crate::recorder::{self, Origin, clock, keep};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;

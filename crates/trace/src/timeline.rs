@@ -184,6 +184,13 @@ pub struct Look {
     pub ready: Vec<(i64, [bool; 2])>,
 }
 
+impl Lane {
+    /// Where the thread's row stands: the workers come first, by their numbers.
+    pub(crate) fn rank(&self) -> u32 {
+        self.worker.map_or(u32::MAX, |(_, worker)| worker)
+    }
+}
+
 impl Poll {
     /// How long it took, in nanoseconds. A poll that has not ended took until `end`.
     pub fn time(&self, end: u64) -> u64 {
@@ -339,8 +346,8 @@ impl Reader {
         }
     }
 
-    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn, but
-    /// for what they waited for before.
+    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn,
+    /// but for what they waited for before.
     fn forget_the_end(&mut self) {
         let tasks = &self.timeline.tasks;
         let is_task = |poll: &&Poll| !tasks[&poll.task].is_main;

@@ -47,7 +47,7 @@ function label(task) {
 // Rows, from the top: the workers and other threads, the kernel, the queues, the picked tasks.
 function rows() {
   const all = DATA.lanes.map((name, lane) => ({ kind: "lane", name, lane }));
-  all.sort((a, b) => DATA.workers[b.lane] - DATA.workers[a.lane]);
+  all.sort((a, b) => DATA.ranks[a.lane] - DATA.ranks[b.lane]);
   const used = all.filter((row) => ofLane[row.lane].length || sleepsOf[row.lane].length);
   used.push({ kind: "kernel", name: "the kernel" }, { kind: "queue", name: "tasks in queues" });
   for (const task of picked) used.push({ kind: "task", name: label(task), task });

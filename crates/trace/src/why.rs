@@ -104,8 +104,8 @@ impl Timeline {
         Why { links }
     }
 
-    /// Adds what came before `until` in the chain, the latest first. Returns the poll that woke this
-    /// one, and when it did.
+    /// Adds what came before `until` in the chain, the latest first. Returns the poll that woke
+    /// this one, and when it did.
     fn link(&self, index: usize, until: u64, links: &mut Vec<Link>) -> Option<(usize, u64)> {
         let poll = &self.polls[index];
         let label = self.label(poll.task);

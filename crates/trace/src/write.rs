@@ -44,8 +44,8 @@ pub(crate) fn format_of(path: &Path) -> Result<Format> {
     }
 }
 
-/// Writes what is recorded so far into a file. The ending of its name says what is written: `.html`,
-/// `.json`, `.txt` or `.svg`. The program goes on, and so does the recording.
+/// Writes what is recorded so far into a file. The ending of its name says what is written:
+/// `.html`, `.json`, `.txt` or `.svg`. The program goes on, and so does the recording.
 ///
 /// # Errors
 ///

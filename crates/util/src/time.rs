@@ -91,7 +91,25 @@ impl Interval {
     /// A task that already waits for a tick is woken for the new one, without polling again.
     pub fn reset(&mut self) {
         let next = sleep(self.period).deadline();
-        Pin::new(&mut self.sleep).reset(next);
+        self.reset_at(next);
+    }
+
+    /// Makes the next tick due now. See [`reset`](Self::reset).
+    pub fn reset_immediately(&mut self) {
+        self.reset_at(Instant::now());
+    }
+
+    /// Makes the next tick due after this time from now, whatever the period is. See
+    /// [`reset`](Self::reset).
+    pub fn reset_after(&mut self, after: Duration) {
+        // A time that the clock does not have is brought back into it by `sleep`.
+        self.reset_at(sleep(after).deadline());
+    }
+
+    /// Makes the next tick due at this time. Those after it follow a period apart.
+    /// See [`reset`](Self::reset).
+    pub fn reset_at(&mut self, deadline: Instant) {
+        Pin::new(&mut self.sleep).reset(deadline);
     }
 
     /// Returns what the interval does about missed ticks.

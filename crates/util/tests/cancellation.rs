@@ -2,14 +2,16 @@
 
 mod common;
 
-use arc_util::sync::CancellationToken;
+use arc_util::sync::{
+    CancellationToken, WaitForCancellationFuture, WaitForCancellationFutureOwned,
+};
 use arc_util::task::JoinSet;
-use common::{CountDrop, poll_once, soon};
-use std::future::{pending, ready};
-use std::pin::pin;
+use common::{CountDrop, Woken, poll_once, soon};
+use std::future::{pending, poll_fn, ready};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Wake;
+use std::task::{Poll, Wake};
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn everybody_who_waits_is_told() {
@@ -135,5 +137,54 @@ fn a_guard_cancels_unless_it_is_disarmed() {
     assert!(token.clone().drop_guard().disarm() == token);
     assert!(!token.is_cancelled());
     drop(token.clone().drop_guard());
+    assert!(token.is_cancelled());
+}
+
+/// A task of one's own can hold the future in a field, as its type has a name.
+struct Waiting(WaitForCancellationFutureOwned);
+
+#[test]
+fn a_wait_that_was_made_before_the_cancel_is_told_of_it() {
+    let token = CancellationToken::new();
+    let (woken, waker) = Woken::new();
+    let mut borrowed: WaitForCancellationFuture<'_> = token.cancelled();
+    let mut owned = Waiting(token.clone().cancelled_owned());
+    assert!(poll_once(Pin::new(&mut borrowed), &waker).is_pending());
+    assert!(poll_once(Pin::new(&mut owned.0), &waker).is_pending());
+
+    let late = token.cancelled();
+    token.cancel();
+    assert_eq!(woken.count(), 2);
+    assert!(poll_once(Pin::new(&mut borrowed), &waker).is_ready());
+    assert!(poll_once(Pin::new(&mut owned.0), &waker).is_ready());
+    assert!(poll_once(pin!(late), &waker).is_ready());
+}
+
+#[test]
+fn a_future_that_runs_until_the_cancel_is_polled_first_and_not_begun_after_it() {
+    let token = CancellationToken::new();
+    let (woken, waker) = Woken::new();
+    let mut waits = pin!(token.run_until_cancelled(pending::<()>()));
+    let mut ends = pin!(token.clone().run_until_cancelled_owned(poll_fn(|context| {
+        // Ready from its second poll on.
+        context.waker().wake_by_ref();
+        if woken.count() > 1 { Poll::Ready(7) } else { Poll::Pending }
+    })));
+    assert!(poll_once(waits.as_mut(), &waker).is_pending());
+    assert!(poll_once(ends.as_mut(), &waker).is_pending());
+
+    token.cancel();
+    assert_eq!(poll_once(waits, &waker), Poll::Ready(None));
+    assert_eq!(poll_once(ends, &waker), Poll::Ready(Some(7)));
+    let never = token.run_until_cancelled(poll_fn(|_| -> Poll<()> { panic!("it is polled") }));
+    assert_eq!(poll_once(pin!(never), &waker), Poll::Ready(None));
+}
+
+#[test]
+fn a_guard_that_borrows_cancels_unless_it_is_disarmed() {
+    let token = CancellationToken::new();
+    assert_eq!(token.drop_guard_ref().disarm(), &token);
+    assert!(!token.is_cancelled());
+    drop(token.drop_guard_ref());
     assert!(token.is_cancelled());
 }

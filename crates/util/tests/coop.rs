@@ -11,7 +11,7 @@ use arc_util::io::{
 };
 use arc_util::sync::{Mutex, RwLock};
 use arc_util::sync::{mpsc, oneshot, watch};
-use arc_util::task::cooperative;
+use arc_util::task::{cooperative, unconstrained};
 use common::soon;
 use futures_util::FutureExt;
 use futures_util::future::select_all;
@@ -210,4 +210,46 @@ async fn changes_that_came_while_there_was_no_budget_are_told_once() {
     soon(changed).await.unwrap();
     assert_eq!(*receiver.borrow(), 2);
     assert!(receiver.changed().now_or_never().is_none(), "it has been told");
+}
+
+#[arc::test]
+async fn an_unconstrained_future_yields_only_when_it_has_to_wait() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    for number in 0..1000 {
+        sender.send(number).expect("it is open");
+    }
+    let mut all = Box::pin(unconstrained(async {
+        for number in 0..1000 {
+            assert_eq!(receiver.recv().await, Some(number));
+        }
+        receiver.recv().await
+    }));
+    assert!(all.as_mut().now_or_never().is_none());
+    sender.send(1000).expect("it is open");
+    assert_eq!(all.as_mut().now_or_never(), Some(Some(1000)), "all others were received");
+
+    // The budget of the task itself is what it was.
+    assert!(arc::task::consume_budget().now_or_never().is_some());
+    while arc::task::consume_budget().now_or_never().is_some() {}
+    assert_eq!(unconstrained(ready(1)).now_or_never(), Some(1));
+    assert!(arc::task::consume_budget().now_or_never().is_none());
+}
+
+#[arc::test]
+async fn an_unconstrained_future_that_yields_by_itself_lets_others_run() {
+    let stop = Arc::new(AtomicBool::new(false));
+    drop(arc::spawn({
+        let stop = stop.clone();
+        async move { stop.store(true, Ordering::SeqCst) }
+    }));
+    // It uses up a budget to its last unit, so that its yield looks like the budget's.
+    unconstrained(async {
+        while !stop.load(Ordering::SeqCst) {
+            for _ in 0..128 {
+                arc::task::consume_budget().await;
+            }
+            yield_now().await;
+        }
+    })
+    .await;
 }

@@ -276,3 +276,32 @@ fn one_that_catches_up_lets_others_run() {
         }
     });
 }
+
+#[test]
+fn reset_to_a_time_makes_the_next_tick_due_then() {
+    run_each(|| async {
+        let mut interval = interval(HOUR);
+        interval.tick().await;
+        assert!(interval.tick().now_or_never().is_none());
+
+        let due = Instant::now() + millis(3);
+        interval.reset_at(due);
+        assert_eq!(interval.tick().await, due);
+
+        let before = Instant::now();
+        interval.reset_after(millis(3));
+        let after = Instant::now();
+        let tick = interval.tick().await;
+        assert!(before + millis(3) <= tick && tick <= after + millis(3));
+
+        let before = Instant::now();
+        interval.reset_immediately();
+        let tick = interval.tick().await;
+        assert!(before <= tick && tick <= Instant::now());
+
+        // The one after it is a period away again.
+        assert!(interval.tick().now_or_never().is_none());
+        interval.reset_after(Duration::MAX);
+        assert!(interval.tick().now_or_never().is_none());
+    });
+}

@@ -6,14 +6,16 @@ mod common;
 
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
-use arc_util::task::JoinSet;
+use arc_util::task::{JoinSet, LocalSet};
 use common::{CountDrop, Woken, poll_once, soon, until};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Context;
+use std::thread;
 
 #[arc::test(flavor = "multi_thread")]
 async fn outputs_come_in_the_order_in_which_tasks_end() {
@@ -252,4 +254,41 @@ fn a_runtime_that_has_gone_cancels_what_is_left() {
         assert!((1..=2).contains(&cancelled), "{cancelled}");
     });
     assert!(set.is_empty());
+}
+
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn tasks_that_are_not_send_are_joined_with_the_others() {
+    let (mut set, local) = (JoinSet::new(), LocalSet::new());
+    let (sent, here) = (thread::current().id(), Rc::new(1));
+    set.spawn(async move { u32::from(thread::current().id() != sent) });
+    set.spawn_local_on(async move { *here + 1 }, &local);
+    let aborted = set.spawn_local_on(pending(), &local);
+    aborted.abort();
+
+    let mut outputs = Vec::new();
+    let sum = local.run_until(async {
+        set.spawn_local(async { 4 });
+        while let Some(result) = soon(set.join_next()).await {
+            outputs.push(result);
+        }
+        outputs.iter().flatten().sum::<u32>()
+    });
+    assert_eq!(sum.await, 7);
+    let cancelled = outputs.iter().filter_map(|it| it.as_ref().err());
+    assert_eq!(cancelled.map(|error| error.id()).collect::<Vec<_>>(), [aborted.id()]);
+}
+
+#[arc::test]
+async fn dropping_the_set_aborts_local_tasks() {
+    let (dropped, local) = (Arc::new(AtomicUsize::new(0)), LocalSet::new());
+    let mut set: JoinSet<Rc<u8>> = JoinSet::new();
+    let counts = CountDrop(dropped.clone());
+    let task = async move {
+        let _counts = counts;
+        pending().await
+    };
+    let handle = set.spawn_local_on(task, &local);
+    drop(set);
+    soon(local).await;
+    assert_eq!((dropped.load(Ordering::SeqCst), handle.is_finished()), (1, true));
 }

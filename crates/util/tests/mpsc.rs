@@ -498,3 +498,52 @@ fn a_place_that_is_taken_while_the_channel_closes_is_given_back() {
     assert_eq!(sender.capacity(), 2);
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
 }
+
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn many_places_are_reserved_at_once_and_freed_when_they_are_not_used() {
+    let (sender, mut receiver) = mpsc::channel(4);
+    let first = sender.try_send(0);
+    first.expect("there is room");
+    assert_eq!(sender.try_reserve_many(4).err(), Some(TrySendError::Full(())));
+    assert_eq!(sender.try_reserve_many(5).err(), Some(TrySendError::Full(())));
+    assert!(soon(sender.reserve_many(5)).await.is_err());
+
+    let mut permits = sender.try_reserve_many(3).expect("three places are left");
+    assert_eq!((permits.len(), sender.capacity()), (3, 0));
+    permits.next().expect("one of three").send(1);
+    let kept = permits.next().expect("two of three");
+    drop(permits);
+    assert_eq!(sender.capacity(), 1, "the third was not used");
+
+    let (_, waker) = Woken::new();
+    let mut three = Box::pin(sender.reserve_many(3));
+    assert!(poll_once(three.as_mut(), &waker).is_pending());
+    assert_eq!(soon(receiver.recv()).await, Some(0));
+    assert!(poll_once(three.as_mut(), &waker).is_pending());
+    drop(kept);
+    let three = soon(three).await.expect("it is open");
+    assert_eq!((three.len(), sender.capacity()), (3, 0));
+
+    // A closed receiver waits for the places that are out.
+    receiver.close();
+    for (number, permit) in (2..).zip(three) {
+        permit.send(number);
+    }
+    drop(sender);
+    let mut rest = Vec::new();
+    while let Some(number) = soon(receiver.recv()).await {
+        rest.push(number);
+    }
+    assert_eq!(rest, [1, 2, 3, 4]);
+}
+
+#[test]
+fn many_places_that_come_when_the_channel_is_closed_are_given_back() {
+    let (sender, mut receiver) = mpsc::channel::<u8>(2);
+    let permits = sender.try_reserve_many(2).expect("there is room");
+    receiver.close();
+    assert_eq!(sender.try_reserve_many(1).err(), Some(TrySendError::Closed(())));
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    drop(permits);
+    assert_eq!((receiver.try_recv(), sender.capacity()), (Err(TryRecvError::Disconnected), 2));
+}

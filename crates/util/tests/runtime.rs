@@ -3,11 +3,22 @@
 mod common;
 
 use arc::runtime::Handle;
+use arc::task::{TaskInfo, TaskState};
 use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
-use arc_util::runtime::{Builder, BuilderExt, RuntimeExt};
+use arc_util::net::UdpSocket;
+use arc_util::runtime::{
+    Builder, BuilderExt, Dump, HandleExt, LocalOptions, LocalRuntime, RuntimeExt,
+    is_rt_shutdown_err, worker_index,
+};
+#[cfg(unix)]
+use arc_util::signal::unix::SignalKind;
 use arc_util::task;
-use common::{DEADLINE, soon, tcp_pair};
+use common::{DEADLINE, soon, tcp_pair, until};
 use std::future::pending;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn a_program_for_tokio_builds_and_ends_its_runtime() {
@@ -55,4 +66,173 @@ async fn shutdown_ends_the_sending_direction() {
     let mut text = String::new();
     soon(right.read_to_string(&mut text)).await.unwrap();
     assert_eq!(text, "the end");
+}
+
+#[arc::test]
+async fn a_runtime_counts_its_tasks_by_what_they_do() {
+    let metrics = Handle::current().metrics();
+    assert_eq!((metrics.num_workers(), metrics.num_alive_tasks()), (1, 0));
+    let idle = arc::spawn(pending::<()>());
+    arc::task::yield_now().await;
+
+    let (sender, receiver) = mpsc::channel::<()>();
+    let blocking = arc::task::spawn_blocking(move || receiver.recv().is_err());
+    let queued = arc::spawn(async {});
+    assert_eq!((metrics.num_alive_tasks(), metrics.num_queued_tasks()), (2, 1));
+    assert_eq!((metrics.num_blocking_tasks(), metrics.polls_of_alive_tasks()), (1, 1));
+
+    queued.await.unwrap();
+    let running = arc::spawn({
+        let metrics = metrics.clone();
+        async move { (metrics.num_running_tasks(), metrics.num_alive_tasks()) }
+    });
+    assert_eq!(running.await.unwrap(), (1, 2));
+    drop(sender);
+    assert!(soon(blocking).await.unwrap());
+    idle.abort();
+    assert!(soon(idle).await.is_err());
+    assert_eq!((metrics.num_alive_tasks(), metrics.num_blocking_tasks()), (0, 0));
+}
+
+#[arc::test]
+async fn a_dump_tells_which_tasks_have_not_been_polled_since_the_last_one() {
+    let waiter = arc::task::spawn_named("waiter", pending::<()>());
+    let (sender, mut receiver) = arc_util::sync::mpsc::channel(1);
+    let busy =
+        arc::task::spawn_named("busy", async move { while receiver.recv().await.is_some() {} });
+    arc::task::yield_now().await;
+    let first = Handle::current().dump();
+    assert!(!first.to_string().contains("so for at least"), "{first}");
+
+    let polls = |task: &TaskInfo| (task.id, task.polls, task.state);
+    let before = first.tasks().iter().find(|task| task.id == busy.id()).unwrap().polls;
+    sender.send(1).await.unwrap();
+    let after = (busy.id(), before + 1, TaskState::Idle);
+    until(|| Handle::current().tasks().iter().any(|task| polls(task) == after)).await;
+    let second = Handle::current().dump().after(&first);
+    let third = Handle::current().dump().after(&second);
+    let ids: Vec<_> = second.tasks().iter().map(|task| task.id).collect();
+    assert_eq!(ids, [waiter.id(), busy.id()]);
+
+    let is_same = |dump: &Dump, name: &str| {
+        let text = dump.to_string();
+        let line = text.lines().find(|line| line.contains(name)).expect("its line").to_owned();
+        assert!(line.contains("spawned at ") && line.contains("Idle"), "{line}");
+        line.contains(", so for at least ")
+    };
+    assert!(is_same(&second, "\"waiter\"") && !is_same(&second, "\"busy\""), "{second}");
+    assert!(is_same(&third, "\"waiter\"") && is_same(&third, "\"busy\""), "{third}");
+    waiter.abort();
+}
+
+/// The only worker waits for the end of the standard input, and so does the report of it.
+#[cfg(unix)]
+#[test]
+fn a_signal_prints_a_dump_even_if_the_workers_hang() {
+    use std::io::{BufRead, BufReader, stdin};
+
+    let test = "a_signal_prints_a_dump_even_if_the_workers_hang";
+    let Some(mut child) = common::child(test, ":") else {
+        let builder = Builder::new_multi_thread().workers(1).long_poll_limit(Duration::MAX);
+        let runtime = builder.build().unwrap();
+        let quit = SignalKind::quit();
+        runtime.dump_on_signal(quit).unwrap();
+        let hangs = runtime.block_on(async {
+            arc::task::spawn_named("hangs", async move {
+                signal_hook::low_level::raise(quit.as_raw_value()).unwrap();
+                stdin().lines().count()
+            })
+        });
+        assert_eq!(runtime.block_on(hangs).unwrap(), 0);
+        return;
+    };
+
+    let errors = BufReader::new(child.stderr.take().expect("piped"));
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || errors.lines().try_for_each(|line| sender.send(line.unwrap())));
+    let line = || lines.recv_timeout(DEADLINE).expect("a line of the report");
+    assert_eq!(line(), "arc: 1 unfinished task, 1 worker");
+    let task = line();
+    assert!(task.contains("\"hangs\", spawned at ") && task.contains("Running"), "{task}");
+    common::ended(child);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dump_cannot_be_asked_for_by_every_signal() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let error = runtime.dump_on_signal(SignalKind::from_raw(9)).unwrap_err();
+    assert_eq!(error.to_string(), "programs cannot listen for signal 9");
+}
+
+#[test]
+fn a_local_runtime_runs_both_kinds_of_tasks_on_its_thread() {
+    let runtime = LocalRuntime::new().unwrap();
+    let here = thread::current().id();
+    let before = runtime.spawn_local(async move { thread::current().id() == here });
+    let text = Rc::new(String::from("text"));
+    let output = runtime.block_on(async {
+        let sent = arc::spawn(async move { thread::current().id() == here });
+        let kept = text.clone();
+        let local = task::spawn_local(async move {
+            let inner = task::spawn_local(async move { kept.len() });
+            arc::time::sleep(Duration::from_millis(1)).await;
+            inner.await.unwrap()
+        });
+        (before.await.unwrap(), sent.await.unwrap(), local.await.unwrap())
+    });
+    assert_eq!(output, (true, true, 4));
+    assert_eq!(runtime.metrics().num_workers(), 1);
+}
+
+#[test]
+fn a_local_runtime_drops_its_tasks_when_it_ends() {
+    for end in 0..3 {
+        let builder = Builder::new_current_thread();
+        let runtime = builder.build_local(LocalOptions::default()).unwrap();
+        let kept = Rc::new(());
+        let inner = kept.clone();
+        let task = runtime.spawn_local(async move {
+            let _inner = inner;
+            pending::<()>().await;
+        });
+        runtime.block_on(arc::task::yield_now());
+        match end {
+            0 => drop(runtime),
+            1 => runtime.shutdown_timeout(DEADLINE),
+            _ => runtime.shutdown_background(),
+        }
+        assert_eq!((Rc::strong_count(&kept), task.is_finished()), (1, true));
+    }
+}
+
+#[test]
+fn an_error_tells_that_its_runtime_has_ended() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
+    let error = socket.try_recv(&mut [0]).unwrap_err();
+    assert!(!is_rt_shutdown_err(&error), "{error}");
+    drop(runtime);
+    let error = socket.try_recv(&mut [0]).unwrap_err();
+    assert!(is_rt_shutdown_err(&error), "{error}");
+}
+
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn two_tasks_that_run_at_once_have_different_workers() {
+    let both = std::sync::Arc::new(std::sync::Barrier::new(2));
+    let mut tasks = task::JoinSet::new();
+    for _ in 0..2 {
+        let both = both.clone();
+        tasks.spawn(async move {
+            // Each waits until the other one runs, too.
+            both.wait();
+            let worker = worker_index();
+            both.wait();
+            worker
+        });
+    }
+    let mut workers = soon(tasks.join_all()).await;
+    workers.sort_unstable();
+    assert_eq!(workers, [Some(0), Some(1)]);
+    assert_eq!(arc::task::spawn_blocking(worker_index).await.unwrap(), None);
 }

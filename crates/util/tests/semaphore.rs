@@ -8,7 +8,7 @@ use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use futures_util::FutureExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::Instant;
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -192,4 +192,53 @@ async fn a_look_in_vain_costs_nothing() {
     arc::task::yield_now().await;
     let found = semaphores.iter().find_map(|semaphore| semaphore.acquire().now_or_never());
     assert_eq!(found.unwrap().unwrap().num_permits(), 1);
+}
+
+#[test]
+fn permits_are_split_and_merged_and_none_is_lost() {
+    let semaphore = Arc::new(Semaphore::new(5));
+    assert_eq!(semaphore.try_acquire_many(6).err(), Some(TryAcquireError::NoPermits));
+    let mut three = semaphore.try_acquire_many(3).expect("there are five");
+    let mut one = three.split(1).expect("it is one of three");
+    assert!(three.split(3).is_none());
+    assert_eq!((three.num_permits(), one.num_permits()), (2, 1));
+    drop(three);
+    assert_eq!(semaphore.available_permits(), 4);
+
+    one.merge(semaphore.try_acquire_many(4).expect("there are four"));
+    assert_eq!((one.num_permits(), semaphore.available_permits()), (5, 0));
+    drop(one);
+    assert_eq!(semaphore.available_permits(), 5);
+
+    let mut owned = semaphore.clone().try_acquire_many_owned(5).expect("there are five");
+    assert!(Arc::ptr_eq(owned.semaphore(), &semaphore));
+    let part = owned.split(5).expect("it is all of them");
+    assert_eq!((owned.num_permits(), part.num_permits()), (0, 5));
+    drop((owned, part));
+    assert_eq!(semaphore.available_permits(), 5);
+}
+
+#[test]
+#[should_panic(expected = "merging permits of different semaphores")]
+fn permits_of_two_semaphores_cannot_be_merged() {
+    let (one, other) = (Semaphore::new(1), Semaphore::new(1));
+    let mut permit = one.try_acquire().expect("there is one");
+    permit.merge(other.try_acquire().expect("there is one"));
+}
+
+#[test]
+fn who_waits_does_not_get_permits_that_were_forgotten() {
+    let semaphore = Semaphore::new(2);
+    let (woken, waker) = Woken::new();
+    let mut three = Box::pin(semaphore.acquire_many(3));
+    assert!(poll_once(three.as_mut(), &waker).is_pending());
+
+    assert_eq!(semaphore.forget_permits(1), 1);
+    semaphore.add_permits(1);
+    assert_eq!((woken.count(), semaphore.available_permits()), (0, 2));
+    semaphore.add_permits(1);
+    assert_eq!(woken.count(), 1);
+    let served = poll_once(three.as_mut(), &waker);
+    let Poll::Ready(Ok(permits)) = served else { panic!("three permits are there") };
+    assert_eq!(permits.num_permits(), 3);
 }

@@ -5,10 +5,11 @@
 mod common;
 
 use arc_util::sync::oneshot;
-use arc_util::task::TaskTracker;
+use arc_util::task::{LocalSet, TaskTracker};
 use common::{Woken, poll_once, soon};
 use std::future::pending;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::Waker;
 
 #[arc::test(flavor = "multi_thread")]
@@ -108,5 +109,21 @@ async fn futures_and_tokens_count_until_they_are_dropped() {
     assert!(TaskTracker::ptr_eq(clone.task_tracker(), &tracker));
     assert_eq!(tracker.len(), 3);
     drop((future, token, clone));
+    assert!(tracker.is_empty());
+}
+
+#[arc::test]
+async fn tasks_that_are_not_send_are_counted_until_they_have_ended() {
+    let (tracker, local) = (TaskTracker::new(), LocalSet::new());
+    let one = Rc::new(1);
+    let first = tracker.spawn_local_on(async move { *one }, &local);
+    let second = local.run_until(async { tracker.spawn_local(pending::<Rc<u8>>()) }).await;
+    tracker.close();
+    assert_eq!(tracker.len(), 2);
+
+    assert_eq!(local.run_until(first).await.expect("it ends"), 1);
+    assert_eq!(tracker.len(), 1);
+    second.abort();
+    soon(local.run_until(tracker.wait())).await;
     assert!(tracker.is_empty());
 }

@@ -11,7 +11,7 @@ use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};
 use common::{Woken, poll_once, soon, tcp_pair};
 use std::future::Future;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -142,6 +142,26 @@ async fn a_socket_is_ready_for_what_it_can_do() {
     assert!(waits(near.ready(Interest::READABLE)));
     let error = near.try_io(both, || Ok(())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[arc::test]
+async fn an_operation_of_ones_own_waits_for_its_socket() {
+    let (near, mut far) = tcp_pair().await;
+    let (woken, waker) = Woken::new();
+    let mut context = Context::from_waker(&waker);
+    let read = || near.get_ref().read(&mut [0; 8]);
+    let mut reading = Box::pin(near.async_io(Interest::READABLE, read));
+    assert!(poll_once(reading.as_mut(), &waker).is_pending());
+    assert!(near.poll_read_ready(&mut context).is_pending());
+    assert!(near.poll_write_ready(&mut context).is_ready());
+
+    far.write_all(b"hello").await.unwrap();
+    assert_eq!(soon(reading).await.unwrap(), 5);
+    assert!(woken.count() > 0);
+    let written = near.async_io(Interest::WRITABLE, || near.get_ref().write(b"x")).await;
+    assert_eq!(written.unwrap(), 1);
+    let both = near.async_io(Interest::READABLE | Interest::WRITABLE, || Ok(())).await;
+    assert_eq!(both.unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[test]
@@ -297,4 +317,39 @@ async fn an_event_that_comes_during_an_attempt_is_not_forgotten() {
     });
     assert!(attempt.is_err());
     drop(soon(reader.readable()).await.unwrap());
+}
+
+#[cfg(unix)]
+#[arc::test]
+async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
+    use arc_util::io::unix::AsyncFd;
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut reader = AsyncFd::new(reader).unwrap();
+    let mut bytes = [0; 8];
+    let mut read = |reader: &mut AsyncFd<std::io::PipeReader>| reader.get_mut().read(&mut bytes);
+    let mut guard = soon(reader.readable_mut()).await.unwrap();
+    assert!(guard.try_io(&mut read).is_err(), "it is empty");
+    assert!(waits(reader.readable_mut()));
+    assert!(reader.poll_read_ready(&mut Context::from_waker(Waker::noop())).is_pending());
+    let error = reader.try_io_mut(Interest::READABLE, |it| it.read(&mut [0])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+
+    writer.write_all(b"hello").unwrap();
+    let mut guard = soon(reader.ready_mut(Interest::READABLE)).await.unwrap();
+    assert_eq!(guard.get_inner_mut().read(&mut [0]).unwrap(), 1);
+    assert_eq!(guard.try_io(&mut read).unwrap().unwrap(), 4);
+    writer.write_all(b"more").unwrap();
+    let all = reader.async_io_mut(Interest::READABLE, |reader| reader.read(&mut bytes));
+    assert_eq!(soon(all).await.unwrap(), 4);
+
+    // Its registration goes with it: nothing holds the pipe open.
+    drop(reader.into_inner());
+    assert_eq!(writer.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+
+    let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    let refused = AsyncFd::try_new(file);
+    let (file, error) = refused.unwrap_err().into_parts();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+    assert!(file.metadata().is_ok());
 }

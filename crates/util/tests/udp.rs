@@ -4,9 +4,11 @@ mod common;
 
 use arc_util::net::{SocketAddr, UdpSocket};
 use common::{Woken, poll_once, soon};
+use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::pin::pin;
+use std::task::Context;
 
 async fn bound() -> (UdpSocket, SocketAddr) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -212,4 +214,29 @@ async fn several_tasks_receive_from_one_socket() {
     let mut numbers = soon(set.join_all()).await;
     numbers.sort();
     assert_eq!(numbers, [0, 1, 2, 3]);
+}
+
+#[arc::test]
+async fn datagrams_are_polled_for() {
+    let std_socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = UdpSocket::try_from(std_socket).unwrap();
+    let address = server.local_addr().unwrap();
+    let (client, from) = bound().await;
+    let (_, waker) = Woken::new();
+    let mut context = Context::from_waker(&waker);
+    let mut buffer = [0; 16];
+    assert!(server.poll_recv_from(&mut context, &mut buffer).is_pending());
+
+    let sent = poll_fn(|context| client.poll_send_to(context, b"first", address)).await;
+    assert_eq!(sent.unwrap(), 5);
+    let received = poll_fn(|context| server.poll_recv_from(context, &mut buffer));
+    assert_eq!(soon(received).await.unwrap(), (5, from));
+    assert_eq!(&buffer[..5], b"first");
+
+    client.connect(address).await.unwrap();
+    assert!(server.poll_recv(&mut context, &mut buffer).is_pending());
+    let sent = poll_fn(|context| client.poll_send(context, b"next")).await;
+    assert_eq!(sent.unwrap(), 4);
+    let received = poll_fn(|context| server.poll_recv(context, &mut buffer));
+    assert_eq!((soon(received).await.unwrap(), &buffer[..4]), (4, &b"next"[..]));
 }

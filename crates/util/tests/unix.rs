@@ -13,6 +13,7 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::path::Path;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -405,4 +406,20 @@ mod linux {
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         assert!(sender.try_send_to(b"mine", &path).is_ok());
     }
+}
+
+#[arc::test]
+async fn datagrams_are_polled_for() {
+    let (near, far) = UnixDatagram::pair().unwrap();
+    let mut buffer = [0; 8];
+    assert!(near.poll_recv(&mut Context::from_waker(Waker::noop()), &mut buffer).is_pending());
+    for text in [b"one", b"two"] {
+        let sent = std::future::poll_fn(|context| far.poll_send(context, text)).await;
+        assert_eq!(sent.unwrap(), 3);
+    }
+    let received = std::future::poll_fn(|context| near.poll_recv(context, &mut buffer));
+    assert_eq!((soon(received).await.unwrap(), &buffer[..3]), (3, &b"one"[..]));
+    let received = std::future::poll_fn(|context| near.poll_recv_from(context, &mut buffer));
+    let (length, from) = soon(received).await.unwrap();
+    assert!((length, from.is_unnamed(), &buffer[..3]) == (3, true, b"two"));
 }

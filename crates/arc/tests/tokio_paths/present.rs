@@ -27,6 +27,7 @@ use arc::io::Result as _;
 use arc::io::SeekFrom as _;
 use arc::io::SimplexStream as _;
 use arc::io::Sink as _;
+use arc::io::Split as _;
 use arc::io::Stderr as _;
 use arc::io::Stdin as _;
 use arc::io::Stdout as _;
@@ -52,6 +53,10 @@ use arc::io::unix as _;
 use arc::io::unix::AsyncFd as _;
 #[cfg(unix)]
 use arc::io::unix::AsyncFdReadyGuard as _;
+#[cfg(unix)]
+use arc::io::unix::AsyncFdReadyMutGuard as _;
+#[cfg(unix)]
+use arc::io::unix::AsyncFdRegisterError as _;
 #[cfg(unix)]
 use arc::io::unix::TryIoError as _;
 use arc::join as _;
@@ -114,8 +119,13 @@ use arc::runtime as _;
 use arc::runtime::Builder as _;
 use arc::runtime::EnterGuard as _;
 use arc::runtime::Handle as _;
+use arc::runtime::LocalOptions as _;
+use arc::runtime::LocalRuntime as _;
 use arc::runtime::Runtime as _;
+use arc::runtime::RuntimeMetrics as _;
 use arc::runtime::TryCurrentError as _;
+use arc::runtime::is_rt_shutdown_err as _;
+use arc::runtime::worker_index as _;
 use arc::select as _;
 #[cfg(unix)]
 use arc::signal as _;
@@ -171,6 +181,7 @@ use arc::sync::futures::OwnedNotified as _;
 use arc::sync::mpsc as _;
 use arc::sync::mpsc::OwnedPermit as _;
 use arc::sync::mpsc::Permit as _;
+use arc::sync::mpsc::PermitIterator as _;
 use arc::sync::mpsc::Receiver as _;
 use arc::sync::mpsc::Sender as _;
 use arc::sync::mpsc::UnboundedReceiver as _;
@@ -209,8 +220,10 @@ use arc::task::LocalEnterGuard as _;
 use arc::task::LocalKey as _;
 use arc::task::LocalSet as _;
 use arc::task::coop as _;
+use arc::task::coop::Unconstrained as _;
 use arc::task::coop::consume_budget as _;
 use arc::task::coop::cooperative as _;
+use arc::task::coop::unconstrained as _;
 use arc::task::futures as _;
 use arc::task::futures::TaskLocalFuture as _;
 use arc::task::id as _;

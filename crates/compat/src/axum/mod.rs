@@ -10,16 +10,15 @@
 //!
 //! ```no_run
 //! use arc::net::TcpListener;
-//! use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade};
+//! use arc_compat::axum::{Response, WebSocket, WebSocketExt, WebSocketUpgrade};
 //! use axum::{Router, routing::get};
-//! use futures_util::StreamExt;
 //!
 //! async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
 //!     upgrade.on_upgrade(echo)
 //! }
 //!
 //! async fn echo(mut socket: WebSocket) {
-//!     while let Some(Ok(message)) = socket.next().await {
+//!     while let Some(Ok(message)) = socket.recv().await {
 //!         if message.is_text() && socket.send(message).await.is_err() {
 //!             break;
 //!         }
@@ -36,12 +35,15 @@
 mod stream;
 
 pub use crate::server::{ConnectInfo, CutOff, Serve};
+pub use async_tungstenite::tungstenite::protocol::CloseFrame;
+pub use async_tungstenite::tungstenite::{Message, Utf8Bytes};
 pub use axum::response::Response;
 pub use stream::WebSocketIo;
 
 use crate::server::{self, Answer};
 use arc::net::TcpListener;
 use async_tungstenite::WebSocketStream;
+use async_tungstenite::tungstenite::Error;
 use async_tungstenite::tungstenite::handshake::derive_accept_key;
 use async_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use axum::Router;
@@ -54,8 +56,10 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::IntoResponse;
+use futures_core::Stream;
 use hyper::upgrade::OnUpgrade;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 
 /// Serves a Router with [`server::serve`].
 ///
@@ -89,6 +93,30 @@ pub fn serve(listener: TcpListener, router: Router) -> Serve<Router> {
 /// next message is an [`Error::Io`](async_tungstenite::tungstenite::Error::Io) that says so. See
 /// [`WebSocketIo`].
 pub type WebSocket = WebSocketStream<WebSocketIo>;
+
+/// Adds axum's name for receiving to a [`WebSocket`].
+///
+/// # Examples
+///
+/// See the example of the [module](self).
+pub trait WebSocketExt {
+    /// Receives the next message, or returns `None` when the connection is closed.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the connection is lost, and when the client breaks the protocol.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no message is lost.
+    fn recv(&mut self) -> impl Future<Output = Option<Result<Message, Error>>> + Send;
+}
+
+impl WebSocketExt for WebSocket {
+    async fn recv(&mut self) -> Option<Result<Message, Error>> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+}
 
 /// An extractor that turns a request into a WebSocket, like axum's own for tokio.
 ///

@@ -6,7 +6,7 @@ mod limits;
 pub use connection::Connection;
 pub use limits::CutOff;
 
-use crate::{ArcExecutor, ArcTimer};
+use crate::{ArcExecutor, ArcTimer, explain_tokio_panics};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
@@ -358,6 +358,8 @@ where
         let Self { listener, service, builder, limits, signal } = self;
         let service = TowerToHyperService::new(service);
         Box::pin(async move {
+            // The service may call what needs tokio.
+            explain_tokio_panics();
             let (end, ending) = watch::channel(());
             let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
             let cut_off = Arc::new(AtomicUsize::new(0));

@@ -1,5 +1,6 @@
 //! A tokio runtime for futures that need one.
 
+use crate::explain_tokio_panics;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -92,6 +93,7 @@ pub fn handle() -> &'static Handle {
 }
 
 fn start() -> Runtime {
+    explain_tokio_panics();
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).thread_name(THREAD_NAME).enable_all();
     builder.build().unwrap_or_else(|error| panic!("tokio's runtime cannot be started: {error}"))

@@ -4,12 +4,15 @@
 //! The traits are futures-io's. tokio's `copy`, `BufReader`, `lines`, `read_exact` and so on
 //! have the same names here. [`split`] and the sources and sinks come from futures-util.
 
+#[cfg(feature = "bytes")]
+mod buffers;
 mod copy;
 mod duplex;
 mod join;
 mod lines;
 mod numbers;
 mod ready;
+mod segments;
 mod shutdown;
 mod stdio;
 #[cfg(unix)]
@@ -19,6 +22,8 @@ pub use arc::io::{
     Async, AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt,
     AsyncWrite, AsyncWriteExt, BufReader, BufWriter, Direction,
 };
+#[cfg(feature = "bytes")]
+pub use buffers::{AsyncReadBufExt, AsyncWriteBufExt};
 pub use copy::{copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf};
 pub use duplex::{DuplexStream, SimplexStream, duplex, simplex};
 pub use futures_util::io::{
@@ -29,6 +34,7 @@ pub use join::{BufStream, Join, join};
 pub use lines::LinesExt;
 pub use numbers::{AsyncReadNumbersExt, AsyncWriteNumbersExt};
 pub use ready::{Interest, Ready, ReadyExt};
+pub use segments::{SegmentsExt, Split};
 pub use shutdown::AsyncShutdownExt;
 pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 

@@ -1,11 +1,11 @@
 //! tokio's way to wait for a socket that can be read or written, whichever comes first.
 
-use arc::io::{AsSource, Async};
+use arc::io::{AsSource, Async, Direction};
 use std::future::{Future, poll_fn};
 use std::io::{Error, ErrorKind, Result};
 use std::ops::BitOr;
 use std::pin::pin;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
 /// What to wait for: that a socket can be read, that it can be written, or either.
 ///
@@ -91,7 +91,7 @@ impl BitOr for Ready {
     }
 }
 
-/// Adds `ready` and `try_io` to every socket.
+/// Adds `ready`, `try_io`, `async_io` and what is polled to every socket.
 ///
 /// # Examples
 ///
@@ -133,6 +133,45 @@ pub trait ReadyExt {
     /// * Those of the operation.
     /// * Another one when the runtime has ended.
     fn try_io<R>(&self, interest: Interest, attempt: impl FnOnce() -> Result<R>) -> Result<R>;
+
+    /// Tries an operation on this socket each time that the socket is ready for the interest, until
+    /// the operation returns something other than `WouldBlock`.
+    ///
+    /// # Errors
+    ///
+    /// * `InvalidInput` when the interest is in both reading and writing.
+    /// * Those of the operation, but for `WouldBlock` and `Interrupted`.
+    /// * Another one when the runtime has ended.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe. The result of an attempt that succeeds is never lost.
+    fn async_io<R>(
+        &self,
+        interest: Interest,
+        attempt: impl FnMut() -> Result<R>,
+    ) -> impl Future<Output = Result<R>>;
+
+    /// Polls until a read is worth trying, for futures written by hand. The read may still find
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runtime has ended.
+    fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<Result<()>>;
+
+    /// Polls until a write is worth trying, for futures written by hand. The write may still find
+    /// no room.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runtime has ended.
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<Result<()>>;
+}
+
+/// Why an operation cannot be both a read and a write.
+fn both_directions() -> Error {
+    Error::new(ErrorKind::InvalidInput, "an attempt reads or writes, not both")
 }
 
 impl<T: AsSource> ReadyExt for Async<T> {
@@ -167,7 +206,29 @@ impl<T: AsSource> ReadyExt for Async<T> {
         match (interest.is_readable(), interest.is_writable()) {
             (true, false) => self.try_read_with(|_| attempt()),
             (false, true) => self.try_write_with(|_| attempt()),
-            _ => Err(Error::new(ErrorKind::InvalidInput, "an attempt reads or writes, not both")),
+            _ => Err(both_directions()),
         }
+    }
+
+    async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut attempt: impl FnMut() -> Result<R>,
+    ) -> Result<R> {
+        match (interest.is_readable(), interest.is_writable()) {
+            (true, false) => self.read_with(|_| attempt()).await,
+            (false, true) => self.write_with(|_| attempt()).await,
+            _ => Err(both_directions()),
+        }
+    }
+
+    fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        ready!(self.poll_transfer(Direction::Read, context, 0, |_| Ok(0)))?;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        ready!(self.poll_transfer(Direction::Write, context, 0, |_| Ok(0)))?;
+        Poll::Ready(Ok(()))
     }
 }

@@ -8,11 +8,14 @@ use arc::io::Async;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::task::{Context, Poll, ready};
 
 /// A descriptor whose readiness the kernel reports, registered with the current runtime.
 ///
 /// Unlike tokio's, it takes what has the safe trait `AsFd`, and makes the descriptor non-blocking.
+/// It registers a duplicate, so that the value itself can be borrowed mutably. So each `AsyncFd`
+/// takes two descriptors of the process.
 ///
 /// # Examples
 ///
@@ -38,22 +41,61 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct AsyncFd<T: AsFd>(Async<T>);
+pub struct AsyncFd<T: AsFd> {
+    /// A duplicate of `inner`'s descriptor. Both are the same to the kernel.
+    watched: Async<OwnedFd>,
+    inner: T,
+}
 
 impl<T: AsFd> AsyncFd<T> {
     /// Registers a descriptor with the current runtime.
     ///
     /// # Errors
     ///
-    /// Fails when the kernel cannot report its readiness (as for a regular file), and when the
-    /// runtime has ended.
+    /// Fails when the kernel cannot report its readiness (as for a regular file), when no
+    /// descriptors are left, and when the runtime has ended.
     ///
     /// # Panics
     ///
     /// Panics outside a runtime.
     #[track_caller]
     pub fn new(inner: T) -> io::Result<Self> {
-        Async::new(inner).map(Self)
+        Self::try_new(inner).map_err(io::Error::from)
+    }
+
+    /// Does the same as [`new`](Self::new), and gives the value back if it fails.
+    ///
+    /// # Errors
+    ///
+    /// As `new`. The error contains the value.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn try_new(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
+        let watched = inner.as_fd().try_clone_to_owned();
+        match watched.and_then(Async::new) {
+            Ok(watched) => Ok(Self { watched, inner }),
+            Err(cause) => Err(AsyncFdRegisterError { inner, cause }),
+        }
+    }
+
+    /// Does the same as [`try_new`](Self::try_new): both interests are always registered.
+    ///
+    /// # Errors
+    ///
+    /// As `try_new`.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn try_with_interest(
+        inner: T,
+        _interest: Interest,
+    ) -> Result<Self, AsyncFdRegisterError<T>> {
+        Self::try_new(inner)
     }
 
     /// Does the same as [`new`](Self::new): both interests are always registered.
@@ -70,19 +112,20 @@ impl<T: AsFd> AsyncFd<T> {
         Self::new(inner)
     }
 
-    /// Returns a reference to the descriptor.
+    /// Returns a reference to the value.
     pub fn get_ref(&self) -> &T {
-        self.0.get_ref()
+        &self.inner
     }
 
-    /// Deregisters the descriptor and returns it. It stays non-blocking.
-    ///
-    /// # Panics
-    ///
-    /// Panics when other code has closed the descriptor.
-    #[track_caller]
+    /// Returns a mutable reference to the value. If it gets another descriptor, the events of the
+    /// old one are still reported.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+
+    /// Deregisters the descriptor and returns the value. It stays non-blocking.
     pub fn into_inner(self) -> T {
-        self.0.into_inner().expect("the descriptor was closed by other code")
+        self.inner
     }
 
     /// Waits until the descriptor can be read.
@@ -122,8 +165,151 @@ impl<T: AsFd> AsyncFd<T> {
     ///
     /// As `readable`.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
-        let ready = ReadyExt::ready(&self.0, interest).await?;
+        let ready = self.watched.ready(interest).await?;
         Ok(AsyncFdReadyGuard { owner: self, ready })
+    }
+
+    /// Does the same as [`readable`](Self::readable), for a guard that lends the value mutably.
+    ///
+    /// # Errors
+    ///
+    /// As `readable`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `readable`.
+    pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
+        self.ready_mut(Interest::READABLE).await
+    }
+
+    /// Does the same as [`writable`](Self::writable), for a guard that lends the value mutably.
+    ///
+    /// # Errors
+    ///
+    /// As `readable`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `readable`.
+    pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
+        self.ready_mut(Interest::WRITABLE).await
+    }
+
+    /// Does the same as [`ready`](Self::ready), for a guard that lends the value mutably.
+    ///
+    /// # Errors
+    ///
+    /// As `readable`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `readable`.
+    pub async fn ready_mut(
+        &mut self,
+        interest: Interest,
+    ) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
+        let ready = self.watched.ready(interest).await?;
+        Ok(AsyncFdReadyMutGuard { owner: self, ready })
+    }
+
+    /// Polls until the descriptor can be read, for futures written by hand.
+    ///
+    /// # Errors
+    ///
+    /// As `readable`.
+    pub fn poll_read_ready(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyGuard<'_, T>>> {
+        ready!(self.watched.poll_read_ready(context))?;
+        Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::READABLE }))
+    }
+
+    /// Polls until the descriptor can be written, for futures written by hand.
+    ///
+    /// # Errors
+    ///
+    /// As `readable`.
+    pub fn poll_write_ready(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyGuard<'_, T>>> {
+        ready!(self.watched.poll_write_ready(context))?;
+        Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::WRITABLE }))
+    }
+
+    /// Tries an operation each time that the descriptor is ready for the interest, until it returns
+    /// something other than `WouldBlock`. See [`ReadyExt::async_io`].
+    ///
+    /// # Errors
+    ///
+    /// As `ReadyExt::async_io`.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe. The result of an attempt that succeeds is never lost.
+    pub async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut attempt: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.watched.async_io(interest, || attempt(&self.inner)).await
+    }
+
+    /// Does the same as [`async_io`](Self::async_io), and lends the value mutably.
+    ///
+    /// # Errors
+    ///
+    /// As `async_io`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `async_io`.
+    pub async fn async_io_mut<R>(
+        &mut self,
+        interest: Interest,
+        mut attempt: impl FnMut(&mut T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.watched.async_io(interest, || attempt(&mut self.inner)).await
+    }
+
+    /// Tries an operation once. See [`ReadyExt::try_io`].
+    ///
+    /// # Errors
+    ///
+    /// As `ReadyExt::try_io`.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        attempt: impl FnOnce(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.watched.try_io(interest, || attempt(&self.inner))
+    }
+
+    /// Does the same as [`try_io`](Self::try_io), and lends the value mutably.
+    ///
+    /// # Errors
+    ///
+    /// As `try_io`.
+    pub fn try_io_mut<R>(
+        &mut self,
+        interest: Interest,
+        attempt: impl FnOnce(&mut T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.watched.try_io(interest, || attempt(&mut self.inner))
+    }
+
+    /// Counts the descriptor as not ready, unless the kernel says otherwise.
+    ///
+    /// An attempt that would block is what makes a descriptor not ready. The kernel is asked once
+    /// more: an event that came after the caller's operation must not be forgotten.
+    fn clear(&self, ready: Ready) {
+        if ready.is_readable() {
+            let _ = self.watched.try_read_with(|watched| would_block(watched, PollFlags::IN));
+        }
+        if ready.is_writable() {
+            let _ = self.watched.try_write_with(|watched| would_block(watched, PollFlags::OUT));
+        }
     }
 }
 
@@ -170,14 +356,7 @@ impl<'a, T: AsFd> AsyncFdReadyGuard<'a, T> {
     /// Says that the descriptor is not ready any more, because an operation has just returned
     /// `WouldBlock`. The next wait ends with an event that has come since.
     pub fn clear_ready(&mut self) {
-        // An attempt that would block is what makes a descriptor not ready. The kernel is asked
-        // once more: an event that came after the caller's operation must not be forgotten.
-        if self.ready.is_readable() {
-            let _ = self.owner.0.try_read_with(|inner| would_block(inner, PollFlags::IN));
-        }
-        if self.ready.is_writable() {
-            let _ = self.owner.0.try_write_with(|inner| would_block(inner, PollFlags::OUT));
-        }
+        self.owner.clear(self.ready);
     }
 
     /// Does nothing: the descriptor stays ready unless [`clear_ready`](Self::clear_ready) is
@@ -192,6 +371,70 @@ impl<'a, T: AsFd> AsyncFdReadyGuard<'a, T> {
     pub fn try_io<R>(
         &mut self,
         attempt: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
+    ) -> Result<io::Result<R>, TryIoError> {
+        match attempt(self.owner) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.clear_ready();
+                Err(TryIoError(()))
+            }
+            result => Ok(result),
+        }
+    }
+}
+
+/// Says that a descriptor is ready, and lends its value mutably; made by
+/// [`AsyncFd::readable_mut`] and the like.
+#[must_use = "the descriptor stays ready until try_io or clear_ready says otherwise"]
+#[derive(Debug)]
+pub struct AsyncFdReadyMutGuard<'a, T: AsFd> {
+    owner: &'a mut AsyncFd<T>,
+    ready: Ready,
+}
+
+impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
+    /// Returns what the descriptor is ready for.
+    pub fn ready(&self) -> Ready {
+        self.ready
+    }
+
+    /// Returns a reference to what is registered.
+    pub fn get_ref(&self) -> &AsyncFd<T> {
+        self.owner
+    }
+
+    /// Returns a mutable reference to what is registered.
+    pub fn get_mut(&mut self) -> &mut AsyncFd<T> {
+        self.owner
+    }
+
+    /// Returns a reference to the value.
+    pub fn get_inner(&self) -> &T {
+        self.owner.get_ref()
+    }
+
+    /// Returns a mutable reference to the value.
+    pub fn get_inner_mut(&mut self) -> &mut T {
+        self.owner.get_mut()
+    }
+
+    /// Says that an attempt would block: the descriptor counts as not ready until the next event.
+    /// See [`AsyncFdReadyGuard::clear_ready`].
+    pub fn clear_ready(&mut self) {
+        self.owner.clear(self.ready);
+    }
+
+    /// Does nothing: the descriptor stays ready.
+    pub fn retain_ready(&mut self) {}
+
+    /// Tries an operation. If it returns `WouldBlock`, the descriptor counts as not ready until the
+    /// next event.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the operation would block. Its other errors are inside the result.
+    pub fn try_io<R>(
+        &mut self,
+        attempt: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
     ) -> Result<io::Result<R>, TryIoError> {
         match attempt(self.owner) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -223,3 +466,40 @@ impl fmt::Display for TryIoError {
 }
 
 impl std::error::Error for TryIoError {}
+
+/// A value whose descriptor could not be registered, and the reason; made by [`AsyncFd::try_new`].
+pub struct AsyncFdRegisterError<T> {
+    inner: T,
+    cause: io::Error,
+}
+
+impl<T> AsyncFdRegisterError<T> {
+    /// Returns the value, and the reason.
+    pub fn into_parts(self) -> (T, io::Error) {
+        (self.inner, self.cause)
+    }
+}
+
+impl<T> fmt::Display for AsyncFdRegisterError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(formatter)
+    }
+}
+
+impl<T> fmt::Debug for AsyncFdRegisterError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.cause, formatter)
+    }
+}
+
+impl<T> std::error::Error for AsyncFdRegisterError<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+impl<T> From<AsyncFdRegisterError<T>> for io::Error {
+    fn from(error: AsyncFdRegisterError<T>) -> Self {
+        error.cause
+    }
+}

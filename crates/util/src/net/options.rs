@@ -35,6 +35,16 @@ macro_rules! wraps {
             }
         }
 
+        /// As `from_std`.
+        impl TryFrom<$inner> for $type {
+            type Error = std::io::Error;
+
+            #[track_caller]
+            fn try_from(socket: $inner) -> std::io::Result<Self> {
+                Self::from_std(socket)
+            }
+        }
+
         impl std::ops::Deref for $type {
             type Target = arc::io::Async<$inner>;
 

@@ -2,10 +2,11 @@
 
 use super::connect::{first, no_address};
 use super::options::{hops as checked_hops, options, wraps};
-use arc::io::Async;
+use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, ToSocketAddrs, lookup_host};
 use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr};
+use std::task::{Context, Poll, ready};
 
 /// A UDP socket, which sends and receives datagrams.
 ///
@@ -219,6 +220,67 @@ impl UdpSocket {
     /// Same as `try_recv_from`.
     pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.try_read_with(|socket| socket.peek_from(buffer))
+    }
+}
+
+/// For futures that are written by hand.
+impl UdpSocket {
+    /// Polls until a datagram has been sent to the peer. See [`send`](Self::send).
+    ///
+    /// # Errors
+    ///
+    /// Same as `send`.
+    pub fn poll_send(&self, context: &mut Context<'_>, datagram: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_transfer(Direction::Write, context, 0, |socket| socket.send(datagram))
+    }
+
+    /// Polls until a datagram has been sent to an address. See [`send_to`](Self::send_to).
+    ///
+    /// # Errors
+    ///
+    /// Same as `send_to`.
+    pub fn poll_send_to(
+        &self,
+        context: &mut Context<'_>,
+        datagram: &[u8],
+        to: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_transfer(Direction::Write, context, 0, |socket| socket.send_to(datagram, to))
+    }
+
+    /// Polls for a datagram, and returns its length. See [`recv`](Self::recv). tokio's takes a
+    /// `ReadBuf`.
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv`.
+    pub fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_transfer(Direction::Read, context, 0, |socket| socket.recv(buffer))
+    }
+
+    /// Polls for a datagram, and returns its length and its sender. See
+    /// [`recv_from`](Self::recv_from). tokio's takes a `ReadBuf`, and returns only the sender.
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv_from`.
+    pub fn poll_recv_from(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        let mut sender = None;
+        let received = self.poll_transfer(Direction::Read, context, 0, |socket| {
+            let (length, from) = socket.recv_from(buffer)?;
+            sender = Some(from);
+            Ok(length)
+        });
+        let length = ready!(received)?;
+        Poll::Ready(Ok((length, sender.expect("a datagram has a sender"))))
     }
 }
 

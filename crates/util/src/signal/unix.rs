@@ -98,17 +98,21 @@ kinds! {
 /// See [`Signal`].
 #[track_caller]
 pub fn signal(kind: SignalKind) -> Result<Signal> {
-    if FORBIDDEN.contains(&kind.0) {
-        let what = format!("programs cannot listen for signal {}", kind.0);
-        return Err(Error::new(ErrorKind::InvalidInput, what));
-    }
-
     // The signal handler wakes the task by a write, which is one of the few things that a signal
     // handler may do.
     let (ours, handlers) = UnixStream::pair()?;
     let ours = Async::new(ours)?;
-    let id = pipe::register(kind.0, handlers)?;
+    let id = register(kind, handlers)?;
     Ok(Signal { pipe: ours, id })
+}
+
+/// Has the signal handler write a byte to the pipe for each signal.
+pub(crate) fn register(kind: SignalKind, handlers: UnixStream) -> Result<SigId> {
+    if FORBIDDEN.contains(&kind.0) {
+        let what = format!("programs cannot listen for signal {}", kind.0);
+        return Err(Error::new(ErrorKind::InvalidInput, what));
+    }
+    pipe::register(kind.0, handlers)
 }
 
 /// Listens for a signal; made by [`signal`].

@@ -1,13 +1,15 @@
 //! A signal to many tasks that they shall end.
 
-use super::notify::Notify;
+use super::notify::{Notify, Waiter};
+use pin_project_lite::pin_project;
 use slab::Slab;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 /// Signals to all holders of its clones, and of tokens made from it, that they shall end.
 ///
@@ -65,6 +67,10 @@ impl Node {
 
     fn family(&self) -> MutexGuard<'_, ()> {
         self.family.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Acquire)
     }
 }
 
@@ -141,7 +147,7 @@ impl CancellationToken {
 
     /// Returns whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.node.is_cancelled.load(Ordering::Acquire)
+        self.node.is_cancelled()
     }
 
     /// Waits until the token is cancelled.
@@ -149,12 +155,8 @@ impl CancellationToken {
     /// # Cancellation
     ///
     /// Cancel safe.
-    pub async fn cancelled(&self) {
-        // Made before the check, so that a `cancel` after the check is not missed.
-        let cancelled = self.node.cancelled.notified();
-        if !self.is_cancelled() {
-            cancelled.await;
-        }
+    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+        WaitForCancellationFuture { cancelled: Waiter::new(Borrowed(&self.node)) }
     }
 
     /// Does the same as [`cancelled`](Self::cancelled), and takes the token by value.
@@ -162,8 +164,8 @@ impl CancellationToken {
     /// # Cancellation
     ///
     /// Cancel safe.
-    pub async fn cancelled_owned(self) {
-        self.cancelled().await;
+    pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
+        WaitForCancellationFutureOwned { cancelled: Waiter::new(Owned(self.node)) }
     }
 
     /// Runs a future until it ends or the token is cancelled. Returns `None` when the token was
@@ -175,17 +177,8 @@ impl CancellationToken {
     /// # Cancellation
     ///
     /// Dropping this future drops the inner future.
-    pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Option<F::Output> {
-        if self.is_cancelled() {
-            return None;
-        }
-
-        let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
-        poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
-        })
-        .await
+    pub fn run_until_cancelled<F: Future>(&self, future: F) -> RunUntilCancelledFuture<'_, F> {
+        RunUntilCancelledFuture { cancelled: self.cancelled(), future, is_running: false }
     }
 
     /// Does the same as [`run_until_cancelled`](Self::run_until_cancelled), and takes the token
@@ -194,13 +187,25 @@ impl CancellationToken {
     /// # Cancellation
     ///
     /// Dropping this future drops the inner future.
-    pub async fn run_until_cancelled_owned<F: Future>(self, future: F) -> Option<F::Output> {
-        self.run_until_cancelled(future).await
+    pub fn run_until_cancelled_owned<F: Future>(
+        self,
+        future: F,
+    ) -> RunUntilCancelledFutureOwned<F> {
+        RunUntilCancelledFutureOwned {
+            cancelled: self.cancelled_owned(),
+            future,
+            is_running: false,
+        }
     }
 
     /// Returns a guard that cancels the token when it is dropped.
     pub fn drop_guard(self) -> DropGuard {
         DropGuard { token: Some(self) }
+    }
+
+    /// Returns a guard that cancels the token when it is dropped, and borrows the token.
+    pub fn drop_guard_ref(&self) -> DropGuardRef<'_> {
+        DropGuardRef { token: Some(self) }
     }
 }
 
@@ -247,5 +252,164 @@ impl Drop for DropGuard {
         if let Some(token) = &self.token {
             token.cancel();
         }
+    }
+}
+
+/// Cancels its token when it is dropped; made by [`CancellationToken::drop_guard_ref`].
+#[derive(Debug)]
+#[must_use = "dropping it cancels the token"]
+pub struct DropGuardRef<'a> {
+    /// `None` after `disarm`.
+    token: Option<&'a CancellationToken>,
+}
+
+impl<'a> DropGuardRef<'a> {
+    /// Returns the token without cancelling it.
+    pub fn disarm(mut self) -> &'a CancellationToken {
+        let token = self.token.take();
+        token.unwrap_or_else(|| unreachable!("taken out only by value"))
+    }
+}
+
+impl Drop for DropGuardRef<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            token.cancel();
+        }
+    }
+}
+
+/// Holds the node of a token for a future that borrows the token.
+struct Borrowed<'a>(&'a Node);
+
+impl Deref for Borrowed<'_> {
+    type Target = Notify;
+
+    fn deref(&self) -> &Notify {
+        &self.0.cancelled
+    }
+}
+
+/// Holds the node of a token for a future that owns the token.
+struct Owned(Arc<Node>);
+
+impl Deref for Owned {
+    type Target = Notify;
+
+    fn deref(&self) -> &Notify {
+        &self.0.cancelled
+    }
+}
+
+/// Waits until a token is cancelled; made by [`CancellationToken::cancelled`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct WaitForCancellationFuture<'a> {
+    /// Made before the token is looked at, so that a `cancel` after the look is not missed.
+    cancelled: Waiter<Borrowed<'a>>,
+}
+
+impl Future for WaitForCancellationFuture<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match self.cancelled.holder().0.is_cancelled() {
+            true => Poll::Ready(()),
+            false => self.cancelled.poll_notified(context),
+        }
+    }
+}
+
+impl fmt::Debug for WaitForCancellationFuture<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("WaitForCancellationFuture")
+    }
+}
+
+/// Waits until a token is cancelled, and owns the token; made by
+/// [`CancellationToken::cancelled_owned`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct WaitForCancellationFutureOwned {
+    /// As in [`WaitForCancellationFuture`].
+    cancelled: Waiter<Owned>,
+}
+
+impl Future for WaitForCancellationFutureOwned {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match self.cancelled.holder().0.is_cancelled() {
+            true => Poll::Ready(()),
+            false => self.cancelled.poll_notified(context),
+        }
+    }
+}
+
+impl fmt::Debug for WaitForCancellationFutureOwned {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("WaitForCancellationFutureOwned")
+    }
+}
+
+pin_project! {
+    /// Runs a future until it ends or a token is cancelled; made by
+    /// [`CancellationToken::run_until_cancelled`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct RunUntilCancelledFuture<'a, F> {
+        cancelled: WaitForCancellationFuture<'a>,
+        #[pin]
+        future: F,
+        is_running: bool,
+    }
+}
+
+impl<F: Future> Future for RunUntilCancelledFuture<'_, F> {
+    type Output = Option<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
+        if !std::mem::replace(this.is_running, true) && is_cancelled {
+            return Poll::Ready(None);
+        }
+        poll_first(this.future, Pin::new(this.cancelled), context)
+    }
+}
+
+pin_project! {
+    /// Runs a future until it ends or a token is cancelled, and owns the token; made by
+    /// [`CancellationToken::run_until_cancelled_owned`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct RunUntilCancelledFutureOwned<F> {
+        cancelled: WaitForCancellationFutureOwned,
+        #[pin]
+        future: F,
+        is_running: bool,
+    }
+}
+
+impl<F: Future> Future for RunUntilCancelledFutureOwned<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
+        if !std::mem::replace(this.is_running, true) && is_cancelled {
+            return Poll::Ready(None);
+        }
+        poll_first(this.future, Pin::new(this.cancelled), context)
+    }
+}
+
+/// Polls a future, and if it is pending, whether it was cancelled.
+fn poll_first<F: Future>(
+    future: Pin<&mut F>,
+    cancelled: Pin<&mut impl Future<Output = ()>>,
+    context: &mut Context<'_>,
+) -> Poll<Option<F::Output>> {
+    match future.poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => cancelled.poll(context).map(|()| None),
     }
 }

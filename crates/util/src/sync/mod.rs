@@ -53,7 +53,10 @@ pub mod oneshot;
 mod semaphore;
 pub mod watch;
 
-pub use cancel::{CancellationToken, DropGuard};
+pub use cancel::{
+    CancellationToken, DropGuard, DropGuardRef, RunUntilCancelledFuture,
+    RunUntilCancelledFutureOwned, WaitForCancellationFuture, WaitForCancellationFutureOwned,
+};
 pub use notify::{Notified, Notify, OwnedNotified};
 pub use semaphore::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,

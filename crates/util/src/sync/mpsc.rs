@@ -30,7 +30,7 @@ mod permit;
 mod receiver;
 mod sender;
 
-pub use permit::{OwnedPermit, Permit};
+pub use permit::{OwnedPermit, Permit, PermitIterator};
 pub use receiver::{Receiver, UnboundedReceiver};
 pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 

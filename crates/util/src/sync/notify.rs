@@ -68,8 +68,7 @@ impl Notify {
     /// If the future was notified by `notify_one` and is dropped before it is polled, the next
     /// task in line is notified instead. A future that is dropped loses its place in line.
     pub fn notified(&self) -> Notified<'_> {
-        let round = self.lock().rounds;
-        Notified(Waiter { notify: self, round, place: Place::New })
+        Notified(Waiter::new(self))
     }
 
     /// Returns a future that waits for a notification, and owns its share of the `Notify`. See
@@ -93,8 +92,7 @@ impl Notify {
     /// # }
     /// ```
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
-        let round = self.lock().rounds;
-        OwnedNotified(Waiter { notify: self, round, place: Place::New })
+        OwnedNotified(Waiter::new(self))
     }
 
     /// Wakes the task that has waited longest. If no task waits, stores the notification for
@@ -136,8 +134,8 @@ pub struct Notified<'a>(Waiter<&'a Notify>);
 #[must_use = "futures do nothing unless awaited"]
 pub struct OwnedNotified(Waiter<Arc<Notify>>);
 
-/// What both futures are: they differ in how they hold the `Notify`.
-struct Waiter<N: Deref<Target = Notify>> {
+/// What all of these futures are: they differ in how they hold the `Notify`.
+pub(super) struct Waiter<N: Deref<Target = Notify>> {
     notify: N,
     /// The value of `rounds` when the future was made. Once `rounds` differs,
     /// `notify_waiters` was called, and the future is notified.
@@ -174,6 +172,16 @@ impl OwnedNotified {
 }
 
 impl<N: Deref<Target = Notify>> Waiter<N> {
+    pub(super) fn new(notify: N) -> Self {
+        let round = notify.lock().rounds;
+        Self { notify, round, place: Place::New }
+    }
+
+    /// Returns the way in which it holds the `Notify`.
+    pub(super) fn holder(&self) -> &N {
+        &self.notify
+    }
+
     /// Returns whether the future is notified. If not, puts it in line, and stores `waker`
     /// instead of the waker before, if one is given.
     fn is_notified(&mut self, waker: Option<Waker>) -> bool {
@@ -202,7 +210,7 @@ impl<N: Deref<Target = Notify>> Waiter<N> {
         false
     }
 
-    fn poll_notified(&mut self, context: &Context<'_>) -> Poll<()> {
+    pub(super) fn poll_notified(&mut self, context: &Context<'_>) -> Poll<()> {
         match self.is_notified(Some(context.waker().clone())) {
             true => Poll::Ready(()),
             false => Poll::Pending,

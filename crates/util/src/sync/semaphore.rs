@@ -283,6 +283,17 @@ impl Semaphore {
         Ok(SemaphorePermit { semaphore: self, count: 1 })
     }
 
+    /// Acquires several permits at once without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`try_acquire`](Self::try_acquire), if fewer permits than this are available.
+    pub fn try_acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        let count = count as usize;
+        self.try_take(count)?;
+        Ok(SemaphorePermit { semaphore: self, count })
+    }
+
     /// Does the same as [`acquire`](Self::acquire), for a permit that owns a reference to the
     /// semaphore.
     ///
@@ -323,8 +334,46 @@ impl Semaphore {
     ///
     /// Same as `try_acquire`.
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.try_take(1)?;
-        Ok(OwnedSemaphorePermit { semaphore: self, count: 1 })
+        self.try_acquire_many_owned(1)
+    }
+
+    /// Does the same as [`try_acquire_many`](Self::try_acquire_many), for permits that own a
+    /// reference to the semaphore.
+    ///
+    /// # Errors
+    ///
+    /// Same as `try_acquire_many`.
+    pub fn try_acquire_many_owned(
+        self: Arc<Self>,
+        count: u32,
+    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        let count = count as usize;
+        self.try_take(count)?;
+        Ok(OwnedSemaphorePermit { semaphore: self, count })
+    }
+
+    /// Removes permits that no one holds, at most `count`. Returns how many it has removed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let semaphore = arc_util::sync::Semaphore::new(3);
+    /// assert_eq!(semaphore.forget_permits(2), 2);
+    /// assert_eq!(semaphore.forget_permits(2), 1);
+    /// assert_eq!(semaphore.available_permits(), 0);
+    /// ```
+    pub fn forget_permits(&self, count: usize) -> usize {
+        // While someone waits, permits are taken only under the lock.
+        let _line = self.lock();
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let removed = count.min(permits(word));
+            let new = word - removed * ONE;
+            match self.word.compare_exchange_weak(word, new, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return removed,
+                Err(now) => word = now,
+            }
+        }
     }
 
     /// Closes the semaphore: it gives out no more permits. All tasks that wait get an error,
@@ -477,6 +526,25 @@ macro_rules! permit {
             pub fn num_permits(&self) -> usize {
                 self.count
             }
+
+            /// Takes over the other's permits.
+            ///
+            /// # Panics
+            ///
+            /// Panics when they are permits of another semaphore.
+            #[track_caller]
+            pub fn merge(&mut self, mut other: Self) {
+                let (this, that): (&Semaphore, &Semaphore) = (&self.semaphore, &other.semaphore);
+                assert!(std::ptr::eq(this, that), "merging permits of different semaphores");
+                self.count += std::mem::take(&mut other.count);
+            }
+
+            /// Hands so many of the permits over to the value that it returns. Returns `None`, and
+            /// keeps all permits, if there are fewer.
+            pub fn split(&mut self, count: usize) -> Option<Self> {
+                self.count = self.count.checked_sub(count)?;
+                Some(Self { semaphore: Clone::clone(&self.semaphore), count })
+            }
         }
 
         impl $(<$life>)? Drop for $name $(<$life>)? {
@@ -503,6 +571,13 @@ permit! {
 permit! {
     /// Permits of a [`Semaphore`], like [`SemaphorePermit`], that own a reference to it.
     OwnedSemaphorePermit, Arc<Semaphore>
+}
+
+impl OwnedSemaphorePermit {
+    /// Returns the semaphore whose permits these are.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
 }
 
 /// The error of waiting for permits of a semaphore that is closed.

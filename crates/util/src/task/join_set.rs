@@ -1,5 +1,6 @@
 //! A set of tasks that are awaited in the order in which they end.
 
+use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
@@ -31,7 +32,7 @@ use std::task::{Context, Poll, Waker};
 /// assert_eq!(sum, 285);
 /// # }
 /// ```
-pub struct JoinSet<T: Send + 'static> {
+pub struct JoinSet<T: 'static> {
     /// The tasks that have not been joined yet, whether they have ended or not.
     tasks: FuturesUnordered<Joining<T>>,
     /// The waker of the last call of `poll_join_next`, if it was pending. Tasks that are
@@ -39,7 +40,7 @@ pub struct JoinSet<T: Send + 'static> {
     waker: Option<Waker>,
 }
 
-impl<T: Send + 'static> JoinSet<T> {
+impl<T: 'static> JoinSet<T> {
     /// Creates a set without tasks. It needs no runtime.
     pub fn new() -> Self {
         Self { tasks: FuturesUnordered::new(), waker: None }
@@ -56,54 +57,52 @@ impl<T: Send + 'static> JoinSet<T> {
         self.tasks.is_empty()
     }
 
-    /// Spawns a future as a task of the current runtime and adds it to the set.
+    /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and adds it
+    /// to the set.
     ///
     /// # Panics
     ///
-    /// Panics outside a runtime.
+    /// Panics outside a `LocalSet`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::task::{JoinSet, LocalSet};
+    /// use std::rc::Rc;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let mut set = JoinSet::new();
+    /// let local = LocalSet::new();
+    /// local.run_until(async {
+    ///     set.spawn_local(async { Rc::new(42) });
+    ///     assert_eq!(*set.join_next().await.unwrap().unwrap(), 42);
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     #[track_caller]
-    pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) -> AbortHandle {
-        self.insert(arc::spawn(future))
+    pub fn spawn_local(&mut self, future: impl Future<Output = T> + 'static) -> LocalAbortHandle {
+        self.insert_local(spawn_local(future))
     }
 
-    /// Spawns a future as a task of the given runtime and adds it to the set.
-    #[track_caller]
-    pub fn spawn_on(
+    /// Does the same as [`spawn_local`](Self::spawn_local) in the given set of local tasks.
+    pub fn spawn_local_on(
         &mut self,
-        future: impl Future<Output = T> + Send + 'static,
-        handle: &Handle,
-    ) -> AbortHandle {
-        self.insert(handle.spawn(future))
+        future: impl Future<Output = T> + 'static,
+        local_set: &LocalSet,
+    ) -> LocalAbortHandle {
+        self.insert_local(local_set.spawn_local(future))
     }
 
-    /// Runs a function that blocks on a thread of its own and adds it to the set as a task.
-    ///
-    /// See [`arc::task::spawn_blocking`]. An abort only has an effect until the function has
-    /// begun: after that it runs to its end, and its output is delivered.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
-    #[track_caller]
-    pub fn spawn_blocking(&mut self, function: impl FnOnce() -> T + Send + 'static) -> AbortHandle {
-        self.insert(arc::task::spawn_blocking(function))
-    }
-
-    /// Does the same as [`spawn_blocking`](Self::spawn_blocking) in the given runtime.
-    #[track_caller]
-    pub fn spawn_blocking_on(
-        &mut self,
-        function: impl FnOnce() -> T + Send + 'static,
-        handle: &Handle,
-    ) -> AbortHandle {
-        self.insert(handle.spawn_blocking(function))
-    }
-
-    fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+    fn insert_local(&mut self, handle: LocalJoinHandle<T>) -> LocalAbortHandle {
         let abort = handle.abort_handle();
-        self.tasks.push(Joining(handle));
-        wake_all(self.waker.take());
+        self.push(Joining::Local(handle));
         abort
+    }
+
+    fn push(&mut self, task: Joining<T>) {
+        self.tasks.push(task);
+        wake_all(self.waker.take());
     }
 
     /// Waits until one of the tasks ends, removes it from the set, and returns its output.
@@ -222,7 +221,7 @@ impl<T: Send + 'static> JoinSet<T> {
     /// Aborts all tasks. They stay in the set until they are joined.
     pub fn abort_all(&mut self) {
         for task in &self.tasks {
-            task.0.abort();
+            task.abort();
         }
     }
 
@@ -243,15 +242,89 @@ impl<T: Send + 'static> JoinSet<T> {
     }
 }
 
+/// Spawning tasks that may run on any thread.
+impl<T: Send + 'static> JoinSet<T> {
+    /// Spawns a future as a task of the current runtime and adds it to the set.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) -> AbortHandle {
+        self.insert(arc::spawn(future))
+    }
+
+    /// Spawns a future as a task of the given runtime and adds it to the set.
+    #[track_caller]
+    pub fn spawn_on(
+        &mut self,
+        future: impl Future<Output = T> + Send + 'static,
+        handle: &Handle,
+    ) -> AbortHandle {
+        self.insert(handle.spawn(future))
+    }
+
+    /// Runs a function that blocks on a thread of its own and adds it to the set as a task.
+    ///
+    /// See [`arc::task::spawn_blocking`]. An abort only has an effect until the function has
+    /// begun: after that it runs to its end, and its output is delivered.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn_blocking(&mut self, function: impl FnOnce() -> T + Send + 'static) -> AbortHandle {
+        self.insert(arc::task::spawn_blocking(function))
+    }
+
+    /// Does the same as [`spawn_blocking`](Self::spawn_blocking) in the given runtime.
+    #[track_caller]
+    pub fn spawn_blocking_on(
+        &mut self,
+        function: impl FnOnce() -> T + Send + 'static,
+        handle: &Handle,
+    ) -> AbortHandle {
+        self.insert(handle.spawn_blocking(function))
+    }
+
+    fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+        let abort = handle.abort_handle();
+        self.push(Joining::Sent(handle));
+        abort
+    }
+}
+
 /// Waits for one task and returns its id with its output. Dropping this detaches the task.
-struct Joining<T>(JoinHandle<T>);
+enum Joining<T> {
+    /// A task that may run on any thread.
+    Sent(JoinHandle<T>),
+    /// A task of a `LocalSet`.
+    Local(LocalJoinHandle<T>),
+}
+
+impl<T> Joining<T> {
+    fn abort(&self) {
+        match self {
+            Self::Sent(task) => task.abort(),
+            Self::Local(task) => task.abort(),
+        }
+    }
+}
 
 impl<T> Future for Joining<T> {
     type Output = (Id, Result<T, JoinError>);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let id = self.0.id();
-        Pin::new(&mut self.0).poll(context).map(|result| (id, result))
+        match &mut *self {
+            Self::Sent(task) => {
+                let id = task.id();
+                Pin::new(task).poll(context).map(|result| (id, result))
+            }
+            Self::Local(task) => {
+                let id = task.id();
+                Pin::new(task).poll(context).map(|result| (id, result))
+            }
+        }
     }
 }
 
@@ -259,19 +332,19 @@ fn without_id<T>(joined: Result<(Id, T), JoinError>) -> Result<T, JoinError> {
     joined.map(|(_, output)| output)
 }
 
-impl<T: Send + 'static> Drop for JoinSet<T> {
+impl<T: 'static> Drop for JoinSet<T> {
     fn drop(&mut self) {
         self.abort_all();
     }
 }
 
-impl<T: Send + 'static> Default for JoinSet<T> {
+impl<T: 'static> Default for JoinSet<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T: Send + 'static> fmt::Debug for JoinSet<T> {
+impl<T: 'static> fmt::Debug for JoinSet<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "JoinSet({} tasks)", self.len())
     }

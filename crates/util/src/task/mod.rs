@@ -31,6 +31,7 @@
 
 mod builder;
 mod coop;
+mod join_map;
 mod join_set;
 mod local_key;
 mod local_set;
@@ -39,7 +40,8 @@ mod tracker;
 
 pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
-pub use coop::cooperative;
+pub use coop::{Unconstrained, cooperative, unconstrained};
+pub use join_map::JoinMap;
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{

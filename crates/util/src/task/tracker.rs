@@ -1,5 +1,6 @@
 //! Waits for tasks without keeping their outputs.
 
+use super::local_set::{LocalJoinHandle, LocalSet, spawn_local};
 use crate::sync::Notify;
 use arc::runtime::Handle;
 use arc::task::JoinHandle;
@@ -157,6 +158,28 @@ impl TaskTracker {
             let _token = token;
             function()
         })
+    }
+
+    /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and counts
+    /// the task until it has ended in any way.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a `LocalSet`.
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> LocalJoinHandle<F::Output>
+    where
+        F: Future + 'static,
+    {
+        spawn_local(self.track_future(future))
+    }
+
+    /// Does the same as [`spawn_local`](Self::spawn_local) in the given set of local tasks.
+    pub fn spawn_local_on<F>(&self, future: F, local_set: &LocalSet) -> LocalJoinHandle<F::Output>
+    where
+        F: Future + 'static,
+    {
+        local_set.spawn_local(self.track_future(future))
     }
 
     /// Counts a future as a task, from now until it is dropped.

@@ -26,8 +26,8 @@ fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: InLoop) {
     drop(in_loop);
 }
 
-/// What `start_threads` of src/runtime/start.rs gives to each worker. loom's `Arc` orders what std's
-/// does.
+/// What `start_threads` of src/runtime/start.rs gives to each worker. loom's `Arc` orders what
+/// std's does.
 type InLoop = loom::sync::Arc<end::InLoop>;
 
 fn in_loop(shared: &Arc<Shared>) -> InLoop {

@@ -61,6 +61,7 @@ pub(crate) mod shared {
     }
 
     pub(crate) struct Config {
+        pub(crate) is_current_thread: bool,
         pub(crate) thread_name: String,
         pub(crate) thread_stack_size: usize,
         pub(crate) on_thread_start: Box<dyn Fn() + Send + Sync>,
@@ -68,8 +69,9 @@ pub(crate) mod shared {
     }
 
     impl Config {
-        fn new() -> Self {
+        fn new(is_current_thread: bool) -> Self {
             Self {
+                is_current_thread,
                 thread_name: String::new(),
                 thread_stack_size: 0,
                 on_thread_start: Box::new(|| ()),
@@ -93,7 +95,6 @@ pub(crate) mod shared {
         pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
         pub(crate) threads: Mutex<usize>,
         pub(crate) thread_ended: Condvar,
-        is_current_thread: bool,
         /// Not loom's: it is there for the checks, and orders nothing.
         closed: std::sync::atomic::AtomicUsize,
     }
@@ -121,7 +122,7 @@ pub(crate) mod shared {
             };
             let shared = Arc::new(Self {
                 id,
-                config: Config::new(),
+                config: Config::new(workers == 0),
                 injector: Queue::default(),
                 workers: (0..count).map(worker).collect(),
                 idle: Idle::new(count),
@@ -134,15 +135,10 @@ pub(crate) mod shared {
                 unfinished: Mutex::default(),
                 threads: Mutex::default(),
                 thread_ended: Condvar::default(),
-                is_current_thread: workers == 0,
                 closed: std::sync::atomic::AtomicUsize::new(0),
             });
             lock(&RUNTIMES.0).insert(id, shared.clone());
             shared
-        }
-
-        pub(crate) fn is_current_thread(&self) -> bool {
-            self.is_current_thread
         }
 
         pub(crate) fn is_ending(&self) -> bool {

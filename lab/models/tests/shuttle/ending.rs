@@ -302,9 +302,9 @@ fn block_on_outlives_its_runtime() {
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
-// - if shared.is_current_thread() && shared.lease.take_to_close() {
+// - if shared.config.is_current_thread && shared.lease.take_to_close() {
 // + shared.monitor.unpark();
-// + if shared.is_current_thread() {
+// + if shared.config.is_current_thread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {

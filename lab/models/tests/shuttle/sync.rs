@@ -7,6 +7,7 @@
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
 pub use std::time::Duration;
+pub(crate) use thread::yield_now;
 
 use async_task::Task;
 use std::cell::{Cell, RefCell};

@@ -2,12 +2,13 @@
 
 use super::address::{address_of, explain};
 use crate::net::options::{options, wraps};
-use arc::io::Async;
+use arc::io::{Async, Direction};
 use arc::time::sleep;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// The first wait when the receiver's queue is full. Each wait doubles the one before.
@@ -217,6 +218,52 @@ impl UnixDatagram {
     /// Same as `try_recv`.
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.try_read_with(|socket| socket.recv_from(buffer))
+    }
+}
+
+/// For futures that are written by hand. tokio's polls for receiving take a `ReadBuf`.
+impl UnixDatagram {
+    /// Polls until a datagram has been sent to the peer. See [`send`](Self::send).
+    ///
+    /// # Errors
+    ///
+    /// Same as `send`.
+    pub fn poll_send(&self, context: &mut Context<'_>, datagram: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_transfer(Direction::Write, context, 0, |socket| socket.send(datagram))
+    }
+
+    /// Polls for a datagram, and returns its length. See [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv`.
+    pub fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_transfer(Direction::Read, context, 0, |socket| socket.recv(buffer))
+    }
+
+    /// Polls for a datagram, and returns its length and its sender. See
+    /// [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv_from`.
+    pub fn poll_recv_from(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        let mut sender = None;
+        let received = self.poll_transfer(Direction::Read, context, 0, |socket| {
+            let (length, from) = socket.recv_from(buffer)?;
+            sender = Some(from);
+            Ok(length)
+        });
+        let length = ready!(received)?;
+        Poll::Ready(Ok((length, sender.expect("a datagram has a sender"))))
     }
 }
 

@@ -116,18 +116,18 @@ impl<T> Channel<T> {
         pushed
     }
 
-    /// Turns a place into a reserved one. Gives it back and returns false if the receiver is
+    /// Turns places into reserved ones. Gives them back and returns false if the receiver is
     /// closed.
-    pub(super) fn reserve(&self) -> bool {
+    pub(super) fn reserve(&self, count: usize) -> bool {
         let mut state = self.lock();
         let is_open = state.receiver == Receiving::Open;
         if is_open {
-            state.reserved += 1;
+            state.reserved += count;
         }
         drop(state);
 
         if !is_open {
-            self.places.give_back(1);
+            self.places.give_back(count);
         }
         is_open
     }
@@ -149,14 +149,14 @@ impl<T> Channel<T> {
         wake_all(waker);
     }
 
-    /// Gives a reserved place back.
-    pub(super) fn release_reserved(&self) {
+    /// Gives reserved places back.
+    pub(super) fn release_reserved(&self, count: usize) {
         let mut state = self.lock();
-        state.reserved -= 1;
-        // It may have been the last one for which a closed receiver waited.
+        state.reserved -= count;
+        // They may have been the last ones for which a closed receiver waited.
         let waker = if state.is_over() { state.waker.take() } else { None };
         drop(state);
-        self.places.give_back(1);
+        self.places.give_back(count);
         wake_all(waker);
     }
 

@@ -4,6 +4,7 @@ use super::error::{SendError, TrySendError};
 use super::sender::Sender;
 use crate::sync::semaphore::Acquire;
 use std::fmt;
+use std::iter::FusedIterator;
 use std::mem;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
         match Acquire::new(&self.0.places, 1).await {
-            Ok(()) if self.0.reserve() => Ok(Permit(self)),
+            Ok(()) if self.0.reserve(1) => Ok(Permit(self)),
             _ => Err(SendError(())),
         }
     }
@@ -55,8 +56,64 @@ impl<T> Sender<T> {
     /// assert_eq!(receiver.try_recv(), Ok("value"));
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
-        self.try_take_place()?;
-        if self.0.reserve() { Ok(Permit(self)) } else { Err(TrySendError::Closed(())) }
+        self.try_take_places(1)?;
+        if self.0.reserve(1) { Ok(Permit(self)) } else { Err(TrySendError::Closed(())) }
+    }
+
+    /// Waits for room, and reserves places for `count` values at once. Dropping the iterator frees
+    /// the places that are left.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the receiver is closed or dropped, and when the channel has fewer places than
+    /// that.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no place is lost. A future that is dropped loses its place in line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::mpsc;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let (sender, mut receiver) = mpsc::channel(3);
+    /// for (number, permit) in sender.reserve_many(2).await.unwrap().enumerate() {
+    ///     permit.send(number);
+    /// }
+    /// assert_eq!((receiver.recv().await, receiver.recv().await), (Some(0), Some(1)));
+    /// # }
+    /// ```
+    pub async fn reserve_many(&self, count: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
+        if count > self.0.max_capacity {
+            return Err(SendError(()));
+        }
+        match Acquire::new(&self.0.places, count).await {
+            Ok(()) if self.0.reserve(count) => Ok(PermitIterator { sender: self, count }),
+            _ => Err(SendError(())),
+        }
+    }
+
+    /// Reserves places for `count` values without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no room for all of them, also because the channel has fewer places, when
+    /// other senders wait for room, and when the receiver is closed or dropped.
+    pub fn try_reserve_many(
+        &self,
+        count: usize,
+    ) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
+        if count > self.0.max_capacity {
+            return Err(TrySendError::Full(()));
+        }
+        self.try_take_places(count)?;
+        if self.0.reserve(count) {
+            Ok(PermitIterator { sender: self, count })
+        } else {
+            Err(TrySendError::Closed(()))
+        }
     }
 
     /// Does the same as [`reserve`](Self::reserve), for a permit that owns the sender.
@@ -130,13 +187,53 @@ impl<T> Permit<'_, T> {
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        self.0.0.release_reserved();
+        self.0.0.release_reserved(1);
     }
 }
 
 impl<T> fmt::Debug for Permit<'_, T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Permit")
+    }
+}
+
+/// Several places in a channel, as an iterator of permits; made by [`Sender::reserve_many`].
+///
+/// Dropping the iterator frees the places of the permits that it has not returned.
+#[must_use = "places that are not used are freed"]
+pub struct PermitIterator<'a, T> {
+    pub(super) sender: &'a Sender<T>,
+    pub(super) count: usize,
+}
+
+impl<'a, T> Iterator for PermitIterator<'a, T> {
+    type Item = Permit<'a, T>;
+
+    fn next(&mut self) -> Option<Permit<'a, T>> {
+        self.count = self.count.checked_sub(1)?;
+        Some(Permit(self.sender))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count, Some(self.count))
+    }
+}
+
+impl<T> ExactSizeIterator for PermitIterator<'_, T> {}
+
+impl<T> FusedIterator for PermitIterator<'_, T> {}
+
+impl<T> Drop for PermitIterator<'_, T> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.sender.0.release_reserved(self.count);
+        }
+    }
+}
+
+impl<T> fmt::Debug for PermitIterator<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PermitIterator({} permits)", self.count)
     }
 }
 
@@ -161,7 +258,7 @@ impl<T> OwnedPermit<T> {
     /// Frees the place, and returns the sender.
     pub fn release(mut self) -> Sender<T> {
         let sender = self.0.take().expect("a permit has its sender until it is used");
-        sender.0.release_reserved();
+        sender.0.release_reserved(1);
         sender
     }
 
@@ -179,7 +276,7 @@ impl<T> OwnedPermit<T> {
 impl<T> Drop for OwnedPermit<T> {
     fn drop(&mut self) {
         if let Some(sender) = self.0.take() {
-            sender.0.release_reserved();
+            sender.0.release_reserved(1);
         }
     }
 }

@@ -39,16 +39,16 @@ impl<T> Sender<T> {
     /// Fails when there is no room, when other senders wait for room, and when the receiver is
     /// closed or dropped. The error contains the value.
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        match self.try_take_place() {
+        match self.try_take_places(1) {
             Ok(()) => self.0.push_to_place(value).map_err(TrySendError::Closed),
             Err(error) => Err(error.map(|()| value)),
         }
     }
 
-    /// Takes a place without waiting.
+    /// Takes places without waiting.
     #[inline]
-    pub(super) fn try_take_place(&self) -> Result<(), TrySendError<()>> {
-        match self.0.places.try_take(1) {
+    pub(super) fn try_take_places(&self, count: usize) -> Result<(), TrySendError<()>> {
+        match self.0.places.try_take(count) {
             Ok(()) => Ok(()),
             // Closing closes the channel before the semaphore. In between, a lack of permits means
             // that the channel is closed, and not that it is full.

@@ -1,0 +1,64 @@
+//! What to do about a panic of tokio's.
+
+use arc::runtime::Handle;
+use std::panic::{PanicHookInfo, set_hook, take_hook};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::panicking;
+
+/// A part of what tokio's panics say when there is no runtime of tokio's.
+const NO_RUNTIME: &str = "must be called from the context of a Tokio 1.x runtime";
+
+const HINT: &str = "\
+arc: this code needs a runtime of tokio's, and runs on arc. Await it inside \
+`arc::compat::tokio::enter(..)`, with the feature `tokio-rt`; docs/TOKIO.md says what can do \
+without. (This is told once.)";
+
+/// Explains tokio's panic "there is no reactor running, must be called from the context of a Tokio
+/// 1.x runtime", when it happens on a thread of arc's.
+///
+/// After the panic itself has been reported, a line on standard error says what to do. It comes
+/// once in a process. The panic goes on as it would without it.
+///
+/// The explanation is added to the panic hook of the process, which is called first. The functions
+/// of this crate around which other crates' code runs (`server::serve`, `axum::serve`,
+/// `tokio::enter` and `tokio::handle`) call this themselves. Call it at the start of a program that
+/// uses none of them. A hook that is set later and does not call the one before it takes the
+/// explanation away.
+///
+/// # Examples
+///
+/// ```
+/// #[arc::main]
+/// async fn main() {
+///     arc_compat::explain_tokio_panics();
+///     // ...
+/// }
+/// ```
+pub fn explain_tokio_panics() {
+    static IS_SET: Once = Once::new();
+
+    // While it panics, a thread may not change the hook. The next call will.
+    if panicking() {
+        return;
+    }
+    IS_SET.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            before(panic);
+            explain(panic);
+        }));
+    });
+}
+
+fn explain(panic: &PanicHookInfo<'_>) {
+    static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+    let text = panic.payload().downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.payload().downcast_ref::<&str>().copied());
+    let is_tokios = text.is_some_and(|text| text.contains(NO_RUNTIME));
+    // Outside of arc's runtimes, arc is not what the code runs on.
+    if is_tokios && Handle::try_current().is_ok() && !IS_TOLD.swap(true, Ordering::Relaxed) {
+        eprintln!("{HINT}");
+    }
+}

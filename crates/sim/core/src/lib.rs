@@ -1,0 +1,362 @@
+//! What the runtime asks while it is simulated: what time it is, which task is next, and what to do
+//! when nothing can happen.
+//!
+//! arc calls these functions if its feature `sim` is on. A *simulation* belongs to one thread, on
+//! which all of its tasks run. On every other thread, and outside of simulations, the functions
+//! answer as if they were not there: the first task in the queue is next, the clock is the
+//! system's, and a thread that has nothing to do waits.
+//!
+//! | arc asks | in a simulation |
+//! |---|---|
+//! | [`Instant::now`] | the clock stands still, but for the polls and the jumps below |
+//! | [`choose`] | the seed decides which task in the queue is next |
+//! | [`polls`] | the poll is noted in the log, and takes a few microseconds |
+//! | [`until`] | the clock jumps to the next deadline. If there is none, the simulation ends |
+//! | [`is_building`] | no monitor is started, whose clock is the system's |
+//! | [`unblock`] | a job that blocks waits in a list, and the simulation's thread runs it |
+//!
+//! The rest is for the crate `arc-sim`, which begins a simulation and ends it.
+
+#![forbid(unsafe_code)]
+
+mod instant;
+mod log;
+
+pub use instant::Instant;
+pub use log::{Event, Log, What};
+
+use fastrand::Rng;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::task::Waker;
+use std::time::Duration;
+use std::{mem, thread};
+
+/// A job of `spawn_blocking` that waits to be run.
+pub type Job = async_task::Runnable;
+
+/// How long a poll takes, in nanoseconds of the simulated clock. A loop that polls until a certain
+/// time ends, and tasks race against deadlines.
+const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
+
+/// Before a longer jump of the clock, and before a deadlock is told, real sockets and other threads
+/// are given some real time: on a busy machine the kernel may be late with what a socket of this
+/// very thread has sent.
+const LONG_JUMP: Duration = Duration::from_millis(100);
+const GRACE_MILLIS: u32 = 20;
+
+thread_local! {
+    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+}
+
+/// The state of a simulation.
+struct World {
+    random: Rng,
+    /// The runtime of the simulation is not there yet.
+    is_building: bool,
+    /// While this is not zero, the clock does not jump.
+    holds: usize,
+    polls_left: u64,
+    /// Wakes the main future: it ends the simulation.
+    main: Option<Waker>,
+    end: Option<End>,
+    jobs: VecDeque<Job>,
+    log: Log,
+    describe: Option<Describe>,
+}
+
+/// Says which task has this id.
+type Describe = Box<dyn Fn(u64) -> String>;
+
+/// Why a simulation ended before its main future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every task waits, no timer is armed, and no socket reports anything.
+    Deadlock,
+    /// There were more polls than the simulation may have.
+    TooManyPolls,
+}
+
+/// Calls `act` with the simulation of this thread, if there is one. `act` must not run foreign
+/// code.
+fn with_world<R>(act: impl FnOnce(&mut World) -> R) -> Option<R> {
+    WORLD.with_borrow_mut(|world| world.as_mut().map(act))
+}
+
+// ---- What arc calls ----
+
+/// Whether the runtime that is being built on this thread is the one of a simulation.
+pub fn is_building() -> bool {
+    with_world(|world| world.is_building).unwrap_or(false)
+}
+
+/// Whether this thread runs a simulation.
+pub fn is_running() -> bool {
+    WORLD.with_borrow(Option::is_some)
+}
+
+/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it.
+/// `push` puts a task at the end of the queue, and `pop` takes out the first one.
+pub fn choose<T>(
+    first: Option<T>,
+    others: usize,
+    push: impl Fn(T),
+    pop: impl Fn() -> Option<T>,
+) -> Option<T> {
+    if first.is_none() || others == 0 {
+        return first;
+    }
+    let chosen = with_world(|world| world.random.u64(..=others as u64)).unwrap_or(0);
+    (0..chosen).fold(first, |task, _| {
+        task.into_iter().for_each(&push);
+        pop()
+    })
+}
+
+/// The task of this id is about to be polled.
+pub fn polls(task: u64) {
+    let Some(is_new) = with_world(|world| world.log.is_new(task)) else { return };
+
+    // The description is arc's, and is asked for outside of the borrow.
+    if is_new && let Some(describe) = with_world(|world| world.describe.take()).flatten() {
+        let text = describe(task);
+        with_world(|world| {
+            world.log.name(task, text);
+            world.describe = Some(describe);
+        });
+    }
+    step(|log| What::Polled(log.number_of(task)));
+}
+
+/// Notes an event that takes as much time as a poll. Ends the simulation if it is one too many.
+pub fn step(what: impl FnOnce(&Log) -> What) {
+    let main = with_world(|world| {
+        let what = what(&world.log);
+        world.log.add(instant::elapsed_nanos(), what);
+        instant::advance(world.random.u64(POLL_NANOS));
+        world.polls_left = world.polls_left.saturating_sub(1);
+        if world.polls_left == 0 && world.end.is_none() {
+            world.end = Some(End::TooManyPolls);
+            return world.main.take();
+        }
+        None
+    });
+    if let Some(main) = main.flatten() {
+        main.wake();
+    }
+}
+
+/// No task can run. Returns until when the thread waits: until the first of `until`, as without a
+/// simulation, or until the second, which is now. `ahead` says when the first timer
+/// expires, and whether there are sockets. `look` takes the wakers of what these report by now, and
+/// says whether there is a reason not to wait.
+///
+/// In a simulation the thread waits only if somebody holds the clock. Otherwise the clock jumps to
+/// the deadline. If there is none, the main future is woken and ends the simulation.
+pub fn until<T>(
+    until: [T; 2],
+    ahead: impl FnOnce() -> (Option<Instant>, bool),
+    wakers: &mut Vec<Waker>,
+    mut look: impl FnMut(&mut Vec<Waker>) -> bool,
+) -> T {
+    let [until, now] = until;
+    if !is_running() {
+        return until;
+    }
+    if look(wakers) {
+        return now;
+    }
+    let (next, has_sockets) = ahead();
+    let is_held = with_world(|world| {
+        world.log.note_sockets(has_sockets);
+        world.holds > 0
+    });
+    if is_held == Some(true) {
+        return until;
+    }
+
+    // A short jump only moves the clock on. A long one could end a timeout although the answer is
+    // there, and without a deadline the simulation would end.
+    let is_short = next.is_some_and(|deadline| deadline < Instant::now() + LONG_JUMP);
+    let grace = match (is_short, has_sockets || next.is_none()) {
+        (false, true) => GRACE_MILLIS,
+        _ => 0,
+    };
+    for _ in 0..grace {
+        thread::sleep(Duration::from_millis(1));
+        if look(wakers) {
+            return now;
+        }
+    }
+
+    match next {
+        Some(deadline) => instant::advance_to(deadline),
+        None => {
+            let main = with_world(|world| {
+                world.end = Some(End::Deadlock);
+                world.main.take()
+            });
+            wakers.extend(main.flatten());
+        }
+    }
+    now
+}
+
+/// Lets other threads have the core for a moment. In a simulation there is nothing to wait for, and
+/// on a busy machine the core would be gone for milliseconds.
+pub fn yield_now() {
+    if !is_running() {
+        thread::yield_now();
+    }
+}
+
+/// Runs a function that blocks: on a thread of the blocking pool or, in a simulation, when the
+/// seed decides, on the simulation's thread.
+pub fn unblock<R, F>(function: F) -> async_task::Task<R>
+where
+    R: Send + 'static,
+    F: FnOnce() -> R + Send + 'static,
+{
+    if !is_running() {
+        return blocking::unblock(function);
+    }
+    let (job, task) = async_task::spawn(async { function() }, enqueue);
+    job.schedule();
+    task
+}
+
+/// Puts a job into the list.
+fn enqueue(job: Job) {
+    let mut job = Some(job);
+    let main = with_world(|world| {
+        world.jobs.extend(job.take());
+        world.main.clone()
+    });
+    if let Some(main) = main.flatten() {
+        main.wake();
+    }
+    // There is no simulation any more: the job is dropped, as those of a runtime that has ended.
+    drop(job);
+}
+
+// ---- What arc-sim calls ----
+
+/// This thread runs a simulation as long as this lives.
+#[derive(Debug)]
+pub struct Entered {
+    seed_before: u64,
+    /// The simulation belongs to the thread.
+    _thread: PhantomData<*const ()>,
+}
+
+/// Begins a simulation on this thread, which ends after `polls_max` polls at the latest.
+/// fastrand's generator of this thread is seeded, too.
+///
+/// # Panics
+///
+/// When this thread runs a simulation already.
+pub fn enter(seed: u64, polls_max: u64) -> Entered {
+    assert!(!is_running(), "a simulation inside another one is not possible");
+    let world = World {
+        random: Rng::with_seed(seed),
+        is_building: true,
+        holds: 0,
+        polls_left: polls_max,
+        main: None,
+        end: None,
+        jobs: VecDeque::new(),
+        log: Log::default(),
+        describe: None,
+    };
+    WORLD.set(Some(world));
+    instant::begin();
+    let seed_before = fastrand::get_seed();
+    fastrand::seed(seed);
+    Entered { seed_before, _thread: PhantomData }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // Dropped outside of the borrow: what a job holds is foreign.
+        let world = WORLD.take();
+        instant::end();
+        fastrand::seed(self.seed_before);
+        drop(world);
+    }
+}
+
+impl Entered {
+    /// The runtime of the simulation has been built. Those that are built from now on are others.
+    pub fn is_built(&self) {
+        with_world(|world| world.is_building = false);
+    }
+
+    /// Takes the log, and leaves an empty one.
+    pub fn take_log(&self) -> Log {
+        with_world(|world| mem::take(&mut world.log)).unwrap_or_default()
+    }
+
+    /// Sets how tasks are described in the log.
+    pub fn describe_by(&self, describe: impl Fn(u64) -> String + 'static) {
+        let before = with_world(|world| world.describe.replace(Box::new(describe)));
+        drop(before);
+    }
+}
+
+/// Remembers how to wake the main future. Returns why the simulation has ended, if it has.
+pub fn poll_end(main: &Waker) -> Option<End> {
+    let main = main.clone();
+    let replaced = with_world(|world| {
+        let before = world.main.replace(main);
+        (before, world.end)
+    });
+    replaced.and_then(|(_, end)| end)
+}
+
+/// Takes one of the jobs that wait, by chance.
+pub fn take_job() -> Option<Job> {
+    with_world(|world| {
+        let last = world.jobs.len().checked_sub(1)?;
+        let chosen = world.random.u64(..=last as u64) as usize;
+        world.jobs.swap_remove_back(chosen)
+    })
+    .flatten()
+}
+
+/// How many jobs wait to be run.
+pub fn jobs() -> usize {
+    with_world(|world| world.jobs.len()).unwrap_or(0)
+}
+
+/// True in one case of two. False outside of a simulation.
+pub fn coin() -> bool {
+    with_world(|world| world.random.bool()).unwrap_or(false)
+}
+
+/// While this is called more often than [`release`], the clock does not jump.
+pub fn hold() {
+    with_world(|world| world.holds += 1);
+}
+
+/// Takes back one [`hold`].
+pub fn release() {
+    with_world(|world| world.holds = world.holds.saturating_sub(1));
+}
+
+/// Moves the clock on.
+pub fn advance(duration: Duration) {
+    if is_running() {
+        instant::advance(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+/// How much time has passed on the simulated clock.
+pub fn elapsed() -> Duration {
+    Duration::from_nanos(instant::elapsed_nanos())
+}
+
+/// Notes a number in the log. Outside of a simulation this does nothing.
+pub fn note(number: u64) {
+    with_world(|world| world.log.add(instant::elapsed_nanos(), What::Noted(number)));
+}

@@ -1,0 +1,60 @@
+//! Runs programs on arc by a seed: the seed decides which task is next, and the clock jumps.
+//!
+//! ```
+//! use arc::time::{Duration, Instant, sleep};
+//!
+//! let hours = arc_sim::run(17, async {
+//!     let start = Instant::now();
+//!     let task = arc::spawn(sleep(Duration::from_secs(3600)));
+//!     sleep(Duration::from_secs(1800)).await;
+//!     task.await.unwrap();
+//!     start.elapsed().as_secs() / 3600
+//! });
+//! assert_eq!(hours, 1); // and no second has passed
+//! ```
+//!
+//! What runs is arc itself, with its tasks, queues, timers, reactor and budgets, on one worker.
+//! Three things are exchanged: the clock, the choice of the next task, and what a thread does that
+//! finds nothing to do. So a test can try hundreds of orders of the same program, each of them as
+//! often as it likes, and the one that fails can be repeated:
+//!
+//! ```
+//! # /*
+//! #[arc_sim::test(seeds = 200)]
+//! # */
+//! async fn the_first_answer_wins() {
+//!     // ...
+//! }
+//! ```
+//!
+//! ```text
+//! arc-sim: my_crate::the_first_answer_wins fails with seed 17, at 2.04s of simulated time
+//! to repeat it: ARC_SEED=17 cargo test -p my-crate the_first_answer_wins -- --exact --nocapture
+//! ```
+//!
+//! The page `docs/SIMULATION.md` of the repository says what is simulated and what is not.
+//!
+//! | item | what it is for |
+//! |---|---|
+//! | [`macro@test`], [`Test`] | a test with many seeds |
+//! | [`run`], [`simulate`], [`find`] | simulations in a program of your own |
+//! | [`net`] | a network with delays, losses and partitions |
+//! | [`hold_clock`] | a peer outside of the simulation |
+//! | [`pause`], [`advance`] | tokio's names for such a clock |
+//!
+//! The feature `sim` of arc, which this crate turns on, changes nothing about runtimes that this
+//! crate has not built, but for one thing: `arc::time::Instant` is a type of its own, as in tokio,
+//! and not std's. It can be converted into std's and back.
+
+#![forbid(unsafe_code)]
+
+mod clock;
+pub mod net;
+mod simulation;
+mod test;
+
+pub use arc_sim_core::{Event, Log, What, is_running};
+pub use arc_sim_macros::test;
+pub use clock::{HoldClock, advance, hold_clock, note, pause};
+pub use simulation::{Failure, Run, find, run, simulate};
+pub use test::{Outcome, Test};

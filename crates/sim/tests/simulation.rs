@@ -1,0 +1,457 @@
+//! What a simulation promises: the seed decides everything, the clock jumps, a deadlock is told.
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::net::{TcpListener, TcpStream};
+use arc::task::{spawn_blocking, spawn_named, yield_now};
+use arc::time::{Duration, Instant, sleep, timeout};
+use arc_sim::{Failure, find, run, simulate};
+use std::collections::HashMap;
+use std::future::{pending, poll_fn};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Tasks that sleep, yield, wake each other and run jobs, and the order of what they did.
+async fn program() -> Vec<usize> {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let tasks: Vec<_> = (0..10)
+        .map(|number| {
+            let order = order.clone();
+            arc::spawn(async move {
+                for round in 0..5 {
+                    sleep(Duration::from_millis(fastrand::u64(1..5))).await;
+                    yield_now().await;
+                    order.lock().unwrap().push(number * 10 + round);
+                }
+                let job = order.clone();
+                spawn_blocking(move || job.lock().unwrap().push(number)).await.unwrap();
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    order.lock().unwrap().clone()
+}
+
+#[test]
+fn seed_decides_the_order_of_everything() {
+    let first = simulate(7, program());
+    let order = first.outcome.unwrap();
+    for _ in 0..1000 {
+        let again = simulate(7, program());
+        assert_eq!(again.log.first_difference(&first.log), None);
+        assert_eq!(again.log.fingerprint(), first.log.fingerprint());
+        assert_eq!(again.elapsed, first.elapsed);
+        assert_eq!(again.outcome.unwrap(), order);
+    }
+
+    // Another seed gives another order.
+    assert_ne!(run(8, program()), order);
+}
+
+/// The name of the variable that makes this program print a fingerprint for another one.
+const CHILD: &str = "ARC_SIM_CHILD";
+
+/// Runs one of these tests in a process of its own, and returns what it prints: to standard output,
+/// and to standard error.
+fn in_another_process(test: &str, variables: &[(&str, &str)]) -> (String, String) {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, "1")
+        .env_remove("ARC_SEED")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn seed_means_the_same_in_another_process() {
+    let fingerprint = |seed| simulate(seed, program()).log.fingerprint();
+    if std::env::var_os(CHILD).is_some() {
+        return println!("fingerprint {}.", fingerprint(7));
+    }
+    let (text, _) = in_another_process("seed_means_the_same_in_another_process", &[]);
+    assert!(text.contains(&format!("fingerprint {}.", fingerprint(7))), "{text}");
+    assert!(!text.contains(&format!("fingerprint {}.", fingerprint(8))), "{text}");
+}
+
+/// This must not change, unless what a seed means is to change: recorded failures would not repeat
+/// any more. The time depends on all that was drawn.
+#[test]
+fn seed_means_the_same_on_every_machine() {
+    let run = simulate(17, program());
+    let order = run.outcome.unwrap();
+    assert_eq!(
+        (run.elapsed.as_nanos(), &order[..10]),
+        (17_486_902, &[60, 80, 40, 30, 70, 10, 50, 11, 81, 20][..])
+    );
+}
+
+#[test]
+fn hour_of_sleeps_passes_at_once() {
+    let start = std::time::Instant::now();
+    let run = simulate(1, async {
+        let start = Instant::now();
+        let sleepers: Vec<_> =
+            (1..=60).map(|minute| arc::spawn(sleep(HOUR / 60 * minute))).collect();
+        for sleeper in sleepers {
+            sleeper.await.unwrap();
+        }
+        start.elapsed()
+    });
+    let elapsed = run.outcome.unwrap();
+    assert!((HOUR..HOUR + Duration::from_millis(10)).contains(&elapsed), "{elapsed:?}");
+    assert!(run.elapsed >= HOUR);
+    assert!(start.elapsed() < HOUR / 60);
+}
+
+#[test]
+fn loop_that_polls_the_clock_ends() {
+    run(1, async {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(100) {
+            yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn timers_expire_while_tasks_are_busy() {
+    run(1, async {
+        let busy = arc::spawn(async {
+            loop {
+                yield_now().await;
+            }
+        });
+        sleep(Duration::from_millis(50)).await;
+        busy.abort();
+        assert!(busy.await.unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn deadlock_is_told_with_the_tasks_that_wait() {
+    let run = simulate(1, async {
+        let waits = spawn_named("waits for ever", pending::<()>());
+        let sleeps = spawn_named("sleeps", sleep(HOUR));
+        sleeps.await.unwrap();
+        waits.await.unwrap();
+    });
+    let Err(Failure::Deadlock(tasks)) = &run.outcome else { panic!("{:?}", run.outcome) };
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(tasks[0].name.as_deref(), Some("waits for ever"));
+    assert!(run.elapsed >= HOUR);
+    let text = run.outcome.unwrap_err().to_string();
+    assert!(text.contains("every task waits") && text.contains("simulation.rs"), "{text}");
+}
+
+#[test]
+fn loop_that_never_ends_is_told() {
+    let run = simulate(1, async {
+        loop {
+            yield_now().await;
+        }
+    });
+    assert!(matches!(run.outcome, Err(Failure::TooManyPolls(200_000))));
+    let run = simulate(1, async {
+        let _spins = arc::spawn(async {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        pending::<()>().await;
+    });
+    assert!(matches!(run.outcome, Err(Failure::TooManyPolls(_))));
+}
+
+/// What runs after the simulation is not simulated any more.
+#[test]
+fn panic_of_the_future_ends_the_simulation() {
+    let run = simulate(1, async {
+        let _waits = arc::spawn(pending::<()>());
+        yield_now().await;
+        panic!("oh");
+    });
+    assert_eq!(run.outcome.map(|()| {}).unwrap_err().to_string(), "it panicked: oh");
+    assert!(!arc_sim::is_running());
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(1) {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn woken_main_future_is_not_always_first() {
+    let turns = |seed| {
+        run(seed, async {
+            let count = Arc::new(AtomicUsize::new(0));
+            for _ in 0..20 {
+                let count = count.clone();
+                arc::spawn(async move { count.fetch_add(1, Ordering::Relaxed) });
+            }
+            yield_now().await;
+            count.load(Ordering::Relaxed)
+        })
+    };
+    let counts: std::collections::BTreeSet<_> = (0..50).map(turns).collect();
+    assert!(counts.len() > 2, "{counts:?}");
+}
+
+/// The order of a HashMap's entries differs from map to map.
+#[test]
+#[should_panic(expected = "something decides that is not the seed")]
+fn order_of_a_hash_map_is_told() {
+    arc_sim::Test::new("order", None).seeds(1).run(|| async {
+        let map: HashMap<u64, u64> = (0..100).map(|number| (number, number)).collect();
+        for number in map.into_values().take(10) {
+            sleep(Duration::from_millis(number)).await;
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "something decides that is not the seed")]
+fn state_that_a_run_leaves_is_told() {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    arc_sim::Test::new("state", None).seeds(1).run(|| async {
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        sleep(Duration::from_secs(run)).await;
+    });
+}
+
+#[test]
+#[should_panic(expected = "something decides that is not the seed")]
+fn clock_of_the_system_is_told() {
+    arc_sim::Test::new("clock", None).seeds(1).run(|| async {
+        let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        sleep(since_1970).await;
+    });
+}
+
+#[test]
+fn job_runs_in_the_simulation() {
+    let thread = thread::current().id();
+    let ids = run(3, async move {
+        let job = spawn_blocking(|| (thread::current().id(), Instant::now()));
+        let before = Instant::now();
+        let (id, time) = job.await.unwrap();
+        assert!(time >= before, "it did not run inside of `spawn_blocking`");
+        let panics = spawn_blocking(|| panic!("oh"));
+        assert!(panics.await.unwrap_err().is_panic());
+        id
+    });
+    assert_eq!(ids, thread);
+}
+
+#[test]
+fn jobs_and_tasks_run_in_many_orders() {
+    let order = |seed| {
+        run(seed, async {
+            let (sender, receiver) = mpsc::channel();
+            for job in 0..3 {
+                let sender = sender.clone();
+                spawn_blocking(move || sender.send(job).unwrap());
+            }
+            arc::spawn(async move { sender.send(3).unwrap() });
+            sleep(Duration::from_secs(1)).await;
+            receiver.iter().collect::<Vec<_>>()
+        })
+    };
+    let orders: std::collections::BTreeSet<_> = (0..1000).map(order).collect();
+    assert_eq!(orders.len(), 24, "{orders:?}");
+}
+
+/// The bytes are there before an hour has passed.
+#[test]
+fn real_sockets_are_asked_before_the_clock_jumps() {
+    for seed in 0..20 {
+        run(seed, async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let server = arc::spawn(async move {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut text = [0; 5];
+                stream.read_exact(&mut text).await.unwrap();
+                sleep(Duration::from_secs(1)).await;
+                stream.write_all(&text).await.unwrap();
+            });
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(b"hello").await.unwrap();
+            let mut text = [0; 5];
+            timeout(HOUR, stream.read_exact(&mut text)).await.unwrap().unwrap();
+            assert_eq!(&text, b"hello");
+            server.await.unwrap();
+        });
+    }
+}
+
+/// Another thread answers, and the hour of the timeout does not pass.
+#[test]
+fn held_clock_waits_for_another_thread() {
+    let answered = |is_held: bool| {
+        let (ask, asked) = mpsc::channel::<Waker>();
+        let (answer, mut wait) = (Arc::new(Mutex::new(false)), true);
+        let answers = answer.clone();
+        let thread = thread::spawn(move || {
+            // In the simulation that does not wait, it is not asked to the end.
+            let Ok(waker) = asked.recv() else { return };
+            *answers.lock().unwrap() = true;
+            waker.wake();
+        });
+        let outcome = run(1, async move {
+            let _hold = is_held.then(arc_sim::hold_clock);
+            let reply = poll_fn(move |context| {
+                if std::mem::take(&mut wait) && is_held {
+                    ask.send(context.waker().clone()).unwrap();
+                }
+                if *answer.lock().unwrap() { Poll::Ready(()) } else { Poll::Pending }
+            });
+            timeout(HOUR, reply).await.is_ok()
+        });
+        thread.join().unwrap();
+        outcome
+    };
+    assert!(answered(true));
+    assert!(!answered(false));
+}
+
+/// The feature is on, but a runtime that arc-sim has not built lives by the system's clock, on its
+/// own threads.
+#[test]
+fn other_runtimes_are_as_always() {
+    let runtime = arc::runtime::Builder::new_current_thread().build().unwrap();
+    let start = std::time::Instant::now();
+    runtime.block_on(async {
+        sleep(Duration::from_millis(20)).await;
+        let here = thread::current().id();
+        assert_ne!(spawn_blocking(|| thread::current().id()).await.unwrap(), here);
+        // First in, first out.
+        let (sender, receiver) = mpsc::channel();
+        let tasks: Vec<_> = (0..100)
+            .map(|number| {
+                let sender = sender.clone();
+                arc::spawn(async move { sender.send(number).unwrap() })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        drop(sender);
+        assert!(receiver.iter().eq(0..100));
+    });
+    assert!(start.elapsed() >= Duration::from_millis(20));
+    assert!(!arc_sim::is_running());
+}
+
+#[test]
+fn simulations_run_on_several_threads_at_once() {
+    let expected = simulate(5, program()).log.fingerprint();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    assert_eq!(simulate(5, program()).log.fingerprint(), expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "cannot begin inside a task or block_on")]
+fn simulation_inside_another_one_is_refused() {
+    run(1, async {
+        run(2, async {});
+    });
+}
+
+/// The random numbers that a thread draws afterwards are its own again.
+#[test]
+fn seed_is_given_back() {
+    fastrand::seed(1);
+    let expected: Vec<u64> = (0..10).map(|_| fastrand::u64(..)).collect();
+    fastrand::seed(1);
+    run(99, async { fastrand::u64(..) });
+    assert!((0..10).map(|_| fastrand::u64(..)).eq(expected));
+}
+
+/// A lost update that needs two tasks to read before one writes.
+#[test]
+fn race_is_found_and_repeated() {
+    let body = || async {
+        let count = Arc::new(AtomicUsize::new(0));
+        let add = |count: Arc<AtomicUsize>| async move {
+            let before = count.load(Ordering::Relaxed);
+            yield_now().await;
+            count.store(before + 1, Ordering::Relaxed);
+        };
+        let (one, two) = (arc::spawn(add(count.clone())), arc::spawn(add(count.clone())));
+        one.await.unwrap();
+        two.await.unwrap();
+        assert_eq!(count.load(Ordering::Relaxed), 2);
+    };
+    let (seed, failure) = find(0..500, body).expect("some seed mixes the two tasks");
+    assert!(matches!(failure, Failure::Panicked(_)));
+    assert!(simulate(seed, body()).outcome.is_err());
+    assert!((0..500).any(|seed| simulate(seed, body()).outcome.is_ok()));
+}
+
+/// The command that is printed repeats the failure, with this seed alone.
+#[test]
+fn failure_says_how_it_is_repeated() {
+    const NAME: &str = "failure_says_how_it_is_repeated";
+    if std::env::var_os(CHILD).is_some() {
+        let test = arc_sim::Test::new("simulation::failure_says_how_it_is_repeated", Some("x"));
+        return test.seeds(500).run(|| async {
+            let first = arc::task::spawn_named("first", async {});
+            arc::spawn(async {}).await.unwrap();
+            println!("a seed is tried");
+            assert!(first.is_finished(), "the second was first");
+        });
+    }
+    let (tried, text) = in_another_process(NAME, &[]);
+    let seed = text.split("ARC_SEED=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let command = format!("ARC_SEED={seed} cargo test -p x {NAME} -- --exact --nocapture\n");
+    assert!(text.contains(&command), "{text}");
+    assert!(text.contains("the second was first"), "{text}");
+    assert!(text.contains("task 1 is polled"), "{text}");
+    // The first seed is tried twice, to compare both runs.
+    let before: usize = seed.parse().unwrap();
+    let expected = if before == 0 { 1 } else { before + 2 };
+    assert_eq!(tried.matches("a seed is tried").count(), expected);
+
+    let (tried, text) = in_another_process(NAME, &[("ARC_SEED", seed)]);
+    assert!(text.contains(&command) && text.contains("the second was first"), "{text}");
+    assert_eq!(tried.matches("a seed is tried").count(), 1);
+}
+
+#[test]
+fn numbers_that_the_program_notes_are_in_the_log() {
+    let run = simulate(1, async {
+        sleep(HOUR).await;
+        arc_sim::note(42);
+    });
+    let last = run.log.events().last().unwrap();
+    assert_eq!(last.what, arc_sim::What::Noted(42));
+    assert!(Duration::from_nanos(last.nanos) >= HOUR);
+}
+
+/// tokio's tests of time may say this.
+#[arc_sim::test(start_paused = true, seeds = 5)]
+async fn clock_is_paused_and_moved_on() {
+    arc_sim::pause();
+    let start = Instant::now();
+    let sleeper = arc::spawn(sleep(HOUR));
+    arc_sim::advance(HOUR / 2).await;
+    assert!((HOUR / 2..HOUR).contains(&start.elapsed()));
+    assert!(!sleeper.is_finished());
+    arc_sim::advance(HOUR / 2).await;
+    sleeper.await.unwrap();
+    assert!(start.elapsed() < 2 * HOUR);
+}

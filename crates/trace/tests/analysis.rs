@@ -1,0 +1,190 @@
+//! What is made of records, with records that were written by hand: no clock, no threads.
+
+use arc_trace::{By, Event, Format, Origin, Record, Recording, Thread, Timeline};
+use std::collections::BTreeMap;
+use std::panic::Location;
+
+const MS: u64 = 1_000_000;
+
+/// A recording of threads, each with a worker and its events: when, and what.
+fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
+    let thread = |(index, events): (usize, &&[(u64, Event)])| Thread {
+        name: format!("arc-worker-{index}"),
+        worker: Some((0, index as u32)),
+        records: events.iter().map(|&(at, event)| Record { at, event }).collect(),
+        left_out: 0,
+    };
+    let threads: Vec<Thread> = threads.iter().enumerate().map(thread).collect();
+    let ids = threads.iter().flat_map(|thread| &thread.records).filter_map(|record| {
+        if let Event::Spawned { task, .. } = record.event { Some(task) } else { None }
+    });
+    let location = Location::caller();
+    let origin = |id| Origin {
+        name: Some(format!("name {id}").into()),
+        location,
+        is_job: false,
+        ended: None,
+    };
+    let tasks: BTreeMap<u64, Origin> = ids.map(|id| (id, origin(id))).collect();
+    let taken = threads.iter().flat_map(|thread| thread.records.last()).map(|last| last.at).max();
+    let taken = taken.unwrap_or(0);
+    Timeline::new(&Recording { threads, tasks, taken, tasks_left_out: 0 })
+}
+
+fn spawned(task: u64) -> Event {
+    Event::Spawned { task, runtime: 0 }
+}
+
+fn step(task: u64, number: u64) -> Event {
+    Event::Step { task, number }
+}
+
+fn polled(task: u64) -> Event {
+    Event::Polled { task, operations: 0 }
+}
+
+#[track_caller]
+fn finds(timeline: &Timeline, part: &str) {
+    let findings = timeline.findings();
+    let found = findings.iter().any(|finding| finding.text.contains(part));
+    assert!(found, "no finding with {part:?} in {findings:#?}");
+}
+
+#[track_caller]
+fn finds_not(timeline: &Timeline, part: &str) {
+    let findings = timeline.findings();
+    let found = findings.iter().any(|finding| finding.text.contains(part));
+    assert!(!found, "a finding with {part:?} in {findings:#?}");
+}
+
+/// A task that is woken by the kernel, and waits for the same again, with so many operations
+/// between.
+fn woken_twice(operations: u32) -> Timeline {
+    let reads = Event::WaitsForIo { source: 5, write: false };
+    recording(&[&[
+        (0, spawned(1)),
+        (1, step(1, 1)),
+        (2, step(1, 2)),
+        (3, reads),
+        (4, polled(1)),
+        (5, Event::AsksKernel { waits: true }),
+        (9, Event::KernelTold),
+        (10, Event::Ready { source: 5, read: true, write: false }),
+        (11, step(1, 3)),
+        (12, step(1, 4)),
+        (13, reads),
+        (14, Event::Polled { task: 1, operations }),
+    ]])
+}
+
+#[test]
+fn a_wake_up_that_did_nothing_is_told_and_one_that_read_is_not() {
+    finds(&woken_twice(0), "1 wake-ups did nothing: task 1 \"name 1\"");
+    finds_not(&woken_twice(1), "did nothing");
+}
+
+#[test]
+fn an_event_of_the_kernel_is_the_cause_of_the_poll_that_it_brought() {
+    let timeline = woken_twice(1);
+    assert_eq!(timeline.polls[1].queued.map(|queued| queued.by), Some(By::Look(0)));
+    let why = timeline.why(1);
+    let first = why.links.first().expect("a chain");
+    assert!(first.text.contains("descriptor 5 can be read"), "{first:?}");
+}
+
+#[test]
+fn a_worker_that_slept_while_work_waited_is_told() {
+    let events = |slept: u64| {
+        recording(&[
+            &[
+                (0, spawned(1)),
+                (1, spawned(2)),
+                (2, step(1, 1)),
+                (3, step(1, 2)),
+                (4, step(2, 1)),
+                (20 * MS, polled(1)),
+                (20 * MS + 1, step(2, 2)),
+                (20 * MS + 2, polled(2)),
+            ],
+            &[(5, Event::Sleeps), (5 + slept, Event::Awake)],
+        ])
+    };
+    finds(&events(15 * MS), "worker 1 slept for 15.0 ms while task 2 \"name 2\" waited in a queue");
+    finds_not(&events(MS), "slept");
+}
+
+#[test]
+fn a_timer_that_a_long_poll_held_up_names_the_poll() {
+    let timeline = recording(&[&[
+        (0, spawned(1)),
+        (1, spawned(2)),
+        (2, step(1, 1)),
+        (3, step(1, 2)),
+        (4, Event::WaitsForTime { deadline: MS }),
+        (5, polled(1)),
+        (6, step(2, 1)),
+        (7, step(2, 2)),
+        (40 * MS, polled(2)),
+        (40 * MS + 1, Event::AsksKernel { waits: false }),
+        (40 * MS + 2, Event::KernelTold),
+        (40 * MS + 3, step(1, 3)),
+        (40 * MS + 4, step(1, 4)),
+        (40 * MS + 5, polled(1)),
+    ]]);
+    finds(&timeline, "late timer: the timer of task 1 \"name 1\"");
+    finds(&timeline, "nobody looked at the clock, because of a poll of task 2 \"name 2\"");
+}
+
+#[test]
+fn a_task_that_was_taken_by_another_worker_waited_in_the_queue_of_the_first() {
+    let timeline = recording(&[
+        &[(0, spawned(1)), (1, spawned(2)), (2, step(2, 1)), (3, step(2, 2)), (4, step(1, 1))],
+        &[(5 * MS, step(1, 2)), (5 * MS + 1, polled(1))],
+    ]);
+    finds(&timeline, "waited 5.00 ms in the queue of worker 0 behind one poll, of task 2");
+}
+
+#[test]
+fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
+    let timeline = recording(&[&[
+        (0, spawned(1)),
+        (1, step(1, 1)),
+        (2, step(1, 2)),
+        (3, Event::WaitsForIo { source: 7, write: true }),
+        (4, polled(1)),
+        (20 * MS, step(1, 3)),
+    ]]);
+    let text = Format::Text.render(&timeline);
+    assert!(text.contains("has waited for 20.0 ms to write to descriptor 7"), "{text}");
+}
+
+#[test]
+fn names_are_quoted_in_each_format() {
+    let mut threads = Vec::new();
+    threads.push(Thread {
+        name: "</script><b>&\"".to_owned(),
+        worker: None,
+        records: vec![
+            Record { at: 0, event: Event::Sleeps },
+            Record { at: MS, event: Event::Awake },
+        ],
+        left_out: 0,
+    });
+    let tasks = BTreeMap::new();
+    let timeline = Timeline::new(&Recording { threads, tasks, taken: MS, tasks_left_out: 0 });
+    let page = Format::Html.render(&timeline);
+    assert_eq!(page.matches("</script>").count(), 1, "only the page's own");
+    assert!(!Format::Svg.render(&timeline).contains("<b>"));
+    assert!(Format::Json.render(&timeline).contains(r#"\u003c/script>\u003cb>&\""#));
+}
+
+#[test]
+fn script_and_style_of_the_page_are_small() {
+    let empty =
+        Recording { threads: Vec::new(), tasks: BTreeMap::new(), taken: 0, tasks_left_out: 0 };
+    let page = Format::Html.render(&Timeline::new(&empty));
+    assert!(page.len() < 40 * 1024, "{} bytes", page.len());
+    for outside in ["http:", "https:", "<link", " src="] {
+        assert!(!page.contains(outside), "the page needs the network: {outside}");
+    }
+}

@@ -1,0 +1,126 @@
+//! A runtime whose tasks need not be `Send`.
+
+use super::handle::HandleExt;
+use super::metrics::RuntimeMetrics;
+use crate::task::{LocalJoinHandle, LocalSet};
+use arc::runtime::{Builder, EnterGuard, Handle, Runtime};
+use arc::task::JoinHandle;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+/// A runtime that stays on one thread, so that its tasks need not be `Send`.
+///
+/// It is a current-thread runtime together with a [`LocalSet`]: the future in
+/// [`block_on`](Self::block_on), and all local tasks, may call
+/// [`spawn_local`](crate::task::spawn_local). Tasks of `arc::spawn` run on the same thread, but may
+/// not call it. Local tasks run only during `block_on`. The runtime cannot be sent to another
+/// thread. Names and meaning are tokio's.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::runtime::LocalRuntime;
+/// use arc_util::task::spawn_local;
+/// use std::rc::Rc;
+///
+/// let runtime = LocalRuntime::new()?;
+/// let shared = Rc::new(20);
+/// let sum = runtime.block_on(async {
+///     let other = shared.clone();
+///     let task = spawn_local(async move { *other + 1 });
+///     *shared + task.await.unwrap()
+/// });
+/// assert_eq!(sum, 41);
+/// # std::io::Result::Ok(())
+/// ```
+pub struct LocalRuntime {
+    /// The fields are dropped in this order: local tasks end before their runtime does.
+    tasks: LocalSet,
+    runtime: Runtime,
+}
+
+/// Options of a [`LocalRuntime`]. There are none so far, as in tokio.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct LocalOptions {}
+
+impl LocalRuntime {
+    /// Creates a runtime with the default options.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the system has no descriptors or threads left.
+    pub fn new() -> io::Result<Self> {
+        Self::build(Builder::new_current_thread())
+    }
+
+    pub(super) fn build(builder: Builder) -> io::Result<Self> {
+        Ok(Self { tasks: LocalSet::new(), runtime: builder.build()? })
+    }
+
+    /// Returns a handle of the runtime, which spawns tasks that are `Send`.
+    pub fn handle(&self) -> &Handle {
+        self.runtime.handle()
+    }
+
+    /// Spawns a future that need not be `Send` as a task. It runs during
+    /// [`block_on`](Self::block_on).
+    pub fn spawn_local<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
+        self.tasks.spawn_local(future)
+    }
+
+    /// Runs a function that blocks on a thread of its own. See
+    /// [`spawn_blocking`](arc::task::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.runtime.spawn_blocking(function)
+    }
+
+    /// Runs a future, and all tasks, until the future has ended. Returns its output.
+    ///
+    /// # Panics
+    ///
+    /// * When the future panics. A panic of a task is in its handle.
+    /// * Inside a task or another `block_on`.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.tasks.block_on(&self.runtime, future)
+    }
+
+    /// Makes this runtime the current one of the thread while the guard lives. Inside it, sockets
+    /// and timers can be made, but [`spawn_local`](crate::task::spawn_local) needs a future in
+    /// [`block_on`](Self::block_on).
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.runtime.enter()
+    }
+
+    /// Drops all local tasks, and ends the runtime. Waits for jobs of `spawn_blocking` for no
+    /// longer than `limit`.
+    pub fn shutdown_timeout(self, limit: Duration) {
+        drop(self.tasks);
+        self.runtime.shutdown(limit);
+    }
+
+    /// Drops all local tasks, and ends the runtime without waiting.
+    pub fn shutdown_background(self) {
+        drop(self.tasks);
+        self.runtime.shutdown_background();
+    }
+
+    /// Returns a view of the runtime's numbers, without its local tasks.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.handle().metrics()
+    }
+}
+
+impl fmt::Debug for LocalRuntime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "LocalRuntime({:?})", self.tasks)
+    }
+}

@@ -1,0 +1,73 @@
+//! Numbers that tell how busy a runtime is.
+
+use arc::runtime::Handle;
+use arc::task::{TaskInfo, TaskState};
+
+/// Counts what a runtime does; made by [`HandleExt::metrics`](super::HandleExt::metrics).
+///
+/// arc keeps no such counters. Each call goes through the list of unfinished tasks, and takes time
+/// in proportion to their number. The list is no snapshot, as [`Handle::tasks`] says.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::runtime::{Handle, HandleExt};
+/// # #[arc::main]
+/// # async fn main() {
+/// let task = arc::spawn(std::future::pending::<()>());
+/// let metrics = Handle::current().metrics();
+/// assert_eq!(metrics.num_alive_tasks(), 1);
+/// # task.abort();
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct RuntimeMetrics {
+    handle: Handle,
+}
+
+impl RuntimeMetrics {
+    pub(super) fn new(handle: Handle) -> Self {
+        Self { handle }
+    }
+
+    /// Returns the number of workers.
+    pub fn num_workers(&self) -> usize {
+        self.handle.workers()
+    }
+
+    /// Returns the number of tasks that have not ended. Jobs of `spawn_blocking` and tasks of a
+    /// `LocalSet` are not counted.
+    pub fn num_alive_tasks(&self) -> usize {
+        self.count(|state| state != TaskState::Blocking)
+    }
+
+    /// Returns the number of tasks that wait in a queue to be polled, in whichever queue. It has no
+    /// counterpart in tokio, which tells its queues apart.
+    pub fn num_queued_tasks(&self) -> usize {
+        self.count(|state| state == TaskState::Queued)
+    }
+
+    /// Returns the number of tasks that are being polled, which is the number of workers that are
+    /// busy with one.
+    pub fn num_running_tasks(&self) -> usize {
+        self.count(|state| matches!(state, TaskState::Running { .. }))
+    }
+
+    /// Returns the number of jobs of `spawn_blocking` that have not ended: each of them has a
+    /// thread, or waits for one.
+    pub fn num_blocking_tasks(&self) -> usize {
+        self.count(|state| state == TaskState::Blocking)
+    }
+
+    /// Returns how often the unfinished tasks have been polled, all together. The polls of a task
+    /// are no longer in the sum when it has ended.
+    pub fn polls_of_alive_tasks(&self) -> u64 {
+        let is_polled = |task: &TaskInfo| task.state != TaskState::Blocking;
+        let tasks = self.handle.tasks();
+        tasks.iter().filter(|task| is_polled(task)).map(|task| task.polls).sum()
+    }
+
+    fn count(&self, counts: impl Fn(TaskState) -> bool) -> usize {
+        self.handle.tasks().iter().filter(|task| counts(task.state)).count()
+    }
+}
