@@ -158,7 +158,7 @@ fn package(root: &Path) -> Result<(), Failure> {
     limits::settle("supply package", &remarks)?;
     let mut arguments = vec!["package", "--no-verify", "--allow-dirty"];
     arguments.extend(["--target-dir", "target/package"]);
-    arguments.extend(LIBRARIES.iter().flat_map(|name| ["--package", name]));
+    arguments.extend(LIBRARIES.iter().chain(&SIMULATION).flat_map(|name| ["--package", name]));
     tree::cargo(&arguments, &root.join("Cargo.toml"))?;
     println!("{} can be packaged", LIBRARIES.join(", "));
     Ok(())

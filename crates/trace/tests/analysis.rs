@@ -160,7 +160,7 @@ fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
 
 #[test]
 fn names_are_quoted_in_each_format() {
-    let thread = Thread {
+    let threads = vec![Thread {
         name: "</script><b>&\"".to_owned(),
         worker: None,
         records: vec![
@@ -168,8 +168,8 @@ fn names_are_quoted_in_each_format() {
             Record { at: MS, event: Event::Awake },
         ],
         left_out: 0,
-    };
-    let (threads, tasks) = (vec![thread], BTreeMap::new());
+    }];
+    let tasks = BTreeMap::new();
     let timeline = Timeline::new(&Recording { threads, tasks, taken: MS, tasks_left_out: 0 });
     let page = Format::Html.render(&timeline);
     assert_eq!(page.matches("</script>").count(), 1, "only the page's own");
