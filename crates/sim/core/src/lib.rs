@@ -41,10 +41,11 @@ pub type Job = async_task::Runnable;
 const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
 
 /// Before a longer jump of the clock, and before a deadlock is told, real sockets and other threads
-/// are given some real time: on a busy machine the kernel may be late with what a socket of this
-/// very thread has sent.
+/// are given some real time. What a socket of this very thread has sent may be on its way: a small
+/// packet waits until the one before it is acknowledged (Nagle's algorithm), and the other side
+/// delays that by 40 ms.
 const LONG_JUMP: Duration = Duration::from_millis(100);
-const GRACE_MILLIS: u32 = 20;
+const GRACE_MILLIS: u32 = 100;
 
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
