@@ -47,6 +47,8 @@ struct Fault {
 }
 
 const RETRIED: &str = "tried again; nobody gets to know of it";
+const FORGOTTEN: &str = "an error for whoever asked; what is tried again comes out right; a \
+     descriptor that the kernel refuses to forget stays open";
 const REPORTED: &str = "an error for whoever asked; what is tried again comes out right";
 const PAUSED: &str = "an error after 50 ms; the connection waits, and none is lost";
 const REFUSED: &str = "no runtime, and an error that says what was missing";
@@ -70,10 +72,10 @@ const FAULTS: &[Fault] = &[
         ..come_right("accept4: ENOBUFS", PAUSED, ("accept4", "error=ENOBUFS:when=2+5")) },
     Fault { says: "accept: Cannot allocate memory",
         ..come_right("accept4: ENOMEM", PAUSED, ("accept4", "error=ENOMEM:when=2+5")) },
-    Fault { options: "--tries 9", says: "Cannot allocate memory",
-        ..come_right("epoll_ctl: ENOMEM", REPORTED, ("epoll_ctl", "error=ENOMEM:when=8+7")) },
-    Fault { options: "--tries 9", says: "No space left",
-        ..come_right("epoll_ctl: ENOSPC", REPORTED, ("epoll_ctl", "error=ENOSPC:when=8+7")) },
+    Fault { options: "--tries 9 --leaks 40", says: "Cannot allocate memory",
+        ..come_right("epoll_ctl: ENOMEM", FORGOTTEN, ("epoll_ctl", "error=ENOMEM:when=8+7")) },
+    Fault { options: "--tries 9 --leaks 40", says: "No space left",
+        ..come_right("epoll_ctl: ENOSPC", FORGOTTEN, ("epoll_ctl", "error=ENOSPC:when=8+7")) },
     Fault { options: "--tries 9", says: "Too many open files",
         ..come_right("socket: EMFILE", REPORTED, ("socket", "error=EMFILE:when=4+5")) },
     Fault { options: "--tries 9", says: "Network is unreachable",

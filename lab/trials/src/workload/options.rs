@@ -21,6 +21,8 @@ usage: workload [OPTION...]
   --workers N         of the runtime; 2
   --patience-ms N     how long a connection may take; 20000
   --tries N           how often a connection is tried that ended early; 1
+  --leaks N           how many descriptors may stay open at most: arc leaks one that the
+                      kernel refuses to forget; 0
   --at-half COMMAND   to be run by sh when the first connection has sent half
 ";
 
@@ -39,6 +41,7 @@ pub struct Options {
     pub(super) workers: usize,
     pub(super) patience: Duration,
     pub(super) tries: u64,
+    pub(super) leaks: usize,
     pub(super) at_half: Option<String>,
 }
 
@@ -58,6 +61,7 @@ impl Default for Options {
             workers: 2,
             patience: Duration::from_secs(20),
             tries: 1,
+            leaks: 0,
             at_half: None,
         }
     }
@@ -85,6 +89,7 @@ impl Options {
                 "--workers" => options.workers = value.parse().ok()?,
                 "--patience-ms" => options.patience = Duration::from_millis(number()?),
                 "--tries" => options.tries = number()?,
+                "--leaks" => options.leaks = value.parse().ok()?,
                 _ => return None,
             }
         }
