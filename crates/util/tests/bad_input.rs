@@ -9,6 +9,7 @@ mod common;
 #[path = "../../../tests/net_common/mod.rs"]
 mod net_common;
 
+use arc::time::Instant;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpListenerExt, TcpSocket, TcpStreamExt, UdpSocket};
 use arc_util::runtime::{Builder, BuilderExt, RuntimeExt};
@@ -20,7 +21,7 @@ use std::io::ErrorKind::{InvalidInput, TimedOut, WouldBlock};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn semaphores_say_how_many_permits_there_can_be() {
@@ -403,9 +404,7 @@ fn periods_and_beginnings_of_intervals() {
     use arc_util::time::{MissedTickBehavior, interval, interval_at};
     let text = "period must not be zero";
     panics("time::interval", "ZERO", text, || interval(Duration::ZERO));
-    panics("time::interval_at", "ZERO", text, || {
-        interval_at(Instant::now().into(), Duration::ZERO)
-    });
+    panics("time::interval_at", "ZERO", text, || interval_at(Instant::now(), Duration::ZERO));
     run(1, || async {
         let years = |years: u64| Duration::from_secs(years * 365 * 86_400);
         for (age, input) in [(years(200), "200 years ago"), (years(1000), "1000 years ago")] {
@@ -414,15 +413,15 @@ fn periods_and_beginnings_of_intervals() {
                 continue;
             };
             for behavior in [MissedTickBehavior::Skip, MissedTickBehavior::Delay] {
-                let mut ticks = interval_at(start.into(), Duration::from_millis(1));
+                let mut ticks = interval_at(start, Duration::from_millis(1));
                 ticks.set_missed_tick_behavior(behavior);
-                assert_eq!(soon(ticks.tick()).await, start.into());
+                assert_eq!(soon(ticks.tick()).await, start);
                 let next = soon(ticks.tick()).await;
                 assert!(next.elapsed() < HOUR, "{behavior:?} from {input}");
             }
-            let mut ticks = interval_at(start.into(), Duration::from_millis(1));
-            assert_eq!(soon(ticks.tick()).await, start.into());
-            assert_eq!(soon(ticks.tick()).await, (start + Duration::from_millis(1)).into());
+            let mut ticks = interval_at(start, Duration::from_millis(1));
+            assert_eq!(soon(ticks.tick()).await, start);
+            assert_eq!(soon(ticks.tick()).await, start + Duration::from_millis(1));
             goes("time::interval_at", input, "works: what was missed is caught up, or skipped");
         }
         let mut ticks = interval(Duration::MAX);

@@ -90,7 +90,7 @@ pub fn serve(listener: TcpListener, router: Router) -> Serve<Router> {
 /// A WebSocket connection. Its messages are those of async-tungstenite.
 ///
 /// A client that sends pings and reads nothing is cut off when 1 MiB of answers waits for it: the
-/// next message is an [`Error::Io`](async_tungstenite::tungstenite::Error::Io) that says so. See
+/// next message is an [`Error::Io`] that says so. See
 /// [`WebSocketIo`].
 pub type WebSocket = WebSocketStream<WebSocketIo>;
 
