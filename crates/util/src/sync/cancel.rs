@@ -5,6 +5,7 @@ use pin_project_lite::pin_project;
 use slab::Slab;
 use std::fmt;
 use std::future::Future;
+use std::mem::replace;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -369,10 +370,8 @@ impl<F: Future> Future for RunUntilCancelledFuture<'_, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
-        if !std::mem::replace(this.is_running, true) && is_cancelled {
-            return Poll::Ready(None);
-        }
-        poll_first(this.future, Pin::new(this.cancelled), context)
+        let begins = !replace(this.is_running, true);
+        poll_unless(begins && is_cancelled, this.future, Pin::new(this.cancelled), context)
     }
 }
 
@@ -395,19 +394,22 @@ impl<F: Future> Future for RunUntilCancelledFutureOwned<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
-        if !std::mem::replace(this.is_running, true) && is_cancelled {
-            return Poll::Ready(None);
-        }
-        poll_first(this.future, Pin::new(this.cancelled), context)
+        let begins = !replace(this.is_running, true);
+        poll_unless(begins && is_cancelled, this.future, Pin::new(this.cancelled), context)
     }
 }
 
-/// Polls a future, and if it is pending, whether it was cancelled.
-fn poll_first<F: Future>(
+/// Polls a future, and if it is pending, whether it was cancelled. A future that is cancelled
+/// before it begins is not polled.
+fn poll_unless<F: Future>(
+    is_cancelled: bool,
     future: Pin<&mut F>,
     cancelled: Pin<&mut impl Future<Output = ()>>,
     context: &mut Context<'_>,
 ) -> Poll<Option<F::Output>> {
+    if is_cancelled {
+        return Poll::Ready(None);
+    }
     match future.poll(context) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => cancelled.poll(context).map(|()| None),
