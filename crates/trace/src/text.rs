@@ -142,7 +142,7 @@ fn by_line(timeline: &Timeline) -> Vec<String> {
         let Line { tasks, polls, .. } = line;
         let (took, longest, waited) = (time(line.time), time(line.longest), time(line.waited));
         format!(
-            "{location}: {tasks} tasks, {polls} polls, {took}; the longest poll {longest}, the \
+            "{location}: tasks: {tasks}, polls: {polls}, {took}; the longest poll {longest}, the \
              longest wait in a queue {waited}"
         )
     };

@@ -525,7 +525,7 @@ impl Timeline {
         let finding = |(index, count, cost): (usize, usize, u64)| {
             let label = self.label(self.polls[index].task);
             let text = format!(
-                "{count} wake-ups did nothing: {label} went on waiting for the same each time"
+                "wake-ups that did nothing: {count}; {label} went on waiting for the same each time"
             );
             let at = self.polls[index].begin;
             (count > 0).then_some(Finding { cost, at, task: Some(self.polls[index].task), text })

@@ -79,7 +79,7 @@ fn woken_twice(operations: u32) -> Timeline {
 
 #[test]
 fn a_wake_up_that_did_nothing_is_told_and_one_that_read_is_not() {
-    finds(&woken_twice(0), "1 wake-ups did nothing: task 1 \"name 1\"");
+    finds(&woken_twice(0), "wake-ups that did nothing: 1; task 1 \"name 1\"");
     finds_not(&woken_twice(1), "did nothing");
 }
 
