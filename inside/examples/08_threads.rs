@@ -20,7 +20,7 @@
 //! # Break it
 //!
 //! ```text
-//! two-locks: each thief holds its own queue and waits for the other's
+//! two-locks: a thief holds its own queue and waits for another one, or for its own a second time
 //!     - let mut taken = lock(from);
 //!     + let mut own = lock(&self.locals[worker]);
 //!     + gap("steal");
