@@ -91,6 +91,7 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
+//! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `tracing` | the feature of arc-compat of this name |
 //! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
@@ -100,11 +101,14 @@
 //!
 //! # What this crate is made of
 //!
-//! This crate contains no code: it re-exports other crates. The runtime itself is the package
+//! This crate re-exports other crates. Its only code is `trace::FlightRecorder`. The runtime itself is the package
 //! `arc-runtime`. Depend on that one if you want the small core alone.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+#[cfg(feature = "trace")]
+mod flight;
 
 pub use arc_core::{main, spawn, test};
 pub use arc_util::{join, pin, race, select, task_local, try_join};
@@ -112,8 +116,6 @@ pub use arc_util::{join, pin, race, select, task_local, try_join};
 #[cfg(feature = "compat")]
 #[doc(inline)]
 pub use arc_compat as compat;
-#[cfg(feature = "trace")]
-pub use arc_trace as trace;
 #[cfg(feature = "fs")]
 pub use async_fs as fs;
 #[cfg(feature = "process")]
@@ -207,8 +209,17 @@ pub mod task {
     }
 }
 
+/// The timeline of a program: what its runtime did when, and why a task was late.
+#[cfg(feature = "trace")]
+pub mod trace {
+    pub use crate::flight::FlightRecorder;
+    pub use arc_trace::*;
+}
+
 /// Sleeps, time limits and intervals.
 pub mod time {
+    #[cfg(feature = "sim")]
+    pub use arc_sim::{advance, pause, resume};
     pub use arc_util::time::*;
 
     /// Errors of this module.

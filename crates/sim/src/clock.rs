@@ -63,6 +63,16 @@ pub fn pause() {
     assert!(arc_sim_core::is_running(), "the clock can be paused in a simulation only");
 }
 
+/// Does nothing in a simulation, where time passes by jumps, also after [`pause`]. tokio's `resume`.
+///
+/// # Panics
+///
+/// Outside of a simulation.
+#[track_caller]
+pub fn resume() {
+    pause();
+}
+
 /// Moves the clock of the simulation on, and lets other tasks run. tokio's `advance`.
 ///
 /// Timers whose time has come by that wake their tasks in the order of their deadlines.

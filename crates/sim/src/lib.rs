@@ -40,7 +40,7 @@
 //! | [`run`], [`simulate`], [`find`] | simulations in a program of your own |
 //! | [`net`] | a network with delays, losses and partitions |
 //! | [`hold_clock`] | a peer outside of the simulation |
-//! | [`pause`], [`advance`] | tokio's names for such a clock |
+//! | [`pause`], [`advance`], [`resume`] | tokio's names for such a clock |
 //!
 //! The feature `sim` of arc, which this crate turns on, changes nothing about runtimes that this
 //! crate has not built, but for one thing: `arc::time::Instant` is a type of its own, as in tokio,
@@ -52,9 +52,10 @@ mod clock;
 pub mod net;
 mod simulation;
 mod test;
+mod timeline;
 
 pub use arc_sim_core::{Event, Log, What, is_running};
 pub use arc_sim_macros::test;
-pub use clock::{HoldClock, advance, hold_clock, note, pause};
+pub use clock::{HoldClock, advance, hold_clock, note, pause, resume};
 pub use simulation::{Failure, Run, find, run, simulate};
 pub use test::{Outcome, Test};

@@ -1,12 +1,15 @@
 //! One simulation, from its seed to its log.
 
+use crate::timeline;
 use arc::runtime::{Builder, Handle};
 use arc::task::TaskInfo;
 use arc::time::Duration;
 use arc_sim_core::{self as core, End, Log, What};
+use arc_trace::{Recording, ThreadRecorder};
 use std::any::Any;
 use std::fmt;
 use std::future::poll_fn;
+use std::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +29,9 @@ pub struct Run<T> {
     pub elapsed: Duration,
     /// What happened. Two runs of the same seed have the same log.
     pub log: Log,
+    /// What the runtime told of it, by the simulated clock. `arc_trace::Timeline::new` makes a
+    /// timeline of that.
+    pub recording: Recording,
 }
 
 /// Why a simulation gave no output.
@@ -67,6 +73,8 @@ impl fmt::Debug for Failure {
 
 /// Runs a future to its end in a simulation, and returns its output.
 ///
+/// If it fails, the timeline of the simulation is written, and standard error says where.
+///
 /// # Panics
 ///
 /// * When the future panics, or waits for ever, or the simulation has 200,000 polls.
@@ -98,7 +106,14 @@ impl fmt::Debug for Failure {
 /// ```
 #[track_caller]
 pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
-    match simulate(seed, future).outcome {
+    let Run { outcome, recording, .. } = simulate(seed, future);
+    if outcome.is_err() {
+        let caller = Location::caller();
+        let name = format!("{}-{}", caller.file(), caller.line());
+        eprintln!("arc-sim: seed {seed} fails");
+        timeline::write(&name, seed, &recording);
+    }
+    match outcome {
         Ok(output) => output,
         Err(Failure::Panicked(payload)) => resume_unwind(payload),
         Err(failure) => panic!("with seed {seed}, {failure}"),
@@ -126,6 +141,7 @@ pub fn simulate<F: Future>(seed: u64, future: F) -> Run<F::Output> {
 pub(crate) fn simulate_with<F: Future>(seed: u64, polls_max: u64, future: F) -> Run<F::Output> {
     assert!(arc::runtime::may_block(), "a simulation cannot begin inside a task or block_on");
     let entered = core::enter(seed, polls_max);
+    let recorder = ThreadRecorder::begin(core::elapsed_nanos);
     let built = Builder::new_current_thread().long_poll_limit(Duration::MAX).build();
     let runtime = built.expect("a runtime without threads needs a few descriptors only");
     entered.is_built();
@@ -140,8 +156,14 @@ pub(crate) fn simulate_with<F: Future>(seed: u64, polls_max: u64, future: F) -> 
         Err(payload) => Err(Failure::Panicked(payload)),
     };
     let elapsed = core::elapsed();
+    // Before the end of the runtime, which wakes all tasks.
+    let mut recording = recorder.recording();
+    // The main future is the caller's, whoever polls it.
+    let caller = Location::caller();
+    let mains = recording.tasks.values_mut().filter(|task| task.location.file() == file!());
+    mains.for_each(|main| main.location = caller);
     drop(runtime);
-    Run { outcome, elapsed, log: entered.take_log() }
+    Run { outcome, elapsed, log: entered.take_log(), recording }
 }
 
 /// Tries the seeds in turn, and returns the first one that fails, and why.

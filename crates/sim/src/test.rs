@@ -1,6 +1,7 @@
 //! A test that runs with many seeds, and says how to repeat the one that fails.
 
 use crate::simulation::{Failure, POLLS_MAX, Run, simulate_with};
+use crate::timeline;
 use arc::time::Duration;
 use std::env;
 use std::fmt::Debug;
@@ -83,6 +84,7 @@ impl Test {
     ///
     /// When one fails, or differs from run to run. What is to be known of that is printed to
     /// standard error before.
+    #[track_caller]
     pub fn run<F: Future<Output: Outcome>>(&self, body: impl Fn() -> F) {
         let seeds = match seed_of(env::var("ARC_SEED").ok().as_deref()) {
             Some(seed) => seed..seed + 1,
@@ -101,10 +103,11 @@ impl Test {
         println!("arc-sim: {seeds} seeds, {simulated:.0?} of simulated time in {took:.1?}");
     }
 
+    #[track_caller]
     fn run_seed<F: Future<Output: Outcome>>(&self, seed: u64, body: impl Fn() -> F) -> Run<()> {
-        let Run { outcome, elapsed, log } = simulate_with(seed, self.polls, body());
+        let Run { outcome, elapsed, log, recording } = simulate_with(seed, self.polls, body());
         let failure = match outcome.map(Outcome::error) {
-            Ok(None) => return Run { outcome: Ok(()), elapsed, log },
+            Ok(None) => return Run { outcome: Ok(()), elapsed, log, recording },
             Ok(Some(error)) => Failure::Panicked(Box::new(format!("it returned {error}"))),
             Err(failure) => failure,
         };
@@ -116,6 +119,7 @@ impl Test {
         }
         let name = self.name;
         eprintln!("arc-sim: {name} fails with seed {seed}, at {elapsed:.3?} of simulated time");
+        timeline::write(name, seed, &recording);
         eprintln!("to repeat it: {}", self.command(seed));
         match failure {
             Failure::Panicked(payload) => resume_unwind(payload),

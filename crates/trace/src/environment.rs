@@ -28,7 +28,7 @@ fn options() -> Option<Options> {
     let path = PathBuf::from(env::var_os("ARC_TRACE").filter(|path| !path.is_empty())?);
 
     // Told before the program has run for an hour, and not after it.
-    if let Err(error) = crate::write::format_of(&path) {
+    if let Err(error) = crate::Format::of(&path) {
         complain(&path, &error);
         return None;
     }
@@ -51,6 +51,7 @@ fn options() -> Option<Options> {
 /// Writes the timeline where the environment says. An error is told, and harms nobody.
 pub(crate) fn write() {
     if let Some(path) = PATH.get()
+        && !recorder::is_apart()
         && let Err(error) = crate::write(path)
     {
         complain(path, &error);

@@ -1,5 +1,9 @@
 //! What a runtime tells of itself.
 
+/// A kind is that many bits. It leaves 56 for a small number.
+const KIND_BITS: u32 = 8;
+const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
+
 /// Something that happened on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -89,13 +93,87 @@ pub enum Event {
     },
     /// The task that is being polled has used up its budget, and lets others run.
     OutOfBudget,
+    /// The next step is this thread's. Only models tell this, whose threads take turns.
+    Scheduled {
+        /// The number of the thread, from 0.
+        thread: u32,
+    },
 }
 
 /// An event, and when it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Nanoseconds of the recorder's clock.
+    /// Nanoseconds of the recorder's clock. To read the clock is most of what an event costs, so
+    /// what only adds to the event before it has the time of that one: `Ready`, `OutOfBudget`, and
+    /// what a task waits for.
     pub at: u64,
     /// What happened.
     pub event: Event,
+}
+
+impl Event {
+    /// The event as two numbers: its kind, with a small number above it, and a large number.
+    #[inline(always)]
+    pub(crate) fn to_words(self) -> [u64; 2] {
+        let (kind, small, large) = match self {
+            Self::Spawned { task, runtime } => (1, runtime, task),
+            Self::BlocksOn { task } => (2, 0, task),
+            Self::Step { task, number } => (3, number, task),
+            Self::Polled { task, operations } => (4, operations.into(), task),
+            Self::Ended { task } => (5, 0, task),
+            Self::RunsWorker { runtime, worker } => (6, worker.into(), runtime),
+            Self::Sleeps => (7, 0, 0),
+            Self::Awake => (8, 0, 0),
+            Self::Wakes { runtime, worker } => (9, worker.into(), runtime),
+            Self::AsksKernel { waits } => (10, waits.into(), 0),
+            Self::KernelTold => (11, 0, 0),
+            Self::Ready { source, read, write } => {
+                (12, u64::from(read) | u64::from(write) << 1, source as u64)
+            }
+            Self::WaitsForIo { source, write } => (13, write.into(), source as u64),
+            Self::WaitsForTime { deadline } => (14, 0, deadline),
+            Self::WaitsForTask { task } => (15, 0, task),
+            Self::OutOfBudget => (16, 0, 0),
+            Self::Scheduled { thread } => (17, 0, thread.into()),
+        };
+        [kind | small << KIND_BITS, large]
+    }
+
+    /// The opposite of `to_words`.
+    pub(crate) fn from_words([kind, large]: [u64; 2]) -> Self {
+        let small = kind >> KIND_BITS;
+        match kind & KIND_MASK {
+            1 => Self::Spawned { task: large, runtime: small },
+            2 => Self::BlocksOn { task: large },
+            3 => Self::Step { task: large, number: small },
+            4 => Self::Polled { task: large, operations: small as u32 },
+            5 => Self::Ended { task: large },
+            6 => Self::RunsWorker { runtime: large, worker: small as u32 },
+            7 => Self::Sleeps,
+            8 => Self::Awake,
+            9 => Self::Wakes { runtime: large, worker: small as u32 },
+            10 => Self::AsksKernel { waits: small == 1 },
+            11 => Self::KernelTold,
+            12 => Self::Ready { source: large as i64, read: small & 1 > 0, write: small & 2 > 0 },
+            13 => Self::WaitsForIo { source: large as i64, write: small == 1 },
+            14 => Self::WaitsForTime { deadline: large },
+            15 => Self::WaitsForTask { task: large },
+            16 => Self::OutOfBudget,
+            17 => Self::Scheduled { thread: large as u32 },
+            other => unreachable!("no event has the kind {other}"),
+        }
+    }
+
+    /// Whether it has the time of the event before it.
+    #[inline(always)]
+    pub(crate) fn has_no_time(self) -> bool {
+        matches!(
+            self,
+            Self::Ready { .. }
+                | Self::WaitsForIo { .. }
+                | Self::WaitsForTime { .. }
+                | Self::WaitsForTask { .. }
+                | Self::OutOfBudget
+        )
+    }
 }

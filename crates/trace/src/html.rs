@@ -83,6 +83,11 @@ impl<'a> Page<'a> {
         self.polls(&mut data);
         self.sleeps_and_looks(&mut data);
         self.queue(&mut data);
+        let step = |step: &crate::ScheduleStep| {
+            let text = quote::json(&timeline.step_text(step));
+            format!("[{},{},{text}]", step.lane, self.since_begin(step.at))
+        };
+        list(&mut data, "schedule", timeline.schedule.iter().map(step));
         self.findings(&mut data);
         data.push('}');
         data

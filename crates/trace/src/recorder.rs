@@ -1,11 +1,14 @@
-//! Keeps what the threads tell: each thread in a list of its own, so that threads do not wait for
-//! each other. A list has a limit. When it is full, the oldest record is left out, and counted.
+//! Keeps what the threads tell: each thread in a ring of its own (`ring.rs`), so that threads do not
+//! wait for each other. A ring has a limit. When it is full, the oldest record is left out, and
+//! counted.
 
 use crate::event::{Event, Record};
-use std::cell::{Cell, OnceCell};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use crate::ring::Ring;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,11 +25,18 @@ const TASKS_MAX: usize = 16_384;
 const TABLES: usize = 16;
 const IDS_PER_BLOCK: u64 = 1024;
 
-/// Whether anything is kept. It orders nothing: what is kept is behind locks.
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-const UNKNOWN: u8 = 0;
-const OFF: u8 = 1;
-const ON: u8 = 2;
+/// Whether anything is kept. Above these bits is a number that each [`start`] changes, so that the
+/// threads begin new rings. It orders nothing: the rings take care of that, and locks.
+static STATE: AtomicU64 = AtomicU64::new(0);
+/// Somebody has said whether anything is kept.
+const KNOWN: u64 = 1;
+/// What all threads tell is kept.
+const ON: u64 = 2;
+/// How many threads have a recording of their own, in these bits.
+const APART: u64 = 4;
+const APART_MASK: u64 = 0xffff * APART;
+/// How many times [`start`] was called.
+const STARTED: u64 = APART_MASK + APART;
 
 static RECORDS_PER_THREAD: AtomicUsize = AtomicUsize::new(RECORDS_MAX);
 static LAST_NANOS: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -74,7 +84,7 @@ pub struct Thread {
 }
 
 /// All that is kept at some time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The threads, in the order in which they told something first.
     pub threads: Vec<Thread>,
@@ -86,16 +96,13 @@ pub struct Recording {
     pub tasks_left_out: u64,
 }
 
-struct Kept {
+/// A thread's ring, as others see it.
+struct Shelf {
     name: String,
-    worker: Option<(u64, u32)>,
-    records: VecDeque<Record>,
-    left_out: u64,
+    ring: Ring,
 }
 
-type Shelf = Arc<Mutex<Kept>>;
-
-static SHELVES: Mutex<Vec<Shelf>> = Mutex::new(Vec::new());
+static SHELVES: Mutex<Vec<Arc<Shelf>>> = Mutex::new(Vec::new());
 
 #[derive(Default)]
 struct Table {
@@ -107,9 +114,40 @@ static TASKS: LazyLock<[Mutex<Table>; TABLES]> = LazyLock::new(Default::default)
 
 static EPOCH: OnceLock<Instant> = OnceLock::new();
 
+/// What a thread has of its own.
+struct Mine {
+    /// The [`STATE`] for which the rest is right. Something has changed if that is another one now.
+    state: Cell<u64>,
+    /// Where the thread keeps what it tells. None: it keeps nothing.
+    shelf: RefCell<Option<Arc<Shelf>>>,
+    /// The time of the last record.
+    last: Cell<u64>,
+    /// Set while the thread has a recording of its own.
+    apart: RefCell<Option<Apart>>,
+    clock: Cell<fn() -> u64>,
+    /// The runtime and the worker that the thread runs.
+    worker: Cell<Option<(u64, u32)>>,
+}
+
+/// What a recording of one thread has of its own.
+#[derive(Default)]
+struct Apart {
+    tasks: BTreeMap<u64, Origin>,
+    /// Where the thread kept what it told before.
+    before: Option<Arc<Shelf>>,
+}
+
 thread_local! {
-    static MINE: OnceCell<Shelf> = const { OnceCell::new() };
-    static CLOCK: Cell<Option<fn() -> u64>> = const { Cell::new(None) };
+    static MINE: Mine = const {
+        Mine {
+            state: Cell::new(0),
+            shelf: RefCell::new(None),
+            last: Cell::new(0),
+            apart: RefCell::new(None),
+            clock: Cell::new(system_clock),
+            worker: Cell::new(None),
+        }
+    };
 }
 
 /// Locks a mutex. Nothing foreign runs under these locks, so what they guard is whole.
@@ -120,24 +158,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Whether what happens is recorded. None: nobody has said so yet.
 #[inline]
 pub(crate) fn state() -> Option<bool> {
-    match STATE.load(Ordering::Relaxed) {
-        ON => Some(true),
-        OFF => Some(false),
-        _ => None,
+    let state = STATE.load(Ordering::Relaxed);
+    match state & KNOWN {
+        0 => None,
+        _ => Some(state & (ON | APART_MASK) != 0),
     }
 }
 
 /// Begins to record, if there are options, unless a program has called [`start`] or [`stop`]
 /// meanwhile. Returns whether what happens is recorded.
 pub(crate) fn begin(options: Option<Options>) -> bool {
-    let state = if options.is_some() { ON } else { OFF };
+    let state = if options.is_some() { ON } else { 0 };
+    let is_first = |before: u64| (before & KNOWN == 0).then_some(before | KNOWN | state);
     let relaxed = Ordering::Relaxed;
-    if STATE.compare_exchange(UNKNOWN, state, relaxed, relaxed).is_ok()
+    if STATE.fetch_update(relaxed, relaxed, is_first).is_ok()
         && let Some(options) = options
     {
         set(options);
     }
-    STATE.load(relaxed) == ON
+    STATE.load(relaxed) & (ON | APART_MASK) != 0
 }
 
 fn set(options: Options) {
@@ -147,84 +186,139 @@ fn set(options: Options) {
 }
 
 fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+    let whole = duration.as_secs().saturating_mul(1_000_000_000);
+    whole.saturating_add(duration.subsec_nanos().into())
 }
 
 /// Forgets what was recorded, and records from now on.
 pub fn start(options: Options) {
     set(options);
-    for shelf in &*lock(&SHELVES) {
-        let mut kept = lock(shelf);
-        kept.records.clear();
-        kept.left_out = 0;
-    }
-    STATE.store(ON, Ordering::Relaxed);
+    let mut shelves = lock(&SHELVES);
+    let again = |state: u64| Some((state | KNOWN | ON) + STARTED);
+    let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, again);
+    shelves.clear();
 }
 
 /// Records nothing more. What was recorded is kept.
 pub fn stop() {
-    STATE.store(OFF, Ordering::Relaxed);
+    let off = |state: u64| Some((state | KNOWN) & !ON);
+    let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, off);
 }
 
-/// Makes this thread record the times of another clock, for a simulation. None: the system's.
-pub fn set_clock(clock: Option<fn() -> u64>) {
-    CLOCK.set(clock);
+/// The time of the system's clock, in nanoseconds.
+fn system_clock() -> u64 {
+    nanos(EPOCH.get_or_init(Instant::now).elapsed())
 }
 
-/// The time, in nanoseconds.
-pub(crate) fn clock() -> u64 {
-    match CLOCK.try_with(Cell::get).ok().flatten() {
-        Some(clock) => clock(),
-        None => nanos(EPOCH.get_or_init(Instant::now).elapsed()),
+impl Mine {
+    /// Keeps an event, as two words. `is_timed`: the clock is read for it.
+    fn keep(&self, words: [u64; 2], is_timed: bool) {
+        let state = STATE.load(Ordering::Relaxed);
+        if self.state.get() != state {
+            self.follow(state);
+        }
+        if let Some(shelf) = &*self.shelf.borrow() {
+            if is_timed {
+                self.last.set((self.clock.get())());
+            }
+            if shelf.ring.is_at_segment() {
+                self.keep_worker(shelf);
+            }
+            shelf.ring.push(self.last.get(), words);
+        }
+    }
+
+    /// Tells again and again which worker this is, so that it is not lost with the oldest records.
+    #[cold]
+    fn keep_worker(&self, shelf: &Shelf) {
+        if let Some((runtime, worker)) = self.worker.get() {
+            let words = Event::RunsWorker { runtime, worker }.to_words();
+            shelf.ring.push(self.last.get(), words);
+        }
+    }
+
+    /// Begins a ring, or ends one, if that is what has changed.
+    #[cold]
+    fn follow(&self, state: u64) {
+        let before = self.state.replace(state);
+        if self.apart.borrow().is_some() {
+            return; // others do not matter
+        }
+        if state & ON == 0 {
+            self.shelf.take();
+        } else if self.shelf.borrow().is_none() || before / STARTED != state / STARTED {
+            self.last.set(system_clock());
+            self.shelf.replace(Some(self.new_shelf()));
+        }
+    }
+
+    fn new_shelf(&self) -> Arc<Shelf> {
+        let shelf = Arc::new(Shelf::new(RECORDS_PER_THREAD.load(Ordering::Relaxed)));
+        let mut shelves = lock(&SHELVES);
+        // Under the lock, so that the ring is not of an earlier start than the other ones.
+        self.state.set(STATE.load(Ordering::Relaxed));
+        let has_ended = |shelf: &Arc<Shelf>| Arc::strong_count(shelf) == 1;
+        if shelves.iter().filter(|shelf| has_ended(shelf)).count() > ENDED_THREADS_MAX
+            && let Some(oldest) = shelves.iter().position(has_ended)
+        {
+            shelves.remove(oldest);
+        }
+        shelves.push(shelf.clone());
+        shelf
+    }
+}
+
+impl Shelf {
+    fn new(limit: usize) -> Self {
+        let thread = std::thread::current();
+        let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
+        Self { name, ring: Ring::new(limit) }
     }
 }
 
 /// Keeps an event of this thread.
+// Where it is called the event is known, and its words are numbers that the compiler finds.
+#[inline(always)]
 pub(crate) fn keep(event: Event) {
-    // A thread that is being torn down may have lost its list already.
-    let _ = MINE.try_with(|mine| {
-        let mut kept = lock(mine.get_or_init(new_shelf));
-        let at = clock();
-        if kept.records.len() >= RECORDS_PER_THREAD.load(Ordering::Relaxed) {
-            kept.leave_out_oldest();
-        }
-        kept.records.push_back(Record { at, event });
-    });
+    keep_words(event.to_words(), !event.has_no_time());
 }
 
-fn new_shelf() -> Shelf {
-    let thread = std::thread::current();
-    let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
-    let kept = Kept { name, worker: None, records: VecDeque::new(), left_out: 0 };
-    let shelf = Arc::new(Mutex::new(kept));
-
-    let mut shelves = lock(&SHELVES);
-    let has_ended = |shelf: &Shelf| Arc::strong_count(shelf) == 1;
-    if shelves.iter().filter(|shelf| has_ended(shelf)).count() > ENDED_THREADS_MAX
-        && let Some(oldest) = shelves.iter().position(has_ended)
-    {
-        shelves.remove(oldest);
-    }
-    shelves.push(shelf.clone());
-    shelf
+fn keep_words(words: [u64; 2], is_timed: bool) {
+    // A thread that is being torn down may have lost its ring already.
+    let _ = MINE.try_with(|mine| mine.keep(words, is_timed));
 }
 
-impl Kept {
-    fn leave_out_oldest(&mut self) {
-        let oldest = self.records.pop_front();
-        self.left_out += 1;
-        if let Some(Record { event: Event::RunsWorker { runtime, worker }, .. }) = oldest {
-            self.worker = Some((runtime, worker));
-        }
-    }
+/// Remembers which worker the thread runs, also for a recording that begins later.
+pub(crate) fn runs_worker(runtime: u64, worker: u32) {
+    let _ = MINE.try_with(|mine| mine.worker.set(Some((runtime, worker))));
+}
+
+/// Another thread of a model goes on here, and which worker that one runs was told before.
+pub(crate) fn forget_worker() {
+    let _ = MINE.try_with(|mine| mine.worker.set(None));
+}
+
+/// The time of the clock by which the thread records.
+pub(crate) fn clock() -> u64 {
+    MINE.try_with(|mine| mine.clock.get()).unwrap_or(system_clock)()
 }
 
 fn table(task: u64) -> MutexGuard<'static, Table> {
     lock(&TASKS[(task / IDS_PER_BLOCK) as usize % TABLES])
 }
 
+/// Calls a function with the tasks of this thread's own recording, if there is one.
+fn with_own_tasks<R>(act: impl FnOnce(&mut BTreeMap<u64, Origin>) -> R) -> Option<R> {
+    let act = |mine: &Mine| mine.apart.borrow_mut().as_mut().map(|apart| act(&mut apart.tasks));
+    MINE.try_with(act).ok().flatten()
+}
+
 /// Remembers where a task comes from.
 pub(crate) fn remember(task: u64, origin: Origin) {
+    if is_apart() {
+        with_own_tasks(|tasks| tasks.insert(task, origin));
+        return;
+    }
     let mut table = table(task);
     if table.tasks.len() >= TASKS_MAX {
         table.leave_out_ended();
@@ -238,8 +332,10 @@ pub(crate) fn remember(task: u64, origin: Origin) {
 
 /// The task has ended. It is remembered as long as there is room.
 pub(crate) fn forget(task: u64) {
-    if let Some(origin) = table(task).tasks.get_mut(&task) {
-        origin.ended = Some(clock());
+    let ended = Some(clock());
+    let end = |origin: &mut Origin| origin.ended = ended;
+    if with_own_tasks(|tasks| tasks.get_mut(&task).map(end)).is_none() {
+        table(task).tasks.get_mut(&task).map(end);
     }
 }
 
@@ -257,10 +353,10 @@ impl Table {
 
 /// What is kept now. The threads go on meanwhile.
 pub fn recording() -> Recording {
-    let taken = clock();
+    let taken = system_clock();
     let since = taken.saturating_sub(LAST_NANOS.load(Ordering::Relaxed));
     let shelves = lock(&SHELVES).clone();
-    let threads = shelves.iter().map(|shelf| lock(shelf).since(since)).collect();
+    let threads = shelves.iter().map(|shelf| shelf.since(since)).collect();
 
     let mut tasks = BTreeMap::new();
     let mut tasks_left_out = 0;
@@ -272,20 +368,90 @@ pub fn recording() -> Recording {
     Recording { threads, tasks, taken, tasks_left_out }
 }
 
-impl Kept {
+impl Shelf {
     fn since(&self, since: u64) -> Thread {
-        let first = self.records.partition_point(|record| record.at < since);
-        let mut worker = self.worker;
-        for record in self.records.range(..first) {
-            if let Event::RunsWorker { runtime, worker: index } = record.event {
-                worker = Some((runtime, index));
-            }
+        let (mut records, mut left_out) = self.ring.read();
+        let runs = |record: &Record| match record.event {
+            Event::RunsWorker { runtime, worker } => Some((runtime, worker)),
+            _ => None,
+        };
+        // What the thread ran before the oldest record is told again soon after that.
+        let mut worker = match left_out {
+            0 => None,
+            _ => records.iter().find_map(runs),
+        };
+        let too_many = records.len().saturating_sub(self.ring.limit);
+        let first = records.partition_point(|record| record.at < since).max(too_many);
+        left_out += too_many as u64;
+        for record in records.drain(..first) {
+            worker = runs(&record).or(worker);
         }
-        Thread {
-            name: self.name.clone(),
-            worker,
-            records: self.records.range(first..).copied().collect(),
-            left_out: self.left_out,
+        Thread { name: self.name.clone(), worker, records, left_out }
+    }
+}
+
+/// A recording of what one thread does, by a clock of its own: a simulation's. While it lives, the
+/// thread tells nobody else.
+///
+/// # Examples
+///
+/// ```
+/// let recorder = arc_trace::ThreadRecorder::begin(|| 0);
+/// // ... run a program ...
+/// assert_eq!(recorder.recording().threads.len(), 1);
+/// ```
+#[derive(Debug)]
+#[must_use = "it records only while it lives"]
+pub struct ThreadRecorder {
+    /// It ends on the thread on which it began.
+    _thread: PhantomData<*const ()>,
+}
+
+impl ThreadRecorder {
+    /// Begins to record what this thread does. The clock gives nanoseconds, and never goes back.
+    ///
+    /// # Panics
+    ///
+    /// When the thread has such a recording already.
+    pub fn begin(clock: fn() -> u64) -> Self {
+        assert!(!is_apart(), "this thread is recorded already");
+        MINE.with(|mine| {
+            let before = mine.shelf.replace(Some(Arc::new(Shelf::new(RECORDS_MAX))));
+            mine.apart.replace(Some(Apart { before, ..Apart::default() }));
+            mine.clock.set(clock);
+            mine.last.set(clock());
+        });
+        STATE.fetch_add(APART, Ordering::Relaxed);
+        Self { _thread: PhantomData }
+    }
+
+    /// What was recorded so far.
+    pub fn recording(&self) -> Recording {
+        let thread = MINE.with(|mine| mine.shelf.borrow().as_ref().map(|shelf| shelf.since(0)));
+        Recording {
+            threads: thread.into_iter().collect(),
+            tasks: with_own_tasks(|tasks| tasks.clone()).unwrap_or_default(),
+            taken: clock(),
+            tasks_left_out: 0,
         }
     }
+}
+
+impl Drop for ThreadRecorder {
+    fn drop(&mut self) {
+        STATE.fetch_sub(APART, Ordering::Relaxed);
+        let _ = MINE.try_with(|mine| {
+            let before = mine.apart.take().and_then(|apart| apart.before);
+            mine.shelf.replace(before);
+            mine.clock.set(system_clock);
+            mine.last.set(system_clock());
+            // Others may have started or stopped meanwhile.
+            mine.state.set(0);
+        });
+    }
+}
+
+/// Whether this thread has a recording of its own.
+pub(crate) fn is_apart() -> bool {
+    MINE.try_with(|mine| mine.apart.borrow().is_some()).unwrap_or(false)
 }

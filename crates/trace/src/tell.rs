@@ -61,9 +61,13 @@ pub fn ended(task: u64) {
     }
 }
 
-/// The thread runs a worker.
+/// The thread runs a worker. A recording that begins later must know it, too.
 pub fn runs_worker(runtime: u64, worker: usize) {
-    keep(Event::RunsWorker { runtime, worker: worker as u32 });
+    let worker = worker as u32;
+    recorder::runs_worker(runtime, worker);
+    if is_on() {
+        keep(Event::RunsWorker { runtime, worker });
+    }
 }
 
 /// The worker falls asleep.
@@ -120,6 +124,12 @@ pub fn made_progress() {
 /// The task has used up its budget.
 pub fn out_of_budget() {
     keep(Event::OutOfBudget);
+}
+
+/// The next step of a model is this thread's.
+pub fn scheduled(thread: usize) {
+    recorder::forget_worker();
+    keep(Event::Scheduled { thread: thread as u32 });
 }
 
 /// A runtime has ended. If the environment asked for a timeline, it is written now.

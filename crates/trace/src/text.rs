@@ -10,6 +10,7 @@ const FINDINGS_MAX: usize = 20;
 const POLLS_MAX: usize = 10;
 const WAITING_MAX: usize = 20;
 const LINES_MAX: usize = 20;
+const STEPS_MAX: usize = 40;
 
 /// The contents of a `.txt` file.
 pub(crate) fn render(timeline: &Timeline) -> String {
@@ -35,6 +36,8 @@ fn write_all(text: &mut String, timeline: &Timeline) -> std::fmt::Result {
     }
     more(text, findings.len(), FINDINGS_MAX)?;
 
+    last_steps(text, timeline)?;
+
     writeln!(text, "\nThe latest polls, and why")?;
     for (why, label) in latest(timeline) {
         writeln!(text, "  {label}: {} from the first cause to the end", time(why.total()))?;
@@ -57,6 +60,21 @@ fn write_all(text: &mut String, timeline: &Timeline) -> std::fmt::Result {
         writeln!(text, "  {line}")?;
     }
     more(text, lines.len(), LINES_MAX)
+}
+
+/// The last steps of a model: how it came to its failure.
+fn last_steps(text: &mut String, timeline: &Timeline) -> std::fmt::Result {
+    let schedule = &timeline.schedule;
+    if schedule.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "\nThe last of {} steps of the schedule", schedule.len())?;
+    let first = schedule.len().saturating_sub(STEPS_MAX);
+    for (index, step) in schedule.iter().enumerate().skip(first) {
+        let (lane, told) = (timeline.lane_label(step.lane), timeline.step_text(step));
+        writeln!(text, "  {}: {lane} {told}", index + 1)?;
+    }
+    Ok(())
 }
 
 /// Says how much of a list was not printed.

@@ -3,6 +3,7 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
+use crate::schedule::ScheduleStep;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
@@ -24,6 +25,8 @@ pub struct Timeline {
     pub sleeps: Vec<Sleep>,
     /// The looks at the kernel, in the order in which they began.
     pub looks: Vec<Look>,
+    /// The steps of a model, in their order. Empty if it is no model that was recorded.
+    pub schedule: Vec<ScheduleStep>,
     /// How many events there are.
     pub events: usize,
     /// How many older events were left out.
@@ -317,6 +320,7 @@ impl Reader {
     }
 
     fn read(&mut self, lane: usize, Record { at, event }: Record) {
+        self.timeline.read_schedule(lane, at, event);
         match event {
             Event::Spawned { task, runtime } => {
                 self.runtimes.insert(task, runtime);
@@ -343,6 +347,7 @@ impl Reader {
             Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
             Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
+            Event::Scheduled { .. } => {}
         }
     }
 

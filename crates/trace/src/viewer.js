@@ -27,6 +27,10 @@ const longestQueue = queueLength.reduce((most, length) => Math.max(most, length)
 const view = { from: 0, to: Math.max(1, DATA.span) };
 let picked = [], chosen = -1, chain = [], matching = null, hover = -1;
 
+// A model's schedule: the lane, the time and the text of each step, and which of them is shown.
+const schedule = DATA.schedule, stepsOf = DATA.lanes.map((_, lane) => schedule.filter((step) => step[0] === lane));
+let shownStep = -1;
+
 const LABELS = 150, ROW = 26, GAP = 8, AXIS = 24;
 
 function time(nanos) {
@@ -48,7 +52,7 @@ function label(task) {
 function rows() {
   const all = DATA.lanes.map((name, lane) => ({ kind: "lane", name, lane }));
   all.sort((a, b) => DATA.ranks[a.lane] - DATA.ranks[b.lane]);
-  const used = all.filter((row) => ofLane[row.lane].length || sleepsOf[row.lane].length);
+  const used = all.filter((row) => ofLane[row.lane].length || sleepsOf[row.lane].length || stepsOf[row.lane].length);
   used.push({ kind: "kernel", name: "the kernel" }, { kind: "queue", name: "tasks in queues" });
   for (const task of picked) used.push({ kind: "task", name: label(task), task });
   return used;
@@ -117,6 +121,10 @@ const draws = {
       paint.fillRect(left, y + 5, wide, ROW - 18);
     });
     drawPolls(ofLane[row.lane], y, width);
+    bars(stepsOf[row.lane], (s) => s[1], () => 1000, width, (_, left, wide) => {
+      paint.fillStyle = colors.look;
+      paint.fillRect(left, y + ROW - 7, Math.max(1, wide - 1), 3);
+    });
   },
   kernel(_, y, width) {
     bars(DATA.looks, (l) => l[1], (l) => l[2], width, (look, left, wide) => {
@@ -136,8 +144,10 @@ const draws = {
       const right = Math.min(width, x(queueAt[i + 1] ?? DATA.span, width));
       most = Math.floor(left) === pixel ? Math.max(most, queueLength[i]) : queueLength[i];
       pixel = Math.floor(left);
+      // The highest of those that share a pixel is painted, once.
+      if (Math.floor(right) === pixel && i + 1 < queueAt.length) continue;
       const high = (ROW - 6) * most / longestQueue;
-      if (right > LABELS) paint.fillRect(left, y + ROW - 6 - high, Math.max(1, right - left), high);
+      if (right > LABELS) paint.fillRect(pixel, y + ROW - 6 - high, Math.max(1, right - pixel), high);
     }
   },
   task(row, y, width) {
@@ -216,6 +226,19 @@ function drawNow() {
     draws[row.kind](row, y, width);
   });
   drawChain(width, shown);
+  drawStep(width, height);
+}
+
+/// The step of a model that is shown: a line through all rows.
+function drawStep(width, height) {
+  if (shownStep < 0) return;
+  const left = x(schedule[shownStep][1] + 500, width);
+  if (left < LABELS) return;
+  paint.strokeStyle = colors.chosen;
+  paint.beginPath();
+  paint.moveTo(left, AXIS);
+  paint.lineTo(left, height);
+  paint.stroke();
 }
 
 /// The chain of causes: this poll, the one that woke its task, and so on.
@@ -272,8 +295,32 @@ function button(text, act) {
   return made;
 }
 
+/// A step of a model, with those before and behind it.
+function showStep(index) {
+  shownStep = Math.max(0, Math.min(index, schedule.length - 1));
+  const at = schedule[shownStep][1];
+  if (at < view.from || at > view.to) {
+    const half = (view.to - view.from) / 2;
+    zoomTo(at - half, at + half);
+  }
+  panel.replaceChildren(element("h2", `Step ${shownStep + 1} of ${schedule.length}`));
+  for (let i = Math.max(0, shownStep - 8); i < Math.min(schedule.length, shownStep + 9); i++) {
+    const [lane, , text] = schedule[i];
+    const row = button(`${i + 1}  ${DATA.lanes[lane]} ${text}`, () => showStep(i));
+    if (i === shownStep) row.id = "shown-step";
+    panel.append(row);
+  }
+  panel.append(button("back to what stands out", () => { shownStep = -1; choose(-1); }));
+  draw();
+}
+
 function showFindings() {
-  panel.replaceChildren(element("h2", "What stands out"));
+  panel.replaceChildren();
+  if (schedule.length) {
+    panel.append(element("h2", `A model, of ${schedule.length} steps: 1 us is one of them`),
+      button("show the last step  ( . , )", () => showStep(schedule.length - 1)));
+  }
+  panel.append(element("h2", "What stands out"));
   if (!DATA.findings.length) panel.append(element("p", "Nothing does."));
   DATA.findings.forEach(([poll, at, cost, text], index) => {
     const row = button(`${time(cost)} at ${time(at)}: ${text}`, () => {
@@ -425,6 +472,10 @@ function step(by) {
   choose(next);
 }
 
+function stepTo(index) {
+  if (schedule.length) showStep(index);
+}
+
 window.addEventListener("keydown", (event) => {
   if (event.target === search && event.key !== "Escape") return;
   const middle = (view.from + view.to) / 2;
@@ -435,6 +486,7 @@ window.addEventListener("keydown", (event) => {
     0: () => zoomTo(0, DATA.span), n: () => step(1), p: () => step(-1),
     Escape: () => { search.value = ""; matching = null; search.blur(); choose(-1); },
     "/": () => search.focus(),
+    ".": () => stepTo(shownStep + 1), ",": () => stepTo(shownStep < 0 ? schedule.length - 1 : shownStep - 1),
   };
   if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
   event.preventDefault();

@@ -19,6 +19,24 @@ pub enum Format {
 }
 
 impl Format {
+    /// Which format a file has, by the ending of its name.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` when no format has this ending.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        match path.as_ref().extension().and_then(|ending| ending.to_str()) {
+            Some("html") => Ok(Self::Html),
+            Some("json") => Ok(Self::Json),
+            Some("txt") => Ok(Self::Text),
+            Some("svg") => Ok(Self::Svg),
+            _ => {
+                let text = "the name must end in .html, .json, .txt or .svg";
+                Err(Error::new(ErrorKind::InvalidInput, text))
+            }
+        }
+    }
+
     /// Turns a timeline into the contents of a file.
     pub fn render(self, timeline: &Timeline) -> String {
         match self {
@@ -26,20 +44,6 @@ impl Format {
             Self::Json => json::render(timeline),
             Self::Text => text::render(timeline),
             Self::Svg => picture::render(timeline),
-        }
-    }
-}
-
-/// Which format a file has, by the ending of its name.
-pub(crate) fn format_of(path: &Path) -> Result<Format> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("html") => Ok(Format::Html),
-        Some("json") => Ok(Format::Json),
-        Some("txt") => Ok(Format::Text),
-        Some("svg") => Ok(Format::Svg),
-        _ => {
-            let text = "the name must end in .html, .json, .txt or .svg";
-            Err(Error::new(ErrorKind::InvalidInput, text))
         }
     }
 }
@@ -63,7 +67,19 @@ pub(crate) fn format_of(path: &Path) -> Result<Format> {
 /// ```
 pub fn write(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    let format = format_of(path)?;
-    let timeline = Timeline::new(&recorder::recording());
-    fs::write(path, format.render(&timeline))
+    // A wrong name costs no time.
+    Format::of(path)?;
+    Timeline::new(&recorder::recording()).write(path)
+}
+
+impl Timeline {
+    /// Writes the timeline into a file, as [`write()`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write()`].
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        fs::write(path, Format::of(path)?.render(self))
+    }
 }

@@ -191,6 +191,12 @@ fn aarch64() -> Result<Outcome, String> {
             .env("ARC_TEST_RUNNER", runner)
     };
     let outcome = run_tests(in_qemu(cargo), &NOT_UNDER_QEMU)?;
+    // A seed of a simulation means the same there.
+    let seeds = "test -p arc-sim --test simulation -Zbuild-std --target aarch64-unknown-linux-gnu";
+    let cargo = Tool::debian_cargo(seeds).arg("--target-dir").arg(FOLDER);
+    let printed = in_qemu(cargo).arg("--").arg("seed_means_the_same");
+    let seeds = counted(&printed.limit(Duration::from_secs(900)).run()?)?;
+    let outcome = Outcome { tried: format!("{}; seeds: {seeds}", outcome.tried), ..outcome };
     run_stages(in_qemu(stages("aarch64-unknown-linux-gnu")), outcome)
 }
 

@@ -28,7 +28,8 @@ pub(crate) fn end() {
     ELAPSED.set(REAL);
 }
 
-pub(crate) fn elapsed_nanos() -> u64 {
+/// Nanoseconds since the simulation of this thread began. Zero outside of simulations.
+pub fn elapsed_nanos() -> u64 {
     let elapsed = ELAPSED.get();
     if elapsed == REAL { 0 } else { elapsed }
 }

@@ -22,7 +22,7 @@
 mod instant;
 mod log;
 
-pub use instant::Instant;
+pub use instant::{Instant, elapsed_nanos};
 pub use log::{Event, Log, What};
 
 use fastrand::Rng;

@@ -40,6 +40,11 @@ mod sync;
 mod panic;
 #[path = "../../../../crates/tasks/src/lib.rs"]
 mod registry;
+// The recorder's, likewise.
+#[path = "../../../../crates/trace/src/event.rs"]
+mod event;
+#[path = "../../../../crates/trace/src/ring.rs"]
+mod ring;
 
 // The models.
 mod clock;
@@ -48,6 +53,7 @@ mod leases;
 mod parking;
 mod permits;
 mod places;
+mod recorder;
 mod sockets;
 
 /// Stands for src/config.rs.

@@ -4,6 +4,7 @@ use crate::io::{Async, AsyncReadExt};
 use crate::model_kernel;
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
+use crate::schedule::{self, Recorded};
 use crate::scheduler::share::{LONG_POLL, MEAN_POLLS, MeanPoll, SPAN, Sharing};
 use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -80,7 +81,7 @@ fn run(
     config.max_steps = MaxSteps::FailAfter(STEPS_MAX);
     config.silence_warnings = true;
     let (tried, body) = (tried.clone(), body.clone());
-    let runner = Runner::new(scheduler, config);
+    let runner = Runner::new(Recorded(scheduler), config);
     let run = contain(|| {
         runner.run(move || {
             tried.fetch_add(1, Ordering::Relaxed);
@@ -97,8 +98,10 @@ fn run(
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("not a text");
         let name = thread.name().unwrap_or("?");
-        let told = writeln!(std::io::stderr(), "model {name} failed (see --nocapture): {text}");
+        let mut stderr = std::io::stderr();
+        let told = writeln!(stderr, "model {name} failed (see --nocapture): {text}");
         told.expect("stderr can be written to");
+        writeln!(stderr, "{}", schedule::write(name)).expect("stderr can be written to");
         std::process::exit(1);
     }
 }

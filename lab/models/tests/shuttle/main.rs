@@ -16,6 +16,9 @@
 //! places (PCT). The seed is always the same, unless `ARC_SEED` sets another one.
 //! `ARC_SCHEDULES` sets what percentage of the schedules is tried.
 //!
+//! A model that fails writes the timeline of its schedule, and says where: a page in which the keys
+//! `.` and `,` go from step to step (`schedule.rs`). `ARC_TRACE` sets another file.
+//!
 //! The lines that begin with `~` are mutations, as in the loom models.
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
@@ -73,4 +76,5 @@ mod common;
 mod ending;
 mod leases;
 mod running;
+mod schedule;
 mod waiting;

@@ -13,11 +13,7 @@ use async_task::Task;
 use std::cell::{Cell, RefCell};
 use std::sync::{LockResult, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
 
-/// Nobody is told of anything.
-macro_rules! tell {
-    ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
-}
-pub(crate) use tell;
+pub(crate) use arc_trace::tell;
 
 /// Tries until the lock is free.
 fn insist<G>(attempt: impl Fn() -> TryLockResult<G>) -> G {

@@ -1,0 +1,43 @@
+//! The timeline of a seed that fails: a page to look into the run with.
+
+use arc_trace::{Recording, Timeline};
+use std::env;
+use std::fs;
+use std::io::Result;
+use std::path::{Path, PathBuf};
+
+/// Writes the timeline, and prints where it is. A test fails because of its seed, and not because
+/// no file can be written.
+pub(crate) fn write(name: &str, seed: u64, recording: &Recording) {
+    let path = path(name, seed);
+    match write_to(&path, recording) {
+        Ok(()) => eprintln!("arc-sim: its timeline is {}", path.display()),
+        Err(error) => eprintln!("arc-sim: no timeline is in {}: {error}", path.display()),
+    }
+}
+
+fn write_to(path: &Path, recording: &Recording) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    Timeline::new(recording).write(path)
+}
+
+/// What `ARC_TRACE` says or, without it, a file of this seed's own.
+fn path(name: &str, seed: u64) -> PathBuf {
+    if let Some(path) = env::var_os("ARC_TRACE").filter(|path| !path.is_empty()) {
+        return path.into();
+    }
+    let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let parts: Vec<&str> = name.split(|letter| !is_plain(letter)).collect();
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    folder().join("arc-sim").join(format!("{}-seed-{seed}.html", parts.join("-")))
+}
+
+/// cargo's target folder, which is that with this file above the program, or the system's folder
+/// for temporary files.
+fn folder() -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    let target = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    target.map_or_else(env::temp_dir, Path::to_owned)
+}

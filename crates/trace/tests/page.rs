@@ -1,0 +1,237 @@
+//! The page in a browser: keys, the search, the colours, many events, the steps of a model.
+//!
+//! Each test adds a script to the page, behind the page's own, which does what a reader does, and
+//! puts what it then sees into the page's `data-seen`.
+
+use arc_trace::{Event, Format, Origin, Record, Recording, Thread, Timeline};
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+const MS: u64 = 1_000_000;
+
+/// One worker that polls these tasks one after the other, each for 1 ms.
+fn polls(names: &[&str]) -> Recording {
+    let mut records = Vec::new();
+    for (index, task) in (0..names.len() as u64).zip(1..) {
+        let begin = 2 * index * MS;
+        let events = [
+            (begin, Event::Spawned { task, runtime: 0 }),
+            (begin + 1, Event::Step { task, number: 1 }),
+            (begin + 2, Event::Step { task, number: 2 }),
+            (begin + MS, Event::Polled { task, operations: 1 }),
+        ];
+        records.extend(events.map(|(at, event)| Record { at, event }));
+    }
+    let location = Location::caller();
+    let origin =
+        |name: &str| Origin { name: Some(name.into()), location, is_job: false, ended: None };
+    let tasks: BTreeMap<u64, Origin> = (1..).zip(names.iter().map(|name| origin(name))).collect();
+    recording(records, tasks)
+}
+
+fn recording(records: Vec<Record>, tasks: BTreeMap<u64, Origin>) -> Recording {
+    let taken = records.last().map_or(0, |last| last.at);
+    let name = "arc-worker-0".to_owned();
+    let thread = Thread { name, worker: Some((0, 0)), records, left_out: 0 };
+    Recording { threads: vec![thread], tasks, taken, tasks_left_out: 0 }
+}
+
+/// What every script may use.
+const TOOLS: &str = r#"
+    const key = (name) => dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+    const saw = (...what) => { document.body.dataset.seen = what.join("|"); };
+    const find = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
+"#;
+
+/// Opens the page in a browser, runs the script there, and returns what it saw. None: there is no
+/// browser.
+fn seen(recording: &Recording, name: &str, script: &str) -> Option<Vec<String>> {
+    let page = Format::Html.render(&Timeline::new(recording));
+    // What is painted is counted from the beginning.
+    let count = "<script>let painted = 0; { const paints = CanvasRenderingContext2D.prototype; \
+                 const rect = paints.fillRect; paints.fillRect = function (...args) { painted++; \
+                 rect.apply(this, args); }; }</script>";
+    let page = page.replacen("<script>", &format!("{count}<script>"), 1);
+    let page = page.replace("</html>", &format!("<script>{TOOLS}{script}</script></html>"));
+
+    let path = env::temp_dir().join(format!("arc-trace-{}-{name}.html", std::process::id()));
+    fs::write(&path, page).unwrap();
+    let mut command = Command::new("chromium");
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,700"]);
+    command.arg("--dump-dom").arg(format!("file://{}", path.display()));
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
+    fs::remove_file(path).unwrap();
+    let Ok(output) = output else {
+        eprintln!("SKIPPED: chromium is not installed");
+        return None;
+    };
+    let page = String::from_utf8(output.stdout).unwrap();
+    let seen = page.split("data-seen=\"").nth(1).expect("the script has run to its end");
+    let seen = seen.split('"').next().unwrap().replace("&quot;", "\"");
+    Some(seen.split('|').map(str::to_owned).collect())
+}
+
+fn numbers(seen: &[String]) -> Vec<f64> {
+    seen.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[track_caller]
+fn is_about(number: f64, expected: f64) {
+    assert!((number - expected).abs() < 10.0, "{number} instead of {expected}");
+}
+
+#[test]
+fn keys_zoom_and_move() {
+    let script = r#"
+        const views = [];
+        for (const name of ["+", "ArrowRight", "ArrowLeft", "-", "+", "w", "d", "a", "s", "0"]) {
+            key(name);
+            views.push(view.from, view.to);
+        }
+        saw(DATA.span, ...views);
+    "#;
+    let Some(seen) = seen(&polls(&["one", "two", "three"]), "keys", script) else { return };
+    let seen = numbers(&seen);
+    let span = seen[0];
+    let views: Vec<(f64, f64)> = seen[1..].chunks(2).map(|view| (view[0], view[1])).collect();
+
+    // `+` shows 70 % of what was seen before, around the same middle.
+    let (from, to) = views[0];
+    is_about(to - from, 0.7 * span);
+    is_about((from + to) / 2.0, span / 2.0);
+    // The arrows move by a fifth of what is seen, but not beyond the ends.
+    is_about(views[1].0, (from + 0.2 * (to - from)).min(span - (to - from)));
+    is_about(views[1].1 - views[1].0, to - from);
+    assert!(views[1].0 > from + 0.1 * span);
+    assert!(views[2].0 < views[1].0);
+    is_about(views[3].1 - views[3].0, span);
+    // The letters do the same.
+    is_about(views[5].1 - views[5].0, 0.49 * span);
+    assert!(views[6].0 > views[5].0);
+    is_about(views[7].0, views[5].0);
+    is_about(views[8].1 - views[8].0, 0.7 * span);
+    // And `0` shows all of it.
+    assert_eq!(views[9], (0.0, span));
+}
+
+#[test]
+fn search_finds_a_task_by_name_line_and_number() {
+    let script = r#"
+        const found = () => [...matching].map((task) => DATA.tasks[task][1]).join(",");
+        const all = [];
+        for (const text of ["NEEDLE", "page.rs:", "task 3", "nobody"]) {
+            find(text);
+            all.push(found(), panel.querySelector("h2").textContent);
+        }
+        find("needle");
+        panel.querySelector("button").click();
+        all.push(panel.textContent.includes("Why did it run then?"), picked.map((task) => DATA.tasks[task][1]));
+        key("Escape");
+        all.push(matching === null && search.value === "");
+        key("/");
+        all.push(document.activeElement === search);
+        saw(...all);
+    "#;
+    let names = ["hay", "a needle", "straw"];
+    let Some(seen) = seen(&polls(&names), "search", script) else { return };
+    assert_eq!(seen[..2], ["a needle", "1 tasks match"]);
+    assert_eq!(seen[2..4], ["hay,a needle,straw", "3 tasks match"]);
+    assert_eq!(seen[4..6], ["straw", "1 tasks match"]);
+    assert_eq!(seen[6..8], ["", "0 tasks match"]);
+    assert_eq!(seen[8..], ["true", "a needle", "true", "true"]);
+}
+
+#[test]
+fn page_is_light_or_dark() {
+    let script = r#"
+        const corner = () => {
+            drawNow();
+            return [...paint.getImageData(1, canvas.height - 2, 1, 1).data].join(",");
+        };
+        const theme = () => document.documentElement.dataset.theme;
+        const light = [theme(), corner()];
+        $("theme").click();
+        const dark = [theme(), corner()];
+        $("theme").click();
+        saw(...light, ...dark, theme(), corner());
+    "#;
+    let Some(seen) = seen(&polls(&["one"]), "theme", script) else { return };
+    let (light, dark) = ("251,251,250,255", "23,25,29,255");
+    assert_eq!(seen, ["light", light, "dark", dark, "light", light]);
+}
+
+/// What is painted depends on the pixels, and not on the events.
+#[test]
+fn hundred_thousand_events_are_painted_as_fast_as_there_are_pixels() {
+    let names = vec!["busy"; 25_000];
+    let script = "saw(DATA.events, painted, document.body.dataset.opened);";
+    let Some(seen) = seen(&polls(&names), "many", script) else { return };
+    let seen = numbers(&seen);
+    assert_eq!(seen[0], 100_000.0);
+    // A few rows of 1,200 pixels, each painted in a few colours.
+    assert!(seen[1] < 10_000.0, "{} rectangles", seen[1]);
+    println!("{} events opened in {} ms, with {} rectangles", seen[0], seen[2], seen[1]);
+}
+
+/// Two threads of a model take turns; the second one polls a task.
+fn model() -> Recording {
+    let turn = |thread| Event::Scheduled { thread };
+    let events = [
+        (1_000, turn(0)),
+        (1_000, Event::Spawned { task: 7, runtime: 0 }),
+        (2_000, turn(1)),
+        (2_000, Event::RunsWorker { runtime: 0, worker: 0 }),
+        (3_000, turn(0)),
+        (3_000, Event::Step { task: 7, number: 1 }),
+        (4_000, turn(1)),
+        (4_000, Event::Step { task: 7, number: 2 }),
+        (5_000, turn(1)),
+        (6_000, turn(1)),
+        (6_000, Event::Polled { task: 7, operations: 0 }),
+        (6_000, Event::Sleeps),
+    ];
+    let records = events.into_iter().map(|(at, event)| Record { at, event }).collect();
+    recording(records, BTreeMap::new()).by_schedule()
+}
+
+#[test]
+fn threads_of_a_model_have_lanes_of_their_own() {
+    let timeline = Timeline::new(&model());
+    let lanes: Vec<String> =
+        (0..timeline.lanes.len()).map(|lane| timeline.lane_label(lane)).collect();
+    assert_eq!(lanes, ["thread 0", "worker 0 (thread 1)"]);
+    assert_eq!(
+        (timeline.polls[0].lane, timeline.polls[0].begin, timeline.polls[0].end),
+        (1, 4_000, Some(6_000))
+    );
+    let turns: Vec<usize> = timeline.schedule.iter().map(|step| step.lane).collect();
+    assert_eq!(turns, [0, 1, 0, 1, 1, 1]);
+
+    let text = Format::Text.render(&timeline);
+    assert!(text.contains("The last of 6 steps of the schedule"), "{text}");
+    assert!(text.contains("  3: thread 0 queues task 7\n"), "{text}");
+    assert!(text.contains("  6: worker 0 (thread 1) has polled task 7; falls asleep\n"), "{text}");
+}
+
+#[test]
+fn keys_step_through_a_model() {
+    let script = r#"
+        const shown = () => document.getElementById("shown-step").textContent;
+        const all = [];
+        for (const name of [",", ",", ".", "."]) { key(name); all.push(shown()); }
+        for (let i = 0; i < 9; i++) key(",");
+        all.push(shown());
+        key("Escape");
+        all.push(panel.textContent.includes("What stands out"));
+        saw(...all);
+    "#;
+    let Some(seen) = seen(&model(), "model", script) else { return };
+    let last = "6  worker 0 (thread 1) has polled task 7; falls asleep";
+    assert_eq!(seen[0], last);
+    assert_eq!(seen[1], "5  worker 0 (thread 1) ");
+    assert_eq!(seen[2..4], [last, last]);
+    assert_eq!(seen[4], "1  thread 0 spawns task 7");
+    assert_eq!(seen[5], "true");
+}
