@@ -1,13 +1,11 @@
 //! Abort, in every state a task can be in: the joiner is always woken, and the
 //! future is dropped exactly once.
 
-mod common;
-
+use crate::common::*;
 use arc::io::AsyncReadExt;
 use arc::net::{TcpListener, TcpStream};
 use arc::task::{JoinHandle, yield_now};
 use arc::time::sleep;
-use common::*;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};

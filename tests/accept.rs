@@ -1,12 +1,10 @@
 //! Accepting: no connection is lost, whoever waits is woken, and running out of
 //! descriptors neither spins nor ends the server.
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::timeout;
-use net_common::*;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -136,7 +134,7 @@ mod limited {
     #[test]
     fn want_of_descriptors_is_an_error_that_does_not_spin() {
         in_child(
-            "limited::want_of_descriptors_is_an_error_that_does_not_spin",
+            "accept::limited::want_of_descriptors_is_an_error_that_does_not_spin",
             "ulimit -n 64",
             || {
                 for workers in [1, 2] {

@@ -3,11 +3,9 @@
 
 #![cfg(unix)]
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::time::{sleep, timeout};
-use net_common::*;
 use socket2::{Domain, MsgHdr, Socket, Type};
 use std::fs::File;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};

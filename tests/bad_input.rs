@@ -1,18 +1,12 @@
 //! Senseless input to every constructor and option of arc: each is refused by an error or a
 //! panic that says what is wrong, or does what its documentation says. None hangs.
 
-#![allow(clippy::duplicate_mod, reason = "`this_program` is a part of both `common`s")]
-
-mod bad_input_common;
-mod common;
-mod net_common;
-
+use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
+use crate::common::{poll_with, runtime};
+use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream, lookup_host};
 use arc::time::{Duration, Instant, sleep, sleep_until, timeout_at};
-use bad_input_common::{fails, goes, panicked, panics, refuses};
-use common::{poll_with, runtime};
-use net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use socket2::{Domain, Socket, Type};
 use std::future::{pending, ready};
 use std::io::ErrorKind::InvalidInput;
@@ -26,9 +20,9 @@ const AGES: Duration = Duration::from_secs(1000 * 365 * 86_400);
 fn options_of_the_builder_say_their_range() {
     for (workers, input) in [(0, "0"), (65, "65"), (usize::MAX, "usize::MAX")] {
         let text = "workers must be in 1..=64";
-        panics("Builder::workers", input, text, || common::builder(workers));
+        panics("Builder::workers", input, text, || crate::common::builder(workers));
     }
-    let builder = || common::builder(1);
+    let builder = || crate::common::builder(1);
     let text = "thread_stack_size must be in 1..";
     panics("Builder::thread_stack_size", "0", text, || builder().thread_stack_size(0));
     let text = "event_interval must be in 1..";
@@ -376,7 +370,8 @@ mod unix {
     #[test]
     fn stacks_beyond_memory_are_an_error_of_build() {
         for (bytes, input) in [(1 << 60, "1 << 60"), (usize::MAX, "usize::MAX")] {
-            let built = within_limit(move || common::builder(1).thread_stack_size(bytes).build());
+            let built =
+                within_limit(move || crate::common::builder(1).thread_stack_size(bytes).build());
             // std refuses the larger one itself, and the system the other.
             assert!(built.is_err(), "{input}");
             fails("Builder::thread_stack_size, build", input, built);

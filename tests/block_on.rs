@@ -1,14 +1,12 @@
 //! `block_on`: alone, after others, beside others, and never inside of them. On a
 //! multi-thread runtime the thread polls its own future, and tasks belong to the workers.
 
-mod common;
-
+use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, UnhandledPanic};
 use arc::task::yield_now;
 use arc::time::sleep;
-use common::*;
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
@@ -334,7 +332,7 @@ fn a_task_has_the_stack_of_a_worker_however_small_the_callers_is() {
         std::hint::black_box(&big).iter().map(|&byte| usize::from(byte)).sum()
     }
     // An overflow of the stack ends the process.
-    let name = "a_task_has_the_stack_of_a_worker_however_small_the_callers_is";
+    let name = "block_on::a_task_has_the_stack_of_a_worker_however_small_the_callers_is";
     in_own_process(name, || {
         for workers in SIZES {
             let small = thread::Builder::new().stack_size(256 << 10);
@@ -496,7 +494,7 @@ fn a_thread_beside_others_hears_of_timers_and_sockets() {
 fn nested_it_panics_clearly_and_the_outer_one_goes_on() {
     with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
-        let other = common::runtime(1);
+        let other = crate::common::runtime(1);
         let sum = runtime.block_on(async {
             let text = panic_of(|| handle.block_on(async {}));
             assert!(text.contains("block_on was called inside"), "{text}");

@@ -1,13 +1,9 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
-mod common;
-#[cfg(target_os = "linux")]
-mod thread_limit;
-
+use crate::common::*;
 use arc::runtime::Handle;
 use arc::task::{TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
-use common::*;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -309,7 +305,7 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
 /// The only thread of the pool is busy. The handle hears of the abort when a thread comes to it.
 #[test]
 fn an_aborted_job_that_has_not_begun_never_runs() {
-    let name = "an_aborted_job_that_has_not_begun_never_runs";
+    let name = "blocking::an_aborted_job_that_has_not_begun_never_runs";
     in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
         let runtime = runtime(2);
         for _ in 0..50 {
@@ -341,7 +337,7 @@ fn an_aborted_job_that_has_not_begun_never_runs() {
 /// The only thread of the pool is busy with the job of another runtime.
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
-    let name = "jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";
+    let name = "blocking::jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";
     in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
         for limit in [Duration::MAX, Duration::ZERO] {
             let busy = runtime(1);
@@ -442,14 +438,14 @@ fn a_job_feeds_a_task_by_a_channel() {
 
 #[cfg(target_os = "linux")]
 mod when_no_thread_can_be_started {
-    use super::thread_limit::allow_threads;
     use super::*;
+    use crate::thread_limit::allow_threads;
 
     const EAGAIN: i32 = 11;
 
     fn with_limited_threads(name: &'static str, test: impl FnOnce() + Send + 'static) {
-        let name = format!("when_no_thread_can_be_started::{name}");
-        within_deadline(move || thread_limit::with_limited_threads(&name, test));
+        let name = format!("blocking::when_no_thread_can_be_started::{name}");
+        within_deadline(move || crate::thread_limit::with_limited_threads(&name, test));
     }
 
     /// Also inside `block_on`, where a runtime must not be dropped.

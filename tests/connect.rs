@@ -1,12 +1,10 @@
 //! Connecting: what refuses, what never answers, several addresses, names, and
 //! that looking names up does not stand in a worker's way.
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
 use arc::time::{sleep, timeout};
-use net_common::*;
 use socket2::{Domain, Socket, Type};
 use std::io::ErrorKind;
 use std::io::Write as _;
@@ -234,7 +232,7 @@ fn name_lookup_does_not_block_the_only_worker() {
     // The pool of threads that block has one, which is busy: the lookup waits for
     // it, and tasks and timers of the only worker go on.
     let only_one = ("BLOCKING_MAX_THREADS", "1");
-    in_child_with("name_lookup_does_not_block_the_only_worker", only_one, || {
+    in_child_with("connect::name_lookup_does_not_block_the_only_worker", only_one, || {
         let (open, gate) = channel::<()>();
         let runtime = runtime(1);
         let job = runtime.spawn_blocking(move || gate.recv().is_ok());

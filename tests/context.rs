@@ -1,12 +1,10 @@
 //! The current runtime of a thread, and what a builder makes of a runtime: its
 //! threads, their names and hooks, and what cannot be built.
 
-mod common;
-
+use crate::common::*;
 use arc::runtime::{Builder, Handle, Runtime, may_block};
 use arc::task::spawn_blocking;
 use arc::time::sleep;
-use common::*;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -144,7 +142,7 @@ fn a_panic_under_the_guard_restores_what_was_before() {
 fn another_runtimes_guard_inside_a_task() {
     with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
-        let other = common::runtime(3);
+        let other = crate::common::runtime(3);
         let handle = other.handle().clone();
         for _ in 0..50 {
             let handle = handle.clone();
@@ -174,7 +172,7 @@ fn another_runtimes_guard_inside_a_task() {
 fn a_wake_across_runtimes_goes_to_the_tasks_own() {
     with_each_flavor(|runtime| {
         let workers = runtime.handle().workers();
-        let other = common::runtime(3);
+        let other = crate::common::runtime(3);
         for _ in 0..200 {
             let (sender, receiver) = async_channel::bounded(1);
             let (reply, answer) = async_channel::bounded(1);

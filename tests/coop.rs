@@ -1,12 +1,10 @@
 //! The budget: a task that is never kept waiting lets the others run.
 
-mod common;
-
+use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::task::{consume_budget, spawn_blocking, with_budget, yield_now};
 use arc::time::{sleep, timeout};
-use common::*;
 use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
 use std::pin::pin;

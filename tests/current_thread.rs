@@ -1,14 +1,12 @@
 //! The current-thread flavor: everything runs on a thread in `block_on`, and on one at a
 //! time; nothing runs while there is none.
 
-mod common;
-
+use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Handle, UnhandledPanic};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, try_id, yield_now};
 use arc::time::sleep;
-use common::*;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -762,7 +760,7 @@ fn the_attribute_runs_everything_on_the_calling_thread() {
 #[cfg(target_os = "linux")]
 #[test]
 fn idle_it_uses_no_time() {
-    in_own_process("idle_it_uses_no_time", || {
+    in_own_process("current_thread::idle_it_uses_no_time", || {
         let runtime = current_thread();
         drop(runtime.spawn(pending::<()>()));
         runtime.block_on(async { arc::spawn(sleep(TICK)).await.unwrap() });

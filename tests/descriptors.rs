@@ -4,12 +4,10 @@
 
 #![cfg(target_os = "linux")]
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::sleep;
-use net_common::*;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -71,7 +69,7 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
 #[test]
 fn wait_for_a_new_socket_is_not_ended_by_the_last_tenant() {
     // In a process of its own, where nobody else takes the number.
-    in_child("wait_for_a_new_socket_is_not_ended_by_the_last_tenant", "", || {
+    in_child("descriptors::wait_for_a_new_socket_is_not_ended_by_the_last_tenant", "", || {
         for workers in [1, 2] {
             runtime(workers).block_on(take_numbers_over());
         }
@@ -144,7 +142,7 @@ fn duplicates_are_sockets_of_their_own() {
 #[cfg_attr(polling_test_poll_backend, allow(dead_code))]
 #[cfg_attr(not(polling_test_poll_backend), test)]
 fn nothing_is_left_open() {
-    in_child("nothing_is_left_open", "", || {
+    in_child("descriptors::nothing_is_left_open", "", || {
         let before = descriptors();
         for workers in [1, 2] {
             let runtime = runtime(workers);
@@ -171,7 +169,7 @@ fn nothing_is_left_open() {
 fn failed_registration_leaves_nothing_behind() {
     // The kernel has no more room for descriptors to watch, is how it may fail
     // half-way; a file is what it always refuses. Afterwards everything works.
-    in_child("failed_registration_leaves_nothing_behind", "", || {
+    in_child("descriptors::failed_registration_leaves_nothing_behind", "", || {
         runtime(1).block_on(async {
             let before = descriptors();
             for _ in 0..1_000 {
@@ -187,7 +185,7 @@ fn failed_registration_leaves_nothing_behind() {
 
 #[test]
 fn descriptors_are_closed_on_exec() {
-    in_child("descriptors_are_closed_on_exec", "", || {
+    in_child("descriptors::descriptors_are_closed_on_exec", "", || {
         let before = descriptors();
         let runtime = runtime(2);
         runtime.block_on(async {

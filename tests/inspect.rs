@@ -1,12 +1,10 @@
 //! What a runtime tells of its tasks: the list, the report of a poll that goes on for too
 //! long, and that of what a shutdown ended.
 
-mod common;
-
+use crate::common::*;
 use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
 use arc::task::{JoinHandle, TaskInfo, TaskState, spawn_blocking, spawn_named, try_id, yield_now};
 use arc::time::sleep;
-use common::*;
 use std::collections::HashMap;
 use std::future::pending;
 use std::process::Command;
@@ -601,8 +599,8 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     assert_eq!(full.kind(), ErrorKind::WouldBlock);
     near.set_nonblocking(false).unwrap();
 
-    let name = "a_standard_error_that_nobody_reads_holds_up_nobody";
-    let words = this_program::words();
+    let name = "inspect::a_standard_error_that_nobody_reads_holds_up_nobody";
+    let words = crate::this_program::words();
     let child = Command::new(&words[0])
         .args(&words[1..])
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
@@ -611,7 +609,7 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
         .stderr(OwnedFd::from(near))
         .spawn()
         .unwrap();
-    let output = this_program::output(child, DEADLINE);
+    let output = crate::this_program::output(child, DEADLINE);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("it went on"), "{}\n{text}", output.status);
 }
@@ -632,7 +630,7 @@ fn a_poll_whose_thread_has_no_core_is_not_reported() {
         one.set((0..CpuSet::MAX_CPU).find(|&core| mine.is_set(core)).unwrap());
         sched_setaffinity(None, &one).unwrap();
     }
-    let name = "a_poll_whose_thread_has_no_core_is_not_reported";
+    let name = "inspect::a_poll_whose_thread_has_no_core_is_not_reported";
     in_own_process(name, || {
         let is_over = Arc::new(AtomicBool::new(false));
         let (runtime, reports) = watched_by(builder(1).on_thread_start(|| {
@@ -956,11 +954,11 @@ fn a_panic_aborts_the_process_if_it_shall() {
         let ended = builder.build().unwrap().block_on(async { arc::spawn(task).await });
         panic!("it went on: {ended:?}");
     }
-    let words = this_program::words();
+    let words = crate::this_program::words();
     let mut child = Command::new(&words[0]);
     child.args(&words[1..]).args([
         "--exact",
-        "a_panic_aborts_the_process_if_it_shall",
+        "inspect::a_panic_aborts_the_process_if_it_shall",
         "--nocapture",
     ]);
     let output = child.env(CHILD, "1").output().unwrap();

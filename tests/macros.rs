@@ -140,7 +140,11 @@ async fn as_tokio_spells_it() {
     assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 10);
 }
 
-#[arc::test(crate = "crate::reexport::deep::runtime_crate", flavor = "multi_thread", workers = 1)]
+#[arc::test(
+    crate = "crate::macros::reexport::deep::runtime_crate",
+    flavor = "multi_thread",
+    workers = 1
+)]
 async fn through_a_reexport() {
     ready(()).await;
 }

@@ -1,11 +1,9 @@
 //! Panics in foreign code: the workers live, the other tasks go on, and the
 //! joiner hears of it.
 
-mod common;
-
+use crate::common::*;
 use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
-use common::*;
 use std::future::{Future, pending, poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::Pin;
@@ -418,7 +416,7 @@ fn many_at_once_are_each_told_to_their_joiner() {
 /// The hook is the process's, so this needs a process of its own.
 #[test]
 fn of_a_caller_that_is_wrong_names_the_line_of_the_caller() {
-    in_own_process("of_a_caller_that_is_wrong_names_the_line_of_the_caller", || {
+    in_own_process("panics::of_a_caller_that_is_wrong_names_the_line_of_the_caller", || {
         let blamed = Arc::new(Mutex::new(String::new()));
         let file = blamed.clone();
         std::panic::set_hook(Box::new(move |info| {

@@ -2,12 +2,10 @@
 //! test moves bytes over real sockets; one that loses an event hangs, and fails
 //! at its limit.
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::{sleep, timeout};
-use net_common::*;
 use socket2::SockRef;
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -554,7 +552,7 @@ fn hung_up_sockets_cost_no_cpu() {
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     }
-    in_child("hung_up_sockets_cost_no_cpu", "", || {
+    in_child("readiness::hung_up_sockets_cost_no_cpu", "", || {
         for workers in [1, 2] {
             runtime(workers).block_on(async {
                 // Half-closed, closed and reset ones, which somebody waits to

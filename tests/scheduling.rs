@@ -1,14 +1,12 @@
 //! Which task runs, where and when: nothing is stuck behind a long poll, nothing
 //! starves, and nothing is lost as the workers go to sleep.
 
-mod common;
-
+use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Runtime;
 use arc::task::yield_now;
 use arc::time::{sleep, timeout};
-use common::*;
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};

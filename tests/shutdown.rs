@@ -1,14 +1,12 @@
 //! The end of a runtime: every future is dropped, every thread ends, nothing
 //! hangs, and whoever still uses it gets an error.
 
-mod common;
-
+use crate::common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, UnhandledPanic};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
-use common::*;
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +31,7 @@ fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
             let (outside, inside) = sockets();
             let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
             let leave = slot.clone();
-            let other = common::runtime(1);
+            let other = crate::common::runtime(1);
             let elsewhere = other.spawn(pending::<()>());
             let mut tasks: Vec<JoinHandle<()>> = Vec::new();
             let mut spawn = |future: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>| {
@@ -398,7 +396,7 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
 /// end the process.
 #[test]
 fn a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled() {
-    let name = "a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled";
+    let name = "shutdown::a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled";
     in_own_process(name, || {
         for workers in SIZES {
             let other = runtime(1);
@@ -923,38 +921,42 @@ mod leaves_nothing {
 
     #[test]
     fn no_threads_and_no_descriptors_and_no_memory() {
-        in_own_process("leaves_nothing::no_threads_and_no_descriptors_and_no_memory", || {
-            let round = |workers| {
-                let runtime = builder(workers).thread_name("prey").build().unwrap();
-                // A thread has its name a moment after it was started.
-                wait_until("the threads", || threads_named("prey") == workers + 1);
-                use_all_of_it(&runtime);
-                drop(runtime);
-                expect_no_threads();
-            };
-            let files = descriptors();
-            // The first ones start what the process keeps.
-            for _ in 0..30 {
-                SIZES.into_iter().for_each(round);
-                expect_descriptors(files);
-            }
-            let all = threads();
-            let before = memory_kilobytes();
-            for _ in 0..60 {
-                SIZES.into_iter().for_each(round);
-                expect_descriptors(files);
-            }
-            let growth = memory_kilobytes().saturating_sub(before);
-            // A leaked runtime holds a timer wheel of 8 KiB per worker and more.
-            assert!(growth < 180 * 8, "{growth} KiB more after 180 runtimes");
-            // A job may have found all threads of the pool on their way to idle.
-            assert!(threads() <= all + 2, "{} threads, once {all}", threads());
-        });
+        in_own_process(
+            "shutdown::leaves_nothing::no_threads_and_no_descriptors_and_no_memory",
+            || {
+                let round = |workers| {
+                    let runtime = builder(workers).thread_name("prey").build().unwrap();
+                    // A thread has its name a moment after it was started.
+                    wait_until("the threads", || threads_named("prey") == workers + 1);
+                    use_all_of_it(&runtime);
+                    drop(runtime);
+                    expect_no_threads();
+                };
+                let files = descriptors();
+                // The first ones start what the process keeps.
+                for _ in 0..30 {
+                    SIZES.into_iter().for_each(round);
+                    expect_descriptors(files);
+                }
+                let all = threads();
+                let before = memory_kilobytes();
+                for _ in 0..60 {
+                    SIZES.into_iter().for_each(round);
+                    expect_descriptors(files);
+                }
+                let growth = memory_kilobytes().saturating_sub(before);
+                // A leaked runtime holds a timer wheel of 8 KiB per worker and more.
+                assert!(growth < 180 * 8, "{growth} KiB more after 180 runtimes");
+                // A job may have found all threads of the pool on their way to idle.
+                assert!(threads() <= all + 2, "{} threads, once {all}", threads());
+            },
+        );
     }
 
     #[test]
     fn a_build_that_fails_leaves_no_threads_and_no_descriptors() {
-        let name = "leaves_nothing::a_build_that_fails_leaves_no_threads_and_no_descriptors";
+        let name =
+            "shutdown::leaves_nothing::a_build_that_fails_leaves_no_threads_and_no_descriptors";
         in_own_process(name, || {
             let files = descriptors();
             for _ in 0..20 {
@@ -971,7 +973,7 @@ mod leaves_nothing {
     /// Idle, it does nothing at all, nor does anything that it started.
     #[test]
     fn an_idle_runtime_uses_no_time() {
-        in_own_process("leaves_nothing::an_idle_runtime_uses_no_time", || {
+        in_own_process("shutdown::leaves_nothing::an_idle_runtime_uses_no_time", || {
             for workers in SIZES {
                 let runtime = runtime(workers);
                 use_all_of_it(&runtime);

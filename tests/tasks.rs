@@ -1,9 +1,7 @@
 //! Tasks: spawned, joined, detached, counted and named.
 
-mod common;
-
+use crate::common::*;
 use arc::task::{JoinHandle, spawn_blocking, try_id, yield_now};
-use common::*;
 use std::collections::HashSet;
 use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
@@ -180,7 +178,7 @@ fn a_task_and_a_job_know_their_id_and_others_have_none() {
             let own = arc::spawn(async { try_id() });
             let job = spawn_blocking(|| {
                 // It stays that of the job in another runtime, but for its block_on.
-                let other = common::runtime(1);
+                let other = crate::common::runtime(1);
                 let entered = (try_id(), other.enter());
                 assert_eq!(other.block_on(async { try_id() }), None);
                 assert_eq!(try_id(), entered.0);

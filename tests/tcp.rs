@@ -2,11 +2,9 @@
 //! byte, the directions apart, attempts without waiting, options, and the way
 //! to std and back.
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream};
-use net_common::*;
 use socket2::SockRef;
 use std::io::Read as _;
 use std::io::Write as _;

@@ -1,10 +1,8 @@
 //! Timers: never early, none lost, wherever they are armed from and whatever
 //! happens to them meanwhile.
 
-mod net_common;
-
+use crate::net_common::*;
 use arc::time::{Duration, Elapsed, Instant, sleep, sleep_until, timeout, timeout_at};
-use net_common::*;
 use proptest::prelude::*;
 use std::future::{pending, ready};
 use std::pin::{Pin, pin};

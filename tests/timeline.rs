@@ -2,6 +2,7 @@
 //! culprit. `cargo test --features trace --test timeline`.
 
 mod common;
+mod this_program;
 
 use arc::runtime::Runtime;
 use arc::task::{Id, TaskState, spawn_blocking, spawn_named};

@@ -3,13 +3,11 @@
 
 #![allow(clippy::waker_clone_wake, reason = "clones of wakers are what is tested")]
 
-mod common;
-
+use crate::common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::TcpListener;
 use arc::runtime::Handle;
 use arc::time::{sleep, sleep_until};
-use common::*;
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io::{self, Write};

@@ -3,9 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-#[path = "../this_program/mod.rs"]
-pub mod this_program;
-
+use crate::this_program;
 use arc::runtime::{Builder, Handle, Runtime};
 use arc::task::JoinHandle;
 use std::cell::Cell;

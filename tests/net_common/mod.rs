@@ -3,9 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-#[path = "../this_program/mod.rs"]
-pub mod this_program;
-
+use crate::this_program;
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use std::future::Future;

@@ -51,3 +51,19 @@ pub fn output(mut child: Child, limit: Duration) -> Output {
     assert!(!is_late, "process {} hangs, for {limit:?}: {out}{err}", child.id());
     output
 }
+
+/// Looks for test files of a package that nobody runs, by the text of the file that has the
+/// others as modules. `programs` are those that cargo builds as programs of their own.
+#[cfg(unix)]
+#[track_caller]
+pub fn expect_all_files(package: &str, modules: &str, programs: &[&str]) {
+    let folder = std::path::Path::new(package).join("tests");
+    for entry in std::fs::read_dir(&folder).expect("the package has tests") {
+        let path = entry.expect("an entry").path();
+        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+        let is_source = path.extension().is_some_and(|extension| extension == "rs");
+        let is_run = name == "main" || programs.contains(&name);
+        let is_module = modules.lines().any(|line| line == format!("mod {name};"));
+        assert!(!is_source || is_run || is_module, "nobody runs {}", path.display());
+    }
+}

@@ -179,7 +179,7 @@ fn steps() -> Vec<Step> {
         rest += package;
     }
     let others = [Cargo::new("test -p xtask"), Cargo::new(&rest)];
-    let races = Cargo::new("test --test scheduling --test wakers");
+    let races = Cargo::new("test --test scenarios -- scheduling:: wakers::");
     let oneshot = Cargo::new(REACTOR_TESTS).with_own_flags("--cfg arc_oneshot");
     let portable = Cargo::new(REACTOR_TESTS)
         .with_flags("--cfg arc_portable --cfg polling_test_poll_backend", "portable");

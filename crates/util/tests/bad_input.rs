@@ -3,20 +3,14 @@
 
 #![cfg(feature = "sync")]
 
-#[path = "../../../tests/bad_input_common/mod.rs"]
-mod bad_input_common;
-mod common;
-#[path = "../../../tests/net_common/mod.rs"]
-mod net_common;
-
+use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
+use crate::common::{poll_once, soon, tcp_pair};
+use crate::net_common::{HOUR, run, runtime, within_limit};
 use arc::time::Instant;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpListenerExt, TcpSocket, TcpStreamExt, UdpSocket};
 use arc_util::runtime::{Builder, BuilderExt, RuntimeExt};
 use arc_util::sync::{Semaphore, mpsc, watch};
-use bad_input_common::{fails, goes, panicked, panics, refuses};
-use common::{poll_once, soon, tcp_pair};
-use net_common::{HOUR, run, runtime, within_limit};
 use std::io::ErrorKind::{InvalidInput, TimedOut, WouldBlock};
 use std::pin::pin;
 use std::sync::Arc;

@@ -2,8 +2,6 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
 use arc::runtime::Runtime;
 use arc_util::io::duplex;
 use arc_util::sync::{Semaphore, mpsc, oneshot};

@@ -2,14 +2,12 @@
 
 #![cfg(feature = "bytes")]
 
-mod common;
-
+use crate::common::{poll_once, soon};
 use arc_util::io::{
     AsyncRead, AsyncReadBufExt, AsyncWrite, AsyncWriteBufExt, AsyncWriteExt, BufReader,
     SegmentsExt, duplex,
 };
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use common::{poll_once, soon};
 use std::future::Future;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::{Pin, pin};

@@ -1,12 +1,10 @@
 //! Cancelling a token reaches all its waiters and all its children, once and for ever.
 
-mod common;
-
+use crate::common::{CountDrop, Woken, poll_once, soon};
 use arc_util::sync::{
     CancellationToken, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };
 use arc_util::task::JoinSet;
-use common::{CountDrop, Woken, poll_once, soon};
 use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;

@@ -2,8 +2,7 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
+use crate::common::soon;
 use arc::task::yield_now;
 use arc_util::io::{
     AsyncReadExt, AsyncWriteExt, Cursor, copy, copy_bidirectional, copy_buf, duplex, empty, repeat,
@@ -12,7 +11,6 @@ use arc_util::io::{
 use arc_util::sync::{Mutex, RwLock};
 use arc_util::sync::{mpsc, oneshot, watch};
 use arc_util::task::{cooperative, unconstrained};
-use common::soon;
 use futures_util::FutureExt;
 use futures_util::future::select_all;
 use std::future::ready;

@@ -1,14 +1,11 @@
 //! Intervals against a model of tokio's rules: when the next tick is due, after
 //! one that was in time and after one that was missed.
 
-#[path = "../../../tests/net_common/mod.rs"]
-mod net_common;
-
+use crate::net_common::*;
 use arc_util::time::{
     Duration, Instant, Interval, MissedTickBehavior, interval, interval_at, sleep, timeout,
 };
 use futures_util::FutureExt;
-use net_common::*;
 use proptest::prelude::*;
 use std::task::{Context, Waker};
 

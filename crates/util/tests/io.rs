@@ -1,13 +1,11 @@
 //! In-memory pipes, and copying in one direction and in both.
 
-mod common;
-
+use crate::common::{Woken, poll_once, soon, tcp_pair, until};
 use arc::task::consume_budget;
 use arc_util::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, Cursor, copy,
     copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, split,
 };
-use common::{Woken, poll_once, soon, tcp_pair, until};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};

@@ -1,9 +1,7 @@
 //! Tasks of a map are joined with their keys, in whatever way they end.
 
-mod common;
-
+use crate::common::{CountDrop, soon};
 use arc_util::task::{JoinMap, LocalSet};
-use common::{CountDrop, soon};
 use std::future::pending;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -2,12 +2,10 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
+use crate::common::{CountDrop, Woken, poll_once, soon, until};
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
 use arc_util::task::{JoinSet, LocalSet};
-use common::{CountDrop, Woken, poll_once, soon, until};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::pin::pin;

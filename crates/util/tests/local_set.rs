@@ -2,12 +2,10 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
+use crate::common::{Woken, poll_once, soon};
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
 use arc_util::task::{Id, LocalSet, spawn_local, try_id};
-use common::{Woken, poll_once, soon};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::future::pending;

@@ -1,10 +1,8 @@
 //! mpsc channels, with tokio's names.
 
-mod common;
-
+use crate::common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
-use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use futures_util::FutureExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,10 +1,8 @@
 //! A channel for one value: sending, receiving, closing, and who is woken.
 
-mod common;
-
+use crate::common::{CountDrop, Woken, panicking_waker, poll_once, soon};
 use arc_util::sync::oneshot::error::TryRecvError;
 use arc_util::sync::oneshot::{self, channel};
-use common::{CountDrop, Woken, panicking_waker, poll_once, soon};
 use futures_util::FutureExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};

@@ -2,11 +2,9 @@
 
 #![cfg(unix)]
 
-mod common;
-
+use crate::common::{Folder, soon};
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use async_process::{Command, Stdio};
-use common::{Folder, soon};
 use futures_util::{StreamExt, TryStreamExt};
 
 #[arc::test(flavor = "multi_thread", workers = 2)]

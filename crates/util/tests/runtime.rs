@@ -1,7 +1,6 @@
 //! tokio's names for runtimes, tasks and writers.
 
-mod common;
-
+use crate::common::{DEADLINE, soon, tcp_pair, until};
 use arc::runtime::Handle;
 use arc::task::{TaskInfo, TaskState};
 use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
@@ -13,7 +12,6 @@ use arc_util::runtime::{
 #[cfg(unix)]
 use arc_util::signal::unix::SignalKind;
 use arc_util::task;
-use common::{DEADLINE, soon, tcp_pair, until};
 use std::future::pending;
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -131,8 +129,8 @@ async fn a_dump_tells_which_tasks_have_not_been_polled_since_the_last_one() {
 fn a_signal_prints_a_dump_even_if_the_workers_hang() {
     use std::io::{BufRead, BufReader, stdin};
 
-    let test = "a_signal_prints_a_dump_even_if_the_workers_hang";
-    let Some(mut child) = common::child(test, ":") else {
+    let test = "runtime::a_signal_prints_a_dump_even_if_the_workers_hang";
+    let Some(mut child) = crate::common::child(test, ":") else {
         let builder = Builder::new_multi_thread().workers(1).long_poll_limit(Duration::MAX);
         let runtime = builder.build().unwrap();
         let quit = SignalKind::quit();
@@ -154,7 +152,7 @@ fn a_signal_prints_a_dump_even_if_the_workers_hang() {
     assert_eq!(line(), "arc: 1 unfinished task, 1 worker");
     let task = line();
     assert!(task.contains("\"hangs\", spawned at ") && task.contains("Running"), "{task}");
-    common::ended(child);
+    crate::common::ended(child);
 }
 
 #[cfg(unix)]

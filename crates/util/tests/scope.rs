@@ -1,15 +1,8 @@
 //! Tasks that borrow: all have ended when the scope returns or panics.
 
-mod common;
-#[path = "../../../tests/net_common/mod.rs"]
-mod net_common;
-#[cfg(target_os = "linux")]
-#[path = "../../../tests/thread_limit/mod.rs"]
-mod thread_limit;
-
+use crate::common::CountDrop;
+use crate::net_common::{runtime, within_limit};
 use arc_util::task::{Scope, scope};
-use common::CountDrop;
-use net_common::{runtime, within_limit};
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -81,7 +74,7 @@ fn sockets_and_tasks_of_the_runtime_work_in_them() {
             for number in 0..10 {
                 let sum = &sum;
                 scope.spawn(async move {
-                    let (client, server) = common::tcp_pair().await;
+                    let (client, server) = crate::common::tcp_pair().await;
                     let sent = arc::spawn(async move {
                         use arc::io::AsyncWriteExt;
                         (&client).write_all(&[number]).await
@@ -229,13 +222,13 @@ fn inside_a_task_it_says_what_to_do() {
 #[cfg(target_os = "linux")]
 #[test]
 fn without_threads_the_caller_runs_the_tasks() {
-    let name = "without_threads_the_caller_runs_the_tasks";
+    let name = "scope::without_threads_the_caller_runs_the_tasks";
     let test = move || {
-        thread_limit::with_limited_threads(name, || {
+        crate::thread_limit::with_limited_threads(name, || {
             let runtime = runtime(4);
             let _guard = runtime.enter();
             for more in [0, 1] {
-                thread_limit::allow_threads(more);
+                crate::thread_limit::allow_threads(more);
                 let ended = AtomicUsize::new(0);
                 scope(|scope| {
                     for _ in 0..10 {
@@ -246,7 +239,7 @@ fn without_threads_the_caller_runs_the_tasks() {
                     }
                 });
                 assert_eq!(ended.into_inner(), 10);
-                thread_limit::allow_threads(1000);
+                crate::thread_limit::allow_threads(1000);
             }
         });
     };

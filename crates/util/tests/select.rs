@@ -2,13 +2,11 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
+use crate::common::{CountDrop, soon};
 use arc::task::{consume_budget, yield_now};
 use arc::time::sleep;
 use arc_util::sync::{mpmc, oneshot};
 use arc_util::{join, race, select, try_join};
-use common::{CountDrop, soon};
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::future::{IntoFuture, pending, ready};

@@ -1,10 +1,8 @@
 //! Permits are acquired, waited for in line, and never lost.
 
-mod common;
-
+use crate::common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
-use common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use futures_util::FutureExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "../../../tests/this_program/mod.rs"]
+mod this_program;
 
 use arc_util::signal::ctrl_c;
 use arc_util::signal::unix::{Signal, SignalKind, signal};

@@ -1,10 +1,8 @@
 //! Owned halves of TCP and Unix streams: reading and writing at once, closing, and reuniting.
 
-mod common;
-
+use crate::common::{soon, tcp_pair};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{IntoSplit, tcp};
-use common::{soon, tcp_pair};
 use std::io::{IoSlice, IoSliceMut};
 
 /// Makes each function a test that gets the two ends of a connection, of both kinds.

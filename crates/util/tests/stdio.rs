@@ -1,15 +1,13 @@
 //! Standard input and output, in processes of their own.
 
-mod common;
-
+use crate::common::{child, ended};
 use arc_util::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stderr, stdin, stdout};
-use common::{child, ended};
 use futures_util::TryStreamExt;
 use std::io::Write;
 
 #[test]
 fn lines_of_standard_input_are_answered() {
-    let Some(mut child) = child("lines_of_standard_input_are_answered", "") else {
+    let Some(mut child) = child("stdio::lines_of_standard_input_are_answered", "") else {
         let runtime = arc::runtime::Runtime::new().unwrap();
         return runtime.block_on(async {
             let (mut lines, mut out) = (BufReader::new(stdin()).lines(), stdout());
@@ -36,7 +34,7 @@ fn lines_of_standard_input_are_answered() {
 /// tokio differs here.
 #[test]
 fn a_read_that_waits_does_not_hold_up_the_end() {
-    let Some(mut child) = child("a_read_that_waits_does_not_hold_up_the_end", "") else {
+    let Some(mut child) = child("stdio::a_read_that_waits_does_not_hold_up_the_end", "") else {
         let runtime = arc::runtime::Runtime::new().unwrap();
         return runtime.block_on(async {
             let mut lines = BufReader::new(stdin()).lines();
@@ -63,7 +61,7 @@ fn writing_to_who_has_left_is_a_broken_pipe() {
     let lines = "folder=$(mktemp -d); mkfifo \"$folder/pipe\"
         (exec 4<\"$folder/pipe\") &
         exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
-    let Some(child) = child("writing_to_who_has_left_is_a_broken_pipe", lines) else {
+    let Some(child) = child("stdio::writing_to_who_has_left_is_a_broken_pipe", lines) else {
         let runtime = arc::runtime::Runtime::new().unwrap();
         return runtime.block_on(async {
             let mut err = stderr();

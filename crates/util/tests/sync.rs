@@ -2,12 +2,10 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
+use crate::common::{Woken, panicking_waker, poll_once, soon};
 use arc_util::sync::{Barrier, CancellationToken, Mutex, Notify, OnceCell, RwLock};
 use arc_util::sync::{broadcast, mpmc, oneshot, watch};
 use arc_util::task::{JoinSet, TaskTracker};
-use common::{Woken, panicking_waker, poll_once, soon};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

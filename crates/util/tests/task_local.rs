@@ -1,8 +1,6 @@
 //! A task-local value is there while its future is polled and dropped, and nowhere else.
 
-mod common;
-
-use common::soon;
+use crate::common::soon;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

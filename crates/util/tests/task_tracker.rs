@@ -2,11 +2,9 @@
 
 #![cfg(feature = "sync")]
 
-mod common;
-
+use crate::common::{Woken, poll_once, soon};
 use arc_util::sync::oneshot;
 use arc_util::task::{LocalSet, TaskTracker};
-use common::{Woken, poll_once, soon};
 use std::future::pending;
 use std::pin::pin;
 use std::rc::Rc;

@@ -1,10 +1,8 @@
 //! What the traits of `net::tcp` add to arc's TCP sockets.
 
-mod common;
-
+use crate::common::{soon, tcp_pair};
 use arc::net::TcpListener;
 use arc_util::net::{TcpListenerExt, TcpStreamExt};
-use common::{soon, tcp_pair};
 use futures_util::StreamExt;
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};

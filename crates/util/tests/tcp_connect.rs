@@ -1,10 +1,8 @@
 //! `TcpSocket`, and connecting to several addresses at once.
 
-mod common;
-
+use crate::common::soon;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpSocket, connect};
-use common::soon;
 use socket2::SockRef;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -131,8 +129,8 @@ async fn after_a_failure_the_next_attempt_begins_at_once() {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
+    use crate::common::{DEADLINE, Woken, poll_once};
     use arc_util::net::{TcpStream, connect_timeout};
-    use common::{DEADLINE, Woken, poll_once};
     use nix::sys::socket::setsockopt;
     use nix::{libc, setsockopt_impl, sockopt_impl};
 
@@ -205,7 +203,7 @@ mod linux {
         let mut connecting = Box::pin(connect(&addresses[..]));
         assert!(poll_once(connecting.as_mut(), &waker).is_pending());
         // The second attempt begins, and fails.
-        common::until(|| woken.count() > 0).await;
+        crate::common::until(|| woken.count() > 0).await;
         assert!(poll_once(connecting.as_mut(), &waker).is_pending());
         for _ in &streams {
             soon(silent.accept()).await.unwrap();

@@ -1,15 +1,13 @@
 //! What ported programs call by tokio's names: numbers, joined and buffered streams, readiness,
 //! owned notifications, sockets that are not connected yet.
 
-mod common;
-
+use crate::common::{Woken, poll_once, soon, tcp_pair};
 use arc_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncReadNumbersExt, AsyncWriteExt, AsyncWriteNumbersExt,
     BufReader, BufStream, Interest, LinesExt, ReadyExt, duplex, join, simplex,
 };
 use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};
-use common::{Woken, poll_once, soon, tcp_pair};
 use std::future::Future;
 use std::io::{ErrorKind, Read, Write};
 use std::pin::pin;
@@ -203,7 +201,7 @@ async fn a_set_that_was_entered_gets_the_tasks_until_the_guard_is_dropped() {
 async fn a_unix_socket_becomes_what_it_was_made_for() {
     use arc_util::net::{UnixDatagram, UnixSocket};
 
-    let folder = common::Folder::new("unix-socket");
+    let folder = crate::common::Folder::new("unix-socket");
     let path = folder.0.join("datagrams");
     let socket = UnixSocket::new_datagram().unwrap();
     socket.bind(&path).unwrap();
@@ -231,7 +229,7 @@ async fn a_pipe_with_a_path_connects_its_ends() {
     use arc_util::net::unix::pipe::{OpenOptions, Receiver, Sender, pipe};
     use std::fs::File;
 
-    let folder = common::Folder::new("pipe");
+    let folder = crate::common::Folder::new("pipe");
     let path = folder.0.join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
@@ -312,7 +310,7 @@ async fn an_event_that_comes_during_an_attempt_is_not_forgotten() {
         // that this one's has been seen when it is.
         writer.write_all(b"x").unwrap();
         other_writer.write_all(b"x").unwrap();
-        assert!(seen.recv_timeout(common::DEADLINE).unwrap());
+        assert!(seen.recv_timeout(crate::common::DEADLINE).unwrap());
         std::io::Result::<()>::Err(ErrorKind::WouldBlock.into())
     });
     assert!(attempt.is_err());

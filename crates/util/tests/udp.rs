@@ -1,9 +1,7 @@
 //! UDP over the loopback interface.
 
-mod common;
-
+use crate::common::{Woken, poll_once, soon};
 use arc_util::net::{SocketAddr, UdpSocket};
-use common::{Woken, poll_once, soon};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};

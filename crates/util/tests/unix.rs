@@ -2,11 +2,9 @@
 
 #![cfg(unix)]
 
-mod common;
-
+use crate::common::{Folder, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
-use common::{Folder, soon};
 use futures_util::StreamExt;
 use rustix::io::Errno;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
@@ -187,9 +185,9 @@ async fn streams_come_from_std_and_go_back() {
 
 #[test]
 fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
-    const NAME: &str = "accepting_without_descriptors_is_an_error_and_the_connection_waits";
-    if let Some(child) = common::child(NAME, "ulimit -n 64") {
-        common::ended(child);
+    const NAME: &str = "unix::accepting_without_descriptors_is_an_error_and_the_connection_waits";
+    if let Some(child) = crate::common::child(NAME, "ulimit -n 64") {
+        crate::common::ended(child);
         return;
     }
     let runtime = arc::runtime::Runtime::new().unwrap();
@@ -214,7 +212,7 @@ fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
-    use common::{Woken, poll_once};
+    use crate::common::{Woken, poll_once};
     use futures_util::stream::FuturesUnordered;
     use socket2::{Domain, SockAddr, Socket, Type};
     use std::pin::pin;
@@ -284,7 +282,7 @@ mod linux {
     /// Between containers, the process at the other end has no process id here.
     #[test]
     fn a_peer_of_another_namespace_is_known_without_its_number() {
-        const NAME: &str = "linux::a_peer_of_another_namespace_is_known_without_its_number";
+        const NAME: &str = "unix::linux::a_peer_of_another_namespace_is_known_without_its_number";
         const UNSHARE: &str = "unshare --user --map-root-user --pid --fork";
         const PATH: &str = "ARC_UTIL_TEST_PATH";
         if let Some(path) = std::env::var_os(PATH) {
@@ -304,7 +302,7 @@ mod linux {
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         let path = path.display();
         let line = format!("export {PATH}='{path}'; exec {UNSHARE} \"$0\" \"$@\"");
-        common::ended(common::child(NAME, &line).unwrap());
+        crate::common::ended(crate::common::child(NAME, &line).unwrap());
     }
 
     #[arc::test(flavor = "multi_thread", workers = 2)]

@@ -1,9 +1,7 @@
 //! What senders and receivers of a watched value see of each other.
 
-mod common;
-
+use crate::common::{Woken, poll_once, soon};
 use arc_util::sync::watch::channel;
-use common::{Woken, poll_once, soon};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;

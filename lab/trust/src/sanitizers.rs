@@ -34,6 +34,9 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
+/// Has what is reported name lines of the source, which tests do without.
+const LINES: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const TSAN: &str = "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.a";
 const ASAN: &str = "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_64.a";
@@ -105,7 +108,7 @@ fn suite(sanitizer: &str, library: &str, build: &str) -> Result<Outcome, String>
     let flags = flags(sanitizer, library);
     let line = |what: &str| {
         let tool = Tool::debian_cargo(&format!("{what} {build} --target {TARGET}"));
-        let tool = tool.env("RUSTFLAGS", &flags);
+        let tool = tool.env("RUSTFLAGS", &flags).env(LINES.0, LINES.1);
         // Many inputs are another trial's; here they are slow.
         let tool = tool.env("PROPTEST_CASES", "16").env("RUST_BACKTRACE", "0");
         tool.env("TSAN_OPTIONS", "atexit_sleep_ms=0")
@@ -152,10 +155,11 @@ fn valgrind() -> Result<Outcome, String> {
     }
     // Those that start processes of their own count what their runtimes leave by themselves.
     // Races are another trial's: valgrind runs one thread at a time, and slowly.
-    let line = "cargo test -p arc-runtime --test shutdown -- --test-threads=1";
+    let line = "cargo test -p arc-runtime --test scenarios shutdown:: -- --test-threads=1";
     let tool = Tool::new(line).arg("--skip").arg("leaves_nothing").arg("--skip").arg("race_with");
     let runner = format!("{VALGRIND} {OPTIONS}");
-    let printed = tool.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", runner).run()?;
+    let tool = tool.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", runner);
+    let printed = tool.env(LINES.0, LINES.1).run()?;
     let (passed, _) = tool::passed(&printed);
     let left = descriptors_left(&printed);
     if left > 0 {

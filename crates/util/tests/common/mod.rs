@@ -2,10 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-#[allow(clippy::duplicate_mod, reason = "some tests have net_common as well")]
-#[path = "../../../../tests/this_program/mod.rs"]
-mod this_program;
-
+use crate::this_program;
 use arc::net::{TcpListener, TcpStream};
 use std::future::Future;
 use std::path::PathBuf;

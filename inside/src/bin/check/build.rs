@@ -28,7 +28,7 @@ async-task = "4.7.1"
 loom = "0.7"
 
 [profile.dev]
-debug = "line-tables-only"
+debug = false
 "#;
 
 pub struct Builder {

@@ -1,0 +1,52 @@
+//! The scenarios: a file for each subject, all of them in one program. As programs of their own
+//! they would take several times as long to build. `cargo test -p arc-util --test util mpsc::`
+//! runs one file.
+//!
+//! Programs of their own are those that change what the whole process has: its signals, and what
+//! is done with a panic.
+
+#[path = "../../../tests/bad_input_common/mod.rs"]
+mod bad_input_common;
+mod common;
+#[path = "../../../tests/net_common/mod.rs"]
+mod net_common;
+#[path = "../../../tests/this_program/mod.rs"]
+mod this_program;
+#[cfg(target_os = "linux")]
+#[path = "../../../tests/thread_limit/mod.rs"]
+mod thread_limit;
+
+mod bad_input;
+mod buffers;
+mod cancellation;
+mod coop;
+mod interval;
+mod io;
+mod join_map;
+mod join_set;
+mod local_set;
+mod mpsc;
+mod oneshot;
+mod others;
+mod runtime;
+mod scope;
+mod select;
+mod semaphore;
+mod split;
+mod stdio;
+mod sync;
+mod task_local;
+mod task_tracker;
+mod tcp;
+mod tcp_connect;
+mod tokio_names;
+mod udp;
+mod unix;
+mod watch;
+
+#[cfg(unix)]
+#[test]
+fn no_file_is_forgotten() {
+    let programs = ["blame", "signal"];
+    this_program::expect_all_files(env!("CARGO_MANIFEST_DIR"), include_str!("main.rs"), &programs);
+}
