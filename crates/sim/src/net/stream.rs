@@ -29,6 +29,12 @@ impl Stream {
         Self { incoming, outgoing, arrival: Box::pin(sleep(Duration::ZERO)) }
     }
 
+    /// Breaks it at both ends.
+    pub(super) fn reset(&self) {
+        self.incoming.reset();
+        self.outgoing.reset();
+    }
+
     /// The name of the other host.
     pub fn peer(&self) -> &str {
         &self.outgoing.to
