@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use super::conditions::RETRANSMISSION;
-use super::error::in_use;
+use super::error::{gone, in_use};
 use super::network::Host;
 use super::pipe::Pipe;
 use super::stream::Stream;
@@ -44,25 +44,47 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// * `ConnectionRefused` when nothing listens there.
+    /// * `ConnectionRefused` when nothing listens there, or the peer crashes meanwhile.
     /// * `TimedOut` when a partition lasts for longer than a minute.
+    /// * `ConnectionAborted` when this host crashes meanwhile.
     ///
     /// # Cancellation
     ///
     /// Cancel safe. The listener may get a connection that ends at once.
     pub async fn connect(&self, peer: &str, port: u16) -> io::Result<Stream> {
         let limit = Instant::now() + CONNECT_LIMIT;
+        let crashes = self.crashes();
+        self.reach(peer, limit, crashes).await?;
+        let stream = self.put_into_backlog(peer.into(), port)?;
+
+        // The answer takes the same way back.
+        self.reach(peer, limit, crashes).await?;
+        if stream.is_reset() {
+            return Err(ErrorKind::ConnectionRefused.into());
+        }
+        Ok(stream)
+    }
+
+    /// Waits until a packet has got through.
+    async fn reach(&self, peer: &str, limit: Instant, crashes: u64) -> io::Result<()> {
         sleep(self.net.conditions.delay()).await;
-        while self.net.conditions.is_cut(&self.name, peer) || self.net.conditions.is_lost() {
+        loop {
+            if self.crashes() != crashes {
+                return Err(gone());
+            }
+            if !self.net.conditions.is_cut(&self.name, peer) && !self.net.conditions.is_lost() {
+                return Ok(());
+            }
             if Instant::now() >= limit {
                 return Err(ErrorKind::TimedOut.into());
             }
             sleep(RETRANSMISSION).await;
         }
+    }
 
-        let stream = self.put_into_backlog(peer.into(), port)?;
-        sleep(self.net.conditions.delay()).await;
-        Ok(stream)
+    /// How often this host has crashed.
+    fn crashes(&self) -> u64 {
+        self.net.lock().crashes.get(&self.name).copied().unwrap_or(0)
     }
 
     /// Gives one end of a new connection to the listener, and returns the other one.

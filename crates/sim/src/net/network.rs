@@ -27,7 +27,9 @@ pub struct Host {
 pub(super) struct State {
     pub(super) listeners: BTreeMap<Address, Arc<Backlog>>,
     pub(super) inboxes: BTreeMap<Address, Weak<Inbox>>,
-    pub(super) pipes: Vec<Weak<Pipe>>,
+    pipes: Vec<Weak<Pipe>>,
+    /// How often a host has crashed.
+    pub(super) crashes: BTreeMap<Arc<str>, u64>,
 }
 
 impl Default for Net {
@@ -76,19 +78,22 @@ impl Net {
     /// Cuts the connection between two hosts, in both directions.
     pub fn partition(&self, one: &str, other: &str) {
         self.conditions.partition(one, other);
+        let pipes = self.lock().pipes();
+        pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.cut());
     }
 
     /// Takes a [partition](Self::partition) back.
     pub fn heal(&self, one: &str, other: &str) {
         self.conditions.heal(one, other);
         let pipes = self.lock().pipes();
-        pipes.iter().for_each(|pipe| pipe.wake_reader());
+        pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.heal());
     }
 
     /// Breaks every stream of a host, and takes its listeners and sockets away. Tasks that use
     /// them get an error. The host can be used again at once, as after a restart.
     pub fn crash(&self, host: &str) {
         let mut state = self.lock();
+        *state.crashes.entry(host.into()).or_default() += 1;
         let here = |address: &Address| &*address.0 == host;
         let gone: Vec<Address> = state.listeners.keys().filter(|it| here(it)).cloned().collect();
         let backlogs: Vec<_> = gone.iter().map(|it| state.listeners.remove(it)).collect();
