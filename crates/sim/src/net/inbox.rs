@@ -1,12 +1,13 @@
 //! What is on its way to a socket for datagrams.
 
 use super::error::gone;
+use super::wakers::Wakers;
 use arc::time::{Instant, Sleep, sleep_until};
 use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 /// The name of a host, and a port.
 pub(super) type Address = (Arc<str>, u16);
@@ -21,7 +22,7 @@ struct State {
     datagrams: BTreeMap<(Instant, u64), (Address, Vec<u8>)>,
     sent: u64,
     is_closed: bool,
-    reader: Option<Waker>,
+    readers: Wakers,
 }
 
 impl Inbox {
@@ -38,17 +39,17 @@ impl Inbox {
         let number = state.sent;
         state.sent += 1;
         state.datagrams.insert((arrival, number), (from, bytes));
-        let reader = state.reader.take();
+        let readers = state.readers.take();
         drop(state);
-        reader.into_iter().for_each(Waker::wake);
+        readers.wake();
     }
 
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        let reader = state.reader.take();
+        let readers = state.readers.take();
         drop(state);
-        reader.into_iter().for_each(Waker::wake);
+        readers.wake();
     }
 
     /// Takes the datagram that has arrived first. `arrival` keeps the timer of the next one.
@@ -71,9 +72,9 @@ impl Inbox {
             }
 
             // One that is sent later may overtake the next one.
-            let before = state.reader.replace(waker);
+            let unneeded = state.readers.add(waker);
             drop(state);
-            drop(before);
+            drop(unneeded);
             let Some(next) = next else { return Poll::Pending };
             ready!(arrival.insert(Box::pin(sleep_until(next))).as_mut().poll(context));
         }

@@ -1,15 +1,15 @@
 //! Listening and connecting.
 
+use super::backlog::Backlog;
 use super::conditions::RETRANSMISSION;
 use super::error::{gone, in_use};
-use super::network::{Backlog, Host};
+use super::network::Host;
 use super::pipe::Pipe;
 use super::stream::Stream;
 use arc::time::{Duration, Instant, sleep};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 /// How long connecting to a host that cannot be reached takes before it fails.
 const CONNECT_LIMIT: Duration = Duration::from_secs(60);
@@ -19,6 +19,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(60);
 pub struct Listener {
     host: Host,
     port: u16,
+    backlog: Arc<Backlog>,
 }
 
 impl Host {
@@ -33,34 +34,57 @@ impl Host {
         if net.listeners.contains_key(&address) {
             return Err(in_use(port));
         }
-        net.listeners.insert(address, Backlog::default());
+        let backlog = Arc::new(Backlog::default());
+        net.listeners.insert(address, backlog.clone());
         drop(net);
-        Ok(Listener { host: self.clone(), port })
+        Ok(Listener { host: self.clone(), port, backlog })
     }
 
     /// Connects to a port of another host, or of this one.
     ///
     /// # Errors
     ///
-    /// * `ConnectionRefused` when nothing listens there.
+    /// * `ConnectionRefused` when nothing listens there, or the peer crashes meanwhile.
     /// * `TimedOut` when a partition lasts for longer than a minute.
+    /// * `ConnectionAborted` when this host crashes meanwhile.
     ///
     /// # Cancellation
     ///
     /// Cancel safe. The listener may get a connection that ends at once.
     pub async fn connect(&self, peer: &str, port: u16) -> io::Result<Stream> {
         let limit = Instant::now() + CONNECT_LIMIT;
+        let crashes = self.crashes();
+        self.reach(peer, limit, crashes).await?;
+        let stream = self.put_into_backlog(peer.into(), port)?;
+
+        // The answer takes the same way back.
+        self.reach(peer, limit, crashes).await?;
+        if stream.is_reset() {
+            return Err(ErrorKind::ConnectionRefused.into());
+        }
+        Ok(stream)
+    }
+
+    /// Waits until a packet has got through.
+    async fn reach(&self, peer: &str, limit: Instant, crashes: u64) -> io::Result<()> {
         sleep(self.net.conditions.delay()).await;
-        while self.net.conditions.is_cut(&self.name, peer) || self.net.conditions.is_lost() {
+        loop {
+            if self.crashes() != crashes {
+                return Err(gone());
+            }
+            if !self.net.conditions.is_cut(&self.name, peer) && !self.net.conditions.is_lost() {
+                return Ok(());
+            }
             if Instant::now() >= limit {
                 return Err(ErrorKind::TimedOut.into());
             }
             sleep(RETRANSMISSION).await;
         }
+    }
 
-        let stream = self.put_into_backlog(peer.into(), port)?;
-        sleep(self.net.conditions.delay()).await;
-        Ok(stream)
+    /// How often this host has crashed.
+    fn crashes(&self) -> u64 {
+        self.net.lock().crashes.get(&self.name).copied().unwrap_or(0)
     }
 
     /// Gives one end of a new connection to the listener, and returns the other one.
@@ -69,16 +93,14 @@ impl Host {
         let back = Pipe::new(&self.net.conditions, &peer, &self.name);
         let accepted = Stream::new(there.clone(), back.clone());
         let mut net = self.net.lock();
-        let Some(backlog) = net.listeners.get_mut(&(peer, port)) else {
+        let Some(backlog) = net.listeners.get(&(peer, port)).cloned() else {
             drop(net);
             return Err(ErrorKind::ConnectionRefused.into());
         };
-        backlog.streams.push_back(accepted);
-        let waker = backlog.waker.take();
-        net.pipes.extend([Arc::downgrade(&there), Arc::downgrade(&back)]);
+        net.add_pipes([&there, &back]);
         drop(net);
 
-        waker.into_iter().for_each(Waker::wake);
+        backlog.push(accepted);
         Ok(Stream::new(back, there))
     }
 }
@@ -94,33 +116,21 @@ impl Listener {
     ///
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(Stream, String)> {
-        let stream = poll_fn(|context| self.poll_accept(context)).await?;
+        let stream = poll_fn(|context| self.backlog.poll_accept(context)).await?;
         let peer = stream.peer().to_owned();
         Ok((stream, peer))
-    }
-
-    fn poll_accept(&self, context: &Context<'_>) -> Poll<io::Result<Stream>> {
-        let waker = context.waker().clone();
-        let mut net = self.host.net.lock();
-        let address = (self.host.name.clone(), self.port);
-        let Some(backlog) = net.listeners.get_mut(&address) else {
-            return Poll::Ready(Err(gone()));
-        };
-        if let Some(stream) = backlog.streams.pop_front() {
-            return Poll::Ready(Ok(stream));
-        }
-        let before = backlog.waker.replace(waker);
-        drop(net);
-        drop(before);
-        Poll::Pending
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
         let address = (self.host.name.clone(), self.port);
-        let backlog = self.host.net.lock().listeners.remove(&address);
-        // The streams that nobody has accepted end here, without the lock.
-        drop(backlog);
+        let mut net = self.host.net.lock();
+        // After a crash another listener may have this address.
+        if net.listeners.get(&address).is_some_and(|it| Arc::ptr_eq(it, &self.backlog)) {
+            net.listeners.remove(&address);
+        }
+        drop(net);
+        self.backlog.close();
     }
 }

@@ -40,6 +40,7 @@
 //! # std::io::Result::Ok(())
 //! ```
 
+mod backlog;
 mod conditions;
 mod error;
 mod inbox;
@@ -48,6 +49,7 @@ mod network;
 mod pipe;
 mod socket;
 mod stream;
+mod wakers;
 
 pub use listener::Listener;
 pub use network::{Host, Net};

@@ -1,14 +1,13 @@
 //! The hosts of a network, and what listens and waits at them.
 
+use super::backlog::Backlog;
 use super::conditions::Conditions;
 use super::inbox::{Address, Inbox};
 use super::pipe::Pipe;
-use super::stream::Stream;
 use arc::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Waker;
 
 /// A network. Clones are the same network.
 #[derive(Clone, Debug)]
@@ -26,16 +25,11 @@ pub struct Host {
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) listeners: BTreeMap<Address, Backlog>,
+    pub(super) listeners: BTreeMap<Address, Arc<Backlog>>,
     pub(super) inboxes: BTreeMap<Address, Weak<Inbox>>,
-    pub(super) pipes: Vec<Weak<Pipe>>,
-}
-
-/// The connections that a listener has not accepted, and the task that waits for one.
-#[derive(Debug, Default)]
-pub(super) struct Backlog {
-    pub(super) streams: VecDeque<Stream>,
-    pub(super) waker: Option<Waker>,
+    pipes: Vec<Weak<Pipe>>,
+    /// How often a host has crashed.
+    pub(super) crashes: BTreeMap<Arc<str>, u64>,
 }
 
 impl Default for Net {
@@ -84,19 +78,22 @@ impl Net {
     /// Cuts the connection between two hosts, in both directions.
     pub fn partition(&self, one: &str, other: &str) {
         self.conditions.partition(one, other);
+        let pipes = self.lock().pipes();
+        pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.cut());
     }
 
     /// Takes a [partition](Self::partition) back.
     pub fn heal(&self, one: &str, other: &str) {
         self.conditions.heal(one, other);
         let pipes = self.lock().pipes();
-        pipes.iter().for_each(|pipe| pipe.wake_reader());
+        pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.heal());
     }
 
     /// Breaks every stream of a host, and takes its listeners and sockets away. Tasks that use
     /// them get an error. The host can be used again at once, as after a restart.
     pub fn crash(&self, host: &str) {
         let mut state = self.lock();
+        *state.crashes.entry(host.into()).or_default() += 1;
         let here = |address: &Address| &*address.0 == host;
         let gone: Vec<Address> = state.listeners.keys().filter(|it| here(it)).cloned().collect();
         let backlogs: Vec<_> = gone.iter().map(|it| state.listeners.remove(it)).collect();
@@ -111,15 +108,21 @@ impl Net {
         drop(state);
 
         // What is woken or dropped here may be foreign.
-        for mut backlog in backlogs.into_iter().flatten() {
-            backlog.waker.take().into_iter().for_each(Waker::wake);
-        }
+        backlogs.iter().flatten().for_each(|backlog| backlog.close());
         inboxes.iter().for_each(|inbox| inbox.close());
         pipes.iter().filter(|pipe| pipe.is_of(host)).for_each(|pipe| pipe.reset());
     }
 }
 
 impl State {
+    pub(super) fn add_pipes(&mut self, pipes: [&Arc<Pipe>; 2]) {
+        // Before the list grows, forget those that are no longer in use.
+        if self.pipes.len() + pipes.len() > self.pipes.capacity() {
+            self.pipes.retain(|pipe| pipe.strong_count() > 0);
+        }
+        self.pipes.extend(pipes.map(Arc::downgrade));
+    }
+
     /// The pipes that are still in use.
     fn pipes(&mut self) -> Vec<Arc<Pipe>> {
         let pipes: Vec<_> = self.pipes.iter().filter_map(Weak::upgrade).collect();

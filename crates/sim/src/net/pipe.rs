@@ -1,11 +1,17 @@
 //! One direction of a connection.
 
 use super::conditions::{Conditions, RETRANSMISSION};
-use arc::time::Instant;
+use arc::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
+
+/// How many bytes may be on their way in one direction.
+const WINDOW_BYTES: usize = 64 << 10;
+
+/// How long a host goes on sending what does not arrive. Linux gives up after 13 to 30 minutes.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// One direction of a connection.
 #[derive(Debug)]
@@ -20,9 +26,13 @@ pub(super) struct Pipe {
 #[derive(Debug, Default)]
 pub(super) struct State {
     packets: VecDeque<Packet>,
-    pub(super) bytes: usize,
+    bytes: usize,
     /// When the last packet arrives: those behind it do not overtake it.
     last_arrival: Option<Instant>,
+    /// When the partition began that keeps packets from arriving.
+    cut_since: Option<Instant>,
+    /// The writer's host has given up sending.
+    is_given_up: bool,
     pub(super) writer_closed: bool,
     pub(super) reader_gone: bool,
     pub(super) is_reset: bool,
@@ -33,8 +43,62 @@ pub(super) struct State {
 /// Bytes on their way. No bytes at all are the end of the stream.
 #[derive(Debug)]
 struct Packet {
+    sent: Instant,
     arrival: Instant,
     bytes: VecDeque<u8>,
+}
+
+impl State {
+    /// How many bytes the writer may send now.
+    pub(super) fn room(&self) -> usize {
+        WINDOW_BYTES.saturating_sub(self.bytes)
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut_since.is_some()
+    }
+
+    /// What arrives later than this is not there.
+    fn arrived_until(&self) -> Instant {
+        self.cut_since.unwrap_or_else(Instant::now)
+    }
+
+    /// When the writer's host gives up sending, if nothing arrives until then.
+    fn deadline(&self) -> Option<Instant> {
+        if self.is_given_up {
+            return None;
+        }
+        let arrived_until = self.arrived_until();
+        let arrived = self.packets.partition_point(|packet| packet.arrival <= arrived_until);
+        let mut under_way = self.packets.range(arrived..);
+        let stuck = under_way.find(|packet| self.is_cut() || packet.is_never_there());
+        if let Some(packet) = stuck {
+            return Some(packet.sent + GIVE_UP_AFTER);
+        }
+
+        // A writer that waits for room asks the reader's host again and again.
+        let (since, last) = (self.cut_since?, self.packets.back()?);
+        let asks = self.writer.is_some() && self.room() == 0;
+        asks.then(|| since.max(last.sent) + GIVE_UP_AFTER)
+    }
+
+    /// Gives up if it is time. What has not arrived never does.
+    fn expire(&mut self) -> bool {
+        let is_overdue = self.deadline().is_some_and(|deadline| deadline <= Instant::now());
+        if is_overdue {
+            let arrived_until = self.arrived_until();
+            self.packets.retain(|packet| packet.arrival <= arrived_until);
+            self.is_given_up = true;
+        }
+        is_overdue
+    }
+}
+
+impl Packet {
+    /// It is lost so often that its sender gives up before.
+    fn is_never_there(&self) -> bool {
+        self.arrival > self.sent + GIVE_UP_AFTER
+    }
 }
 
 impl Pipe {
@@ -51,6 +115,11 @@ impl Pipe {
         *self.from == *host || *self.to == *host
     }
 
+    pub(super) fn is_between(&self, one: &str, other: &str) -> bool {
+        let ends = (&*self.from, &*self.to);
+        ends == (one, other) || ends == (other, one)
+    }
+
     pub(super) fn wake_reader(&self) {
         let reader = self.lock().reader.take();
         reader.into_iter().for_each(Waker::wake);
@@ -61,26 +130,76 @@ impl Pipe {
         writer.into_iter().for_each(Waker::wake);
     }
 
-    /// Reads and writes fail from now on.
-    pub(super) fn reset(&self) {
-        self.lock().is_reset = true;
+    pub(super) fn wake_both(&self) {
         self.wake_reader();
         self.wake_writer();
     }
 
+    /// Reads and writes fail from now on.
+    pub(super) fn reset(&self) {
+        self.lock().is_reset = true;
+        self.wake_both();
+    }
+
+    /// Nothing arrives until this is healed. Those who wait have a deadline now.
+    pub(super) fn cut(&self) {
+        self.lock().cut_since.get_or_insert_with(Instant::now);
+        self.wake_both();
+    }
+
+    /// What did not arrive during the partition arrives now.
+    pub(super) fn heal(&self) {
+        let mut state = self.lock();
+        state.expire();
+        if let Some(since) = state.cut_since.take() {
+            let now = Instant::now();
+            let held = state.packets.iter_mut().filter(|packet| packet.arrival > since);
+            held.for_each(|packet| packet.arrival = packet.arrival.max(now));
+            state.last_arrival = state.last_arrival.map(|last| last.max(now));
+        }
+        drop(state);
+        self.wake_both();
+    }
+
+    /// When the writer's host gives up sending, if nothing arrives until then.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.lock().deadline()
+    }
+
+    /// Gives up sending if it is time. Returns whether it did.
+    pub(super) fn expire(&self) -> bool {
+        self.lock().expire()
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.lock().is_given_up
+    }
+
+    /// Whether a host that has given the connection up gets something, and answers that it did.
+    pub(super) fn is_refused(&self) -> bool {
+        let state = self.lock();
+        !state.is_cut() && !state.packets.is_empty()
+    }
+
     /// Sends bytes, or the end of the stream.
     pub(super) fn send(&self, bytes: &[u8]) {
-        let mut arrival = Instant::now() + self.conditions.delay();
-        while self.conditions.is_lost() {
+        let sent = Instant::now();
+        let mut arrival = sent + self.conditions.delay();
+        while arrival <= sent + GIVE_UP_AFTER && self.conditions.is_lost() {
             arrival += RETRANSMISSION;
         }
         let mut state = self.lock();
         let arrival = state.last_arrival.map_or(arrival, |last| last.max(arrival));
         state.last_arrival = Some(arrival);
         state.bytes += bytes.len();
-        state.packets.push_back(Packet { arrival, bytes: bytes.iter().copied().collect() });
+        let bytes = bytes.iter().copied().collect();
+        state.packets.push_back(Packet { sent, arrival, bytes });
+        // A reader that waits for an earlier packet need not know of this one.
+        let is_first = state.packets.len() == 1;
         drop(state);
-        self.wake_reader();
+        if is_first {
+            self.wake_reader();
+        }
     }
 
     pub(super) fn close(&self) {
@@ -90,19 +209,20 @@ impl Pipe {
         }
     }
 
-    /// Takes what has arrived. Pending: the reader is woken when more is on its way.
-    pub(super) fn poll_take(&self, buffer: &mut [u8], context: &Context<'_>) -> Poll<Taken> {
-        let is_cut = self.conditions.is_cut(&self.from, &self.to);
+    /// Takes what has arrived. If that is nothing, the reader is woken when this changes, but for
+    /// the arrival of a packet that is on its way.
+    pub(super) fn take(&self, buffer: &mut [u8], context: &Context<'_>) -> Taken {
         let waker = context.waker().clone();
         let mut state = self.lock();
         if state.is_reset {
-            return Poll::Ready(Taken::Reset);
+            return Taken::Reset;
         }
-        match state.packets.front_mut() {
-            Some(packet) if !is_cut && packet.arrival > Instant::now() => {
-                return Poll::Ready(Taken::NotBefore(packet.arrival));
-            }
-            Some(packet) if !is_cut => {
+
+        let arrived_until = state.arrived_until();
+        let is_cut = state.is_cut();
+        let mut next = None;
+        if let Some(packet) = state.packets.front_mut() {
+            if packet.arrival <= arrived_until {
                 let count = io::Read::read(&mut packet.bytes, buffer).unwrap_or(0);
                 // The end of the stream stays, to be read again.
                 if count > 0 && packet.bytes.is_empty() {
@@ -111,20 +231,24 @@ impl Pipe {
                 state.bytes -= count;
                 drop(state);
                 self.wake_writer();
-                return Poll::Ready(Taken::Bytes(count));
+                return Taken::Bytes(count);
             }
-            _ => {}
+            next = (!is_cut).then_some(packet.arrival);
         }
+
         let before = state.reader.replace(waker);
         drop(state);
         drop(before);
-        Poll::Pending
+        Taken::Nothing { next }
     }
 }
 
 /// What a reader finds.
 pub(super) enum Taken {
     Bytes(usize),
-    NotBefore(Instant),
+    /// The next packet arrives then, if one is on its way.
+    Nothing {
+        next: Option<Instant>,
+    },
     Reset,
 }

@@ -4,13 +4,10 @@ use super::pipe::{Pipe, Taken};
 use arc::io::{AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use arc::time::{Duration, Sleep, sleep, sleep_until};
-use std::io::{self, Error, ErrorKind};
+use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-
-/// How many bytes may be on their way in one direction.
-const WINDOW_BYTES: usize = 64 << 10;
 
 /// A connection between two hosts.
 ///
@@ -20,19 +17,62 @@ const WINDOW_BYTES: usize = 64 << 10;
 pub struct Stream {
     incoming: Arc<Pipe>,
     outgoing: Arc<Pipe>,
-    /// Ends when the next packet is there.
-    arrival: Pin<Box<Sleep>>,
+    /// When the reader looks again: a packet is there, or this host gives up sending.
+    reader_alarm: Pin<Box<Sleep>>,
+    /// When the writer looks again: this host gives up sending.
+    writer_alarm: Pin<Box<Sleep>>,
 }
 
 impl Stream {
     pub(super) fn new(incoming: Arc<Pipe>, outgoing: Arc<Pipe>) -> Self {
-        Self { incoming, outgoing, arrival: Box::pin(sleep(Duration::ZERO)) }
+        let (reader_alarm, writer_alarm) = (alarm(), alarm());
+        Self { incoming, outgoing, reader_alarm, writer_alarm }
+    }
+
+    /// Breaks it at both ends.
+    pub(super) fn reset(&self) {
+        self.incoming.reset();
+        self.outgoing.reset();
+    }
+
+    pub(super) fn is_reset(&self) -> bool {
+        self.incoming.lock().is_reset
+    }
+
+    /// Fails when one of the hosts has given the connection up, because nothing arrived at the
+    /// other one.
+    fn check(&self) -> io::Result<()> {
+        let is_news = self.outgoing.expire() | self.incoming.expire();
+        if is_news {
+            self.outgoing.wake_both();
+            self.incoming.wake_both();
+        }
+
+        if self.outgoing.is_given_up() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        if self.incoming.is_given_up() && self.outgoing.is_refused() {
+            return Err(ErrorKind::ConnectionReset.into());
+        }
+        Ok(())
+    }
+
+    /// Wakes the task that reads here, if what was sent just now may never be answered.
+    fn warn_reader(&self) {
+        if self.outgoing.deadline().is_some() || self.incoming.is_given_up() {
+            self.incoming.wake_reader();
+        }
     }
 
     /// The name of the other host.
     pub fn peer(&self) -> &str {
         &self.outgoing.to
     }
+}
+
+/// A timer that its user sets.
+fn alarm() -> Pin<Box<Sleep>> {
+    Box::pin(sleep(Duration::ZERO))
 }
 
 impl AsyncRead for Stream {
@@ -46,48 +86,57 @@ impl AsyncRead for Stream {
             return Poll::Ready(Ok(0));
         }
         loop {
-            match ready!(self.incoming.poll_take(buffer, context)) {
+            self.check()?;
+            let next = match self.incoming.take(buffer, context) {
                 Taken::Bytes(count) => return Poll::Ready(Ok(count)),
                 Taken::Reset => return Poll::Ready(Err(ErrorKind::ConnectionReset.into())),
-                Taken::NotBefore(arrival) => {
-                    self.arrival.set(sleep_until(arrival));
-                    ready!(self.arrival.as_mut().poll(context));
-                }
-            }
+                Taken::Nothing { next } => next,
+            };
+            let Some(time) = next.into_iter().chain(self.outgoing.deadline()).min() else {
+                return Poll::Pending;
+            };
+            self.reader_alarm.set(sleep_until(time));
+            ready!(self.reader_alarm.as_mut().poll(context));
         }
     }
 }
 
 impl AsyncWrite for Stream {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
         ready!(pin!(consume_budget()).poll(context));
-        let pipe = &self.outgoing;
-        let waker = context.waker().clone();
-        let mut state = pipe.lock();
-        if state.is_reset {
-            return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
-        }
-        if state.reader_gone || state.writer_closed {
-            return Poll::Ready(Err(Error::from(ErrorKind::BrokenPipe)));
-        }
-        let room = WINDOW_BYTES.saturating_sub(state.bytes);
-        if room == 0 {
+        let room = loop {
+            self.check()?;
+            let waker = context.waker().clone();
+            let mut state = self.outgoing.lock();
+            if state.is_reset {
+                return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
+            }
+            // During a partition nobody knows that the reader is gone.
+            if state.writer_closed || (state.reader_gone && !state.is_cut()) {
+                return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+            }
+            if state.room() > 0 {
+                break state.room();
+            }
+
             let before = state.writer.replace(waker);
             drop(state);
             drop(before);
-            return Poll::Pending;
-        }
-        drop(state);
+            let Some(deadline) = self.outgoing.deadline() else { return Poll::Pending };
+            self.writer_alarm.set(sleep_until(deadline));
+            ready!(self.writer_alarm.as_mut().poll(context));
+        };
 
         // The peer may see any piece of it for itself.
         let most = room.min(buffer.len());
         let count = if fastrand::bool() { most } else { fastrand::usize(most.min(1)..=most) };
         if count > 0 {
-            pipe.send(&buffer[..count]);
+            self.outgoing.send(&buffer[..count]);
+            self.warn_reader();
         }
         Poll::Ready(Ok(count))
     }
@@ -98,6 +147,7 @@ impl AsyncWrite for Stream {
 
     fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.outgoing.close();
+        self.warn_reader();
         Poll::Ready(Ok(()))
     }
 }

@@ -1,0 +1,367 @@
+//! The simulated network where something fails: crashes, partitions, and several tasks at once.
+
+use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::task::JoinHandle;
+use arc::time::{Duration, Instant, sleep, timeout};
+use arc_sim::net::{Net, Stream};
+use std::io::{ErrorKind, Result};
+use std::sync::Arc;
+
+/// By then every packet that was sent has arrived.
+const SECOND: Duration = Duration::from_secs(1);
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[arc_sim::test(seeds = 100)]
+async fn accept_of_a_crashed_host_takes_nothing_from_the_next_listener() -> Result<()> {
+    let net = Net::new();
+    let (server, client) = (net.host("server"), net.host("client"));
+    let old = Arc::new(server.listen(80)?);
+    let waits = {
+        let old = old.clone();
+        arc::spawn(async move { old.accept().await.map(drop) })
+    };
+    sleep(SECOND).await;
+    net.crash("server");
+
+    // The task that waits is polled for the first time when the new listener is there.
+    let new = server.listen(80)?;
+    let accepting = arc::spawn(async move { new.accept().await.map(|(_, peer)| peer) });
+    assert_eq!(waits.await?.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+    assert_eq!(old.accept().await.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+
+    client.connect("server", 80).await?;
+    assert_eq!(accepting.await??, "client");
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 100)]
+async fn drop_of_a_crashed_hosts_listener_leaves_the_next_one_open() -> Result<()> {
+    let net = Net::new();
+    let (server, client) = (net.host("server"), net.host("client"));
+    let old = server.listen(80)?;
+    net.crash("server");
+    let new = server.listen(80)?;
+    drop(old);
+
+    client.connect("server", 80).await?;
+    assert_eq!(new.accept().await?.1, "client");
+
+    // The new one's own drop closes the port.
+    drop(new);
+    let refused = client.connect("server", 80).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 100)]
+async fn every_task_that_accepts_gets_a_connection() -> Result<()> {
+    let net = Net::new();
+    let listener = Arc::new(net.host("server").listen(80)?);
+    let accept = |_| {
+        let listener = listener.clone();
+        arc::spawn(async move { listener.accept().await.map(drop) })
+    };
+    let tasks: Vec<JoinHandle<Result<()>>> = (0..3).map(accept).collect();
+    sleep(SECOND).await;
+
+    let client = net.host("client");
+    for _ in 0..3 {
+        client.connect("server", 80).await?;
+    }
+    for task in tasks {
+        task.await??;
+    }
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 100)]
+async fn every_task_that_receives_gets_a_datagram() -> Result<()> {
+    let net = Net::new();
+    let (socket, sender) = (Arc::new(net.host("server").bind(9)?), net.host("client").bind(1)?);
+    let receive = |_| {
+        let socket = socket.clone();
+        arc::spawn(async move { socket.recv_from().await.map(|(bytes, ..)| bytes) })
+    };
+    let tasks: Vec<JoinHandle<Result<Vec<u8>>>> = (0..3).map(receive).collect();
+    sleep(SECOND).await;
+
+    for _ in 0..3 {
+        sender.send_to(b"x", "server", 9)?;
+    }
+    for task in tasks {
+        assert_eq!(task.await??, b"x");
+    }
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 100)]
+async fn crash_ends_every_task_that_accepts_or_receives() -> Result<()> {
+    let net = Net::new();
+    let server = net.host("server");
+    let (listener, socket) = (Arc::new(server.listen(80)?), Arc::new(server.bind(9)?));
+    let mut tasks = Vec::new();
+    for _ in 0..2 {
+        let (listener, socket) = (listener.clone(), socket.clone());
+        tasks.push(arc::spawn(async move { listener.accept().await.map(drop) }));
+        tasks.push(arc::spawn(async move { socket.recv_from().await.map(drop) }));
+    }
+    sleep(SECOND).await;
+
+    net.crash("server");
+    for task in tasks {
+        assert_eq!(task.await?.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+    }
+    Ok(())
+}
+
+/// Connects the host "client" to the host "server". Returns the client's end first.
+async fn connection(net: &Net) -> Result<(Stream, Stream)> {
+    let listener = net.host("server").listen(80)?;
+    let stream = net.host("client").connect("server", 80).await?;
+    Ok((stream, listener.accept().await?.0))
+}
+
+#[arc_sim::test(seeds = 50)]
+async fn connections_that_nobody_has_accepted_end_with_the_listener() -> Result<()> {
+    let net = Net::new();
+    let listener = net.host("server").listen(80)?;
+    let mut stream = net.host("client").connect("server", 80).await?;
+    drop(listener);
+    let error = stream.read(&mut [0; 9]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 100)]
+async fn connecting_fails_when_one_of_the_hosts_crashes_meanwhile() -> Result<()> {
+    let net = Net::new();
+    // It takes ten seconds to the server, and ten back.
+    net.set_delay(10 * SECOND..11 * SECOND);
+    let listener = net.host("server").listen(80)?;
+    let connect = || {
+        let client = net.host("client");
+        arc::spawn(async move { client.connect("server", 80).await })
+    };
+    let on_the_way = connect();
+    sleep(SECOND).await;
+    net.crash("client");
+    assert_eq!(on_the_way.await?.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+
+    let on_the_way_back = connect();
+    let accepted = listener.accept().await?;
+    net.crash("server");
+    assert_eq!(on_the_way_back.await?.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    drop(accepted);
+
+    // Both are as new after that.
+    let listener = net.host("server").listen(80)?;
+    let again = connect();
+    listener.accept().await?;
+    again.await??;
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 50)]
+async fn connecting_fails_when_the_answer_does_not_get_through() -> Result<()> {
+    let net = Net::new();
+    net.set_delay(10 * SECOND..11 * SECOND);
+    let (listener, client) = (net.host("server").listen(80)?, net.host("client"));
+    let connecting = arc::spawn(async move { client.connect("server", 80).await });
+    let _accepted = listener.accept().await?;
+    net.partition("server", "client");
+    assert_eq!(connecting.await?.unwrap_err().kind(), ErrorKind::TimedOut);
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 50)]
+async fn reader_learns_of_a_crash_before_the_packet_that_it_waits_for() -> Result<()> {
+    let net = Net::new();
+    let (mut client, mut server) = connection(&net).await?;
+    net.set_delay(100 * SECOND..101 * SECOND);
+    client.write_all(b"late").await?;
+    let start = Instant::now();
+    let reader = arc::spawn(async move { server.read(&mut [0; 9]).await });
+    sleep(SECOND).await;
+    net.crash("client");
+    assert_eq!(reader.await?.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert!(start.elapsed() < 10 * SECOND);
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 50)]
+async fn what_has_arrived_is_read_during_a_partition() -> Result<()> {
+    let net = Net::new();
+    let (mut client, mut server) = connection(&net).await?;
+    client.write_all(b"there").await?;
+    sleep(SECOND).await;
+    net.partition("client", "server");
+    client.write_all(b"held").await?;
+    let mut text = [0; 5];
+    timeout(MINUTE, server.read_exact(&mut text)).await??;
+    assert_eq!(&text, b"there");
+    assert!(timeout(MINUTE, server.read(&mut text)).await.is_err());
+
+    // What arrived between two partitions stays.
+    net.heal("client", "server");
+    sleep(SECOND).await;
+    net.partition("client", "server");
+    timeout(MINUTE, server.read_exact(&mut text[..4])).await??;
+    assert_eq!(&text[..4], b"held");
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 50)]
+async fn drop_of_a_stream_is_not_known_beyond_a_partition() -> Result<()> {
+    let net = Net::new();
+    let (client, mut server) = connection(&net).await?;
+    net.partition("client", "server");
+    drop(client);
+    server.write_all(b"hello").await?;
+    // It does not fit, and is told so when the partition ends.
+    let writer = arc::spawn(async move { server.write_all(&[0; 100_000]).await });
+    sleep(MINUTE).await;
+    assert!(!writer.is_finished());
+    net.heal("client", "server");
+    assert_eq!(writer.await?.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    Ok(())
+}
+
+/// The reader waits already when its host sends what does not arrive.
+#[arc_sim::test(seeds = 100, twice = true)]
+async fn stream_gives_up_when_a_partition_does_not_end() -> Result<()> {
+    let net = Net::new();
+    let (client, server) = connection(&net).await?;
+    let (mut read, mut write) = client.split();
+    let reader = arc::spawn(async move { read.read(&mut [0; 9]).await });
+    sleep(SECOND).await;
+    net.partition("client", "server");
+    sleep(HOUR).await;
+    // Nothing was under way until now.
+    assert!(!reader.is_finished());
+    let start = Instant::now();
+    write.write_all(b"hello").await?;
+    assert_eq!(reader.await?.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert!((10 * MINUTE..30 * MINUTE).contains(&start.elapsed()));
+    assert_eq!(write.write(b"hello").await.unwrap_err().kind(), ErrorKind::TimedOut);
+
+    // The peer has sent nothing, and waits as long as it sends nothing.
+    let (mut peer_read, mut peer_write) = server.split();
+    let peer_reader = arc::spawn(async move { peer_read.read(&mut [0; 9]).await });
+    net.heal("client", "server");
+    sleep(HOUR).await;
+    assert!(!peer_reader.is_finished());
+    assert!(peer_write.write(b"hello").await? > 0);
+    assert_eq!(peer_reader.await?.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    Ok(())
+}
+
+/// The packet was on its way already, and its sender waits for the answer.
+#[arc_sim::test(seeds = 50)]
+async fn stream_gives_up_what_was_on_its_way_when_the_partition_began() -> Result<()> {
+    let net = Net::new();
+    let (mut client, _server) = connection(&net).await?;
+    client.write_all(b"hello").await?;
+    let reader = arc::spawn(async move { client.read(&mut [0; 9]).await });
+    net.partition("client", "server");
+    assert_eq!(reader.await?.unwrap_err().kind(), ErrorKind::TimedOut);
+    Ok(())
+}
+
+/// A peer that does not read holds the writer up for ever, but one that cannot be reached does not.
+#[arc_sim::test(seeds = 50)]
+async fn writer_that_waits_for_room_gives_up_when_a_partition_does_not_end() -> Result<()> {
+    let net = Net::new();
+    let (mut client, _server) = connection(&net).await?;
+    let writer = arc::spawn(async move { client.write_all(&[0; 100_000]).await });
+    sleep(HOUR).await;
+    assert!(!writer.is_finished());
+    net.partition("client", "server");
+    assert_eq!(writer.await?.unwrap_err().kind(), ErrorKind::TimedOut);
+    Ok(())
+}
+
+/// Nobody looks at the stream during the partition: its host gives up all the same.
+#[arc_sim::test(seeds = 50)]
+async fn partition_that_ends_too_late_has_broken_the_stream() -> Result<()> {
+    let net = Net::new();
+    let (mut client, mut server) = connection(&net).await?;
+    net.partition("client", "server");
+    client.write_all(b"late").await?;
+    sleep(10 * MINUTE).await;
+    net.heal("client", "server");
+    let mut text = [0; 4];
+    timeout(MINUTE, server.read_exact(&mut text)).await??;
+    assert_eq!(&text, b"late");
+
+    net.partition("client", "server");
+    client.write_all(b"too late").await?;
+    sleep(20 * MINUTE).await;
+    net.heal("client", "server");
+    assert!(timeout(MINUTE, server.read(&mut text)).await.is_err());
+    assert_eq!(client.read(&mut text).await.unwrap_err().kind(), ErrorKind::TimedOut);
+    Ok(())
+}
+
+/// The number of tries has a bound, too: this took for ever on every clock.
+#[arc_sim::test(seeds = 20)]
+async fn stream_gives_up_when_nearly_every_packet_is_lost() -> Result<()> {
+    let net = Net::new();
+    let (mut client, mut server) = connection(&net).await?;
+    net.set_loss(1.0 - f64::EPSILON);
+    client.write_all(b"hello").await?;
+    let reader = arc::spawn(async move { server.read(&mut [0; 9]).await.map(drop) });
+    assert_eq!(client.read(&mut [0; 9]).await.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert!(!reader.is_finished());
+    Ok(())
+}
+
+/// One direction ends, the other goes on.
+#[arc_sim::test(seeds = 50)]
+async fn closed_direction_leaves_the_other_one_open() -> Result<()> {
+    let net = Net::new();
+    let (mut client, mut server) = connection(&net).await?;
+    client.write_all(b"request").await?;
+    client.close().await?;
+    assert_eq!(client.write(b"more").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    let mut text = String::new();
+    server.read_to_string(&mut text).await?;
+    assert_eq!(text, "request");
+    sleep(HOUR).await;
+
+    server.write_all(b"answer").await?;
+    drop(server);
+    text.clear();
+    client.read_to_string(&mut text).await?;
+    assert_eq!(text, "answer");
+    Ok(())
+}
+
+/// Reads that are cancelled while bytes are on their way take none of them.
+#[arc_sim::test(seeds = 50)]
+async fn cancelled_reads_lose_no_byte() -> Result<()> {
+    let net = Net::new();
+    net.set_loss(0.2);
+    let (mut client, mut server) = connection(&net).await?;
+    let sent: Vec<u8> = (0..200).collect();
+    let bytes = sent.clone();
+    let writer = arc::spawn(async move {
+        for piece in bytes.chunks(3) {
+            client.write_all(piece).await?;
+            sleep(Duration::from_millis(7)).await;
+        }
+        client.close().await
+    });
+    let mut received: Vec<u8> = Vec::new();
+    let mut buffer = [0; 2];
+    loop {
+        match timeout(Duration::from_millis(3), server.read(&mut buffer)).await {
+            Ok(Ok(0)) => break,
+            Ok(count) => received.extend(&buffer[..count?]),
+            Err(_) => {}
+        }
+    }
+    assert!(received == sent);
+    writer.await?
+}
