@@ -56,8 +56,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// # Cancellation
 ///
 /// As [`sleep`].
-pub fn sleep_until(deadline: impl Into<Instant>) -> Sleep {
-    Sleep { deadline: deadline.into(), armed: None }
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep { deadline, armed: None }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -99,7 +99,7 @@ impl Sleep {
     /// pause.await;
     /// # }
     /// ```
-    pub fn reset(mut self: Pin<&mut Self>, deadline: impl Into<Instant>) {
+    pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         let before = mem::replace(&mut *self, sleep_until(deadline));
         let Some((runtime, _)) = before.armed else { return };
         let Some(waker) = before.with_timer(Timers::disarm).flatten() else { return };

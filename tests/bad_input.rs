@@ -2,15 +2,17 @@
 //! panic that says what is wrong, or does what its documentation says. None hangs.
 
 use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
-use crate::common::{poll_with, runtime};
+use crate::common::{self, poll_with, runtime, wait_until};
 use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream, lookup_host};
+use arc::runtime::Builder;
 use arc::time::{Duration, Instant, sleep, sleep_until, timeout_at};
 use socket2::{Domain, Socket, Type};
 use std::future::{pending, ready};
 use std::io::ErrorKind::InvalidInput;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 /// A thousand years, of which the clock knows nothing.
@@ -33,6 +35,17 @@ fn options_of_the_builder_say_their_range() {
     assert_eq!(built.expect("it is built").block_on(async { 1 }), 1);
     goes("Builder::event_interval", "u32::MAX", "works");
     goes("Builder::long_poll_limit", "MAX", "works: nothing is reported");
+}
+
+#[test]
+fn a_build_that_panics_leaves_no_runtime_behind() {
+    for builder in [common::builder(2), Builder::new_current_thread()] {
+        let held = Arc::new(());
+        let holds = held.clone();
+        let builder = builder.on_thread_start(move || drop(holds.clone())).thread_name("a\0b");
+        panics("Builder::build", "a name with a null byte", "null byte", || builder.build());
+        wait_until("the runtime is gone", || Arc::strong_count(&held) == 1);
+    }
 }
 
 #[test]

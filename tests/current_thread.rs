@@ -9,10 +9,10 @@ use arc::task::{JoinHandle, TaskState, spawn_blocking, try_id, yield_now};
 use arc::time::sleep;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_micros(50);
 
@@ -593,13 +593,37 @@ fn dropped_while_another_thread_is_in_block_on_one_of_the_two_drops_the_futures(
             (0..round * 50).for_each(|_| std::hint::spin_loop());
             let handle = runtime.handle().clone();
             drop(runtime);
+            assert_eq!(drops.lock().unwrap().len(), 3, "dropped before the drop returns");
             let caller = caller.join().unwrap();
-            wait_until("the futures are dropped", || drops.lock().unwrap().len() == 3);
             let drops = drops.lock().unwrap();
             assert!(*drops == [caller; 3] || *drops == [here(); 3]);
             assert!(tasks.iter().all(JoinHandle::is_finished));
             assert!(handle.tasks().is_empty());
         }
+    });
+}
+
+/// Its name is no longer among those that wait for the lease.
+#[test]
+fn a_thread_that_left_block_on_is_not_unparked_when_the_lease_ends() {
+    within_deadline(|| {
+        let runtime = current_thread();
+        let runs_the_worker = Caller::enter(runtime.handle());
+        let (handle, left, ended) = (runtime.handle().clone(), Gate::new(), Gate::new());
+        let (leaves, ends) = (left.clone(), ended.clone());
+        let beside = thread::spawn(move || {
+            handle.block_on(async {});
+            thread::park_timeout(Duration::ZERO); // uses up what `block_on` may have left
+            leaves.open();
+            ends.wait();
+            let start = Instant::now();
+            thread::park_timeout(20 * TICK);
+            start.elapsed()
+        });
+        left.wait();
+        runs_the_worker.leave().unwrap();
+        ended.open();
+        assert!(beside.join().unwrap() >= 20 * TICK, "nobody unparks it");
     });
 }
 
@@ -625,11 +649,38 @@ fn an_end_that_races_with_threads_in_block_on_drops_each_future_once() {
                 .collect();
             entered.wait_for(round % 7);
             drop(runtime);
+            assert_eq!(drops.lock().unwrap().len(), 3, "dropped before the drop returns");
             for caller in callers {
                 caller.join().unwrap();
             }
-            wait_until("all are dropped", || tasks.iter().all(JoinHandle::is_finished));
-            assert_eq!(drops.lock().unwrap().len(), 3);
+            assert!(tasks.iter().all(JoinHandle::is_finished));
+        }
+    });
+}
+
+/// A thread that has just taken the lease, and has not polled anything yet, is waited for as well.
+#[test]
+fn an_end_waits_for_a_thread_that_is_about_to_run_tasks() {
+    within_deadline(|| {
+        for round in 0..3000 {
+            let runtime = current_thread();
+            let drops = Arc::default();
+            let tells = Tells(Arc::clone(&drops));
+            drop(runtime.spawn(async move {
+                let _tells = tells;
+                pending::<()>().await;
+            }));
+            let (handle, start) = (runtime.handle().clone(), Arc::new(Barrier::new(2)));
+            let starts = start.clone();
+            let caller = thread::spawn(move || {
+                starts.wait();
+                handle.block_on(yield_now());
+            });
+            start.wait();
+            (0..round % 400 * 5).for_each(|_| std::hint::spin_loop());
+            drop(runtime);
+            assert_eq!(drops.lock().unwrap().len(), 1, "dropped before the drop returns");
+            caller.join().unwrap();
         }
     });
 }

@@ -798,3 +798,16 @@ fn timer_fires_while_the_only_worker_is_in_a_long_poll() {
         foreign_block_on(stuck).unwrap();
     });
 }
+
+/// What a program does that has an `Instant` of std: tokio's is another type.
+#[test]
+#[allow(clippy::useless_conversion, reason = "in a simulation, arc's `Instant` is no longer std's")]
+fn a_deadline_of_std_is_converted_by_into() {
+    let past = std::time::Instant::now();
+    runtime(1).block_on(async {
+        let mut sleep = std::pin::pin!(arc::time::sleep_until(past.into()));
+        sleep.as_mut().reset(past.into());
+        sleep.await;
+        assert!(arc::time::timeout_at(past.into(), pending::<()>()).await.is_err());
+    });
+}

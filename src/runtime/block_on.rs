@@ -23,6 +23,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let main = Arc::new(Main { woken, thread: thread::current(), shared: shared.clone() });
     let waker = Waker::from(main.clone());
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
+    let _line = shared.lease.line();
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
     tell!(blocks_on(entry.key.id.0));
 
@@ -95,18 +96,21 @@ impl Wake for Main {
 struct LeaseGuard {
     worker: Rc<Worker>,
     _context: Guard,
-    /// The end waits for this thread to leave, as for a worker's own. None: the end has begun.
-    _signed_on: Option<SignedOn>,
+    /// The end waits for this thread to leave, as for a worker's own.
+    _signed_on: SignedOn,
 }
 
 impl LeaseGuard {
-    /// None: another thread runs it.
+    /// None: another thread runs it, or the runtime ends.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
+        // Before it has the lease: otherwise the end could find the lease taken, and return while
+        // this thread still runs a task.
+        let _signed_on = SignedOn::new(shared.clone())?;
         shared.lease.take_or_wait().then(|| {
             let worker = Rc::new(Worker::new(shared.clone(), 0));
             let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
             shared.monitor.ring();
-            Self { worker, _context, _signed_on: SignedOn::new(shared.clone()) }
+            Self { worker, _context, _signed_on }
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::runtime::{handle::Handle, handle::Runtime, monitor};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
 use crate::sync::{Arc, Duration, PoisonError, thread::JoinHandle};
-use std::{io, panic::AssertUnwindSafe, rc::Rc};
+use std::{io, mem::take, panic::AssertUnwindSafe, rc::Rc};
 
 impl Builder {
     /// Builds the runtime and starts its threads.
@@ -21,13 +21,15 @@ impl Builder {
         let shared = Arc::new(Shared::new(self)?);
         // Other threads find it by its id from now on.
         RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
-        let mut threads = Vec::new();
-        if let Err(error) = start_threads(&shared, &mut threads) {
+        // If a panic ends this function, the drop ends the runtime.
+        let handle = Handle { shared: shared.clone() };
+        let mut runtime = Runtime { handle, threads: AssertUnwindSafe(Vec::new()) };
+        if let Err(error) = start_threads(&shared, &mut runtime.threads) {
             end::begin(&shared);
-            end::join(&shared, threads, Duration::MAX);
+            end::join(&shared, take(&mut *runtime.threads), Duration::MAX);
             return Err(error);
         }
-        Ok(Runtime { handle: Handle { shared }, threads: AssertUnwindSafe(threads) })
+        Ok(runtime)
     }
 }
 

@@ -48,6 +48,12 @@ impl Lease {
         is_mine
     }
 
+    /// Takes the name of the calling thread back when it is dropped. Otherwise the names of threads
+    /// that have gone would pile up until the lease ends, and on a server that may be never.
+    pub(crate) fn line(&self) -> Line<'_> {
+        Line(self)
+    }
+
     /// E2, and the second half of R2.
     pub(crate) fn take_to_close(&self) -> bool {
         !replace(&mut lock(&self.0).is_taken, true)
@@ -60,5 +66,15 @@ impl Lease {
         let waiting = take(&mut state.waiting);
         drop(state);
         waiting.iter().for_each(thread::Thread::unpark);
+    }
+}
+
+/// A thread that may leave its name. See [`Lease::line`].
+pub(crate) struct Line<'a>(&'a Lease);
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        let me = thread::current().id();
+        lock(&self.0.0).waiting.retain(|thread| thread.id() != me);
     }
 }

@@ -73,20 +73,21 @@ where
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ArcTimer;
 
+#[allow(clippy::useless_conversion, reason = "in a simulation, arc's `Instant` is no longer std's")]
 impl Timer for ArcTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
         Box::pin(ArcSleep { sleep: arc::time::sleep(duration) })
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(ArcSleep { sleep: sleep_until(deadline) })
+        Box::pin(ArcSleep { sleep: sleep_until(deadline.into()) })
     }
 
     /// Moves an [`ArcSleep`] to another deadline, without an allocation. A sleep of
     /// another timer is replaced by a new `ArcSleep`.
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<ArcSleep>() {
-            Some(own) => own.project().sleep.reset(deadline),
+            Some(own) => own.project().sleep.reset(deadline.into()),
             None => *sleep = self.sleep_until(deadline),
         }
     }

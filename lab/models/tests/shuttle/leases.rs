@@ -221,3 +221,27 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
         assert_eq!(dropped.count(), 2);
     });
 }
+
+/// The runtime is dropped while a thread enters `block_on`: the drop returns only after all tasks
+/// were dropped, also if that thread has just taken the lease.
+// ~ src/runtime/block_on.rs
+// - let _signed_on = SignedOn::new(shared.clone())?;
+// ~ src/runtime/block_on.rs
+// - Self { worker, _context, _signed_on }
+// + Self { worker, _context, _signed_on: SignedOn::new(shared.clone())? }
+#[test]
+fn a_drop_waits_for_a_thread_that_has_just_taken_the_lease() {
+    model(|| {
+        let runtime = current_thread();
+        let (handle, is_dropped) = (runtime.handle().clone(), Signal::default());
+        let tells = OnDrop(is_dropped.clone());
+        drop(runtime.spawn(async move {
+            let _tells = tells;
+            std::future::pending::<()>().await;
+        }));
+        let enters = spawn(move || handle.block_on(task::yield_now()));
+        drop(runtime);
+        assert_eq!(is_dropped.count(), 1);
+        enters.join().unwrap();
+    });
+}
