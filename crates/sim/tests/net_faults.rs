@@ -273,12 +273,15 @@ async fn stream_gives_up_what_was_on_its_way_when_the_partition_began() -> Resul
 #[arc_sim::test(seeds = 50)]
 async fn writer_that_waits_for_room_gives_up_when_a_partition_does_not_end() -> Result<()> {
     let net = Net::new();
-    let (mut client, _server) = connection(&net).await?;
-    let writer = arc::spawn(async move { client.write_all(&[0; 100_000]).await });
+    let (client, _server) = connection(&net).await?;
+    let (mut read, mut write) = client.split();
+    let reader = arc::spawn(async move { read.read(&mut [0; 9]).await });
+    let writer = arc::spawn(async move { write.write_all(&[0; 100_000]).await });
     sleep(HOUR).await;
     assert!(!writer.is_finished());
     net.partition("client", "server");
     assert_eq!(writer.await?.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert_eq!(reader.await?.unwrap_err().kind(), ErrorKind::TimedOut);
     Ok(())
 }
 

@@ -15,6 +15,9 @@ use std::sync::Arc;
 const CONNECT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Accepts the connections to a port of a host; made by [`Host::listen`].
+///
+/// Several tasks may accept at once. Dropping the listener closes the port, and resets the
+/// connections that nobody has accepted.
 #[derive(Debug)]
 pub struct Listener {
     host: Host,

@@ -6,7 +6,8 @@
 //! * A [`Socket`] is as UDP: a datagram comes late, or not at all, or before one that was sent
 //!   earlier.
 //! * During a [partition](Net::partition), streams wait and datagrams are lost. Connecting waits
-//!   for a minute at most.
+//!   for a minute at most. A host gives a stream up when what it sent has not arrived after 15
+//!   minutes.
 //! * By a [crash](Net::crash), every stream of a host breaks, and its listeners and sockets are
 //!   gone.
 //!

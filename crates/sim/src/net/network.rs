@@ -76,6 +76,9 @@ impl Net {
     }
 
     /// Cuts the connection between two hosts, in both directions.
+    ///
+    /// Streams between them wait, and give up after 15 minutes in which something that was sent
+    /// does not arrive. Bytes that have arrived can still be read.
     pub fn partition(&self, one: &str, other: &str) {
         self.conditions.partition(one, other);
         let pipes = self.lock().pipes();

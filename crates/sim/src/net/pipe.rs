@@ -147,16 +147,11 @@ impl Pipe {
         self.wake_both();
     }
 
-    /// What did not arrive during the partition arrives now.
+    /// What did not arrive during the partition arrives now, unless it is too late.
     pub(super) fn heal(&self) {
         let mut state = self.lock();
         state.expire();
-        if let Some(since) = state.cut_since.take() {
-            let now = Instant::now();
-            let held = state.packets.iter_mut().filter(|packet| packet.arrival > since);
-            held.for_each(|packet| packet.arrival = packet.arrival.max(now));
-            state.last_arrival = state.last_arrival.map(|last| last.max(now));
-        }
+        state.cut_since = None;
         drop(state);
         self.wake_both();
     }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::task::ready;
 
 /// Sends and receives datagrams at a port of a host; made by [`Host::bind`].
+///
+/// Several tasks may receive at once. Each datagram goes to one of them.
 #[derive(Debug)]
 pub struct Socket {
     host: Host,

@@ -12,7 +12,21 @@ use std::task::{Context, Poll, ready};
 /// A connection between two hosts.
 ///
 /// Closing it ends the direction to the peer. Dropping it closes it, too; the peer's writes fail
-/// from then on.
+/// from then on, or from the end of a partition on.
+///
+/// # Errors
+///
+/// Reading and writing fail with
+///
+/// * `ConnectionReset` when one of the hosts has crashed, when the listener is dropped before it
+///   has accepted the connection, or when the peer has given the connection up.
+/// * `TimedOut` when what was sent here has not arrived after 15 minutes, as in a partition. A
+///   stream that only reads waits for ever, as TCP does.
+/// * `BrokenPipe`, writing only, when this end is closed or the peer's is dropped.
+///
+/// # Cancellation
+///
+/// A read that is dropped has taken no bytes, and a write has sent none.
 #[derive(Debug)]
 pub struct Stream {
     incoming: Arc<Pipe>,
