@@ -223,6 +223,8 @@ fn keys_step_through_a_model() {
         for (const name of [",", ",", ".", "."]) { key(name); all.push(shown()); }
         for (let i = 0; i < 9; i++) key(",");
         all.push(shown());
+        key(".");
+        all.push(shown());
         key("Escape");
         all.push(panel.textContent.includes("What stands out"));
         saw(...all);
@@ -233,5 +235,6 @@ fn keys_step_through_a_model() {
     assert_eq!(seen[1], "5  worker 0 (thread 1) ");
     assert_eq!(seen[2..4], [last, last]);
     assert_eq!(seen[4], "1  thread 0 spawns task 7");
-    assert_eq!(seen[5], "true");
+    assert_eq!(seen[5], "2  worker 0 (thread 1) runs worker 0");
+    assert_eq!(seen[6], "true");
 }
