@@ -1,6 +1,6 @@
-//! Keeps what the threads tell: each thread in a ring of its own (`ring.rs`), so that threads do not
-//! wait for each other. A ring has a limit. When it is full, the oldest record is left out, and
-//! counted.
+//! Keeps what the threads tell: each thread in a ring of its own (`ring.rs`), so that threads do
+//! not wait for each other. A ring has a limit. When it is full, the oldest record is left out,
+//! and counted.
 
 use crate::event::{Event, Record};
 use crate::ring::Ring;

@@ -40,7 +40,9 @@ fn recording(records: Vec<Record>, tasks: BTreeMap<u64, Origin>) -> Recording {
 
 /// What every script may use.
 const TOOLS: &str = r#"
-    const key = (name) => dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+    const key = (name) => {
+        dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+    };
     const saw = (...what) => { document.body.dataset.seen = what.join("|"); };
     const find = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
 "#;
@@ -127,7 +129,8 @@ fn search_finds_a_task_by_name_line_and_number() {
         }
         find("needle");
         panel.querySelector("button").click();
-        all.push(panel.textContent.includes("Why did it run then?"), picked.map((task) => DATA.tasks[task][1]));
+        all.push(panel.textContent.includes("Why did it run then?"));
+        all.push(picked.map((task) => DATA.tasks[task][1]));
         key("Escape");
         all.push(matching === null && search.value === "");
         key("/");
