@@ -16,8 +16,8 @@ use {
 /// A flight recorder: the runtime is recorded all the time, and the last seconds are written when
 /// something is wrong.
 ///
-/// Each write replaces the file, at once: whoever opens it sees a whole timeline. A line on standard
-/// error says why it was written, or why it could not be. The program goes on.
+/// Each write replaces the file, at once: whoever opens it sees a whole timeline. A line on
+/// standard error says why it was written, or why it could not be. The program goes on.
 ///
 /// # Examples
 ///
@@ -86,8 +86,8 @@ impl FlightRecorder {
         fs::rename(new, &self.path)
     }
 
-    /// Returns a hook for [`Builder::on_long_poll`](arc_core::runtime::Builder::on_long_poll), which
-    /// writes the timeline while the poll still lasts.
+    /// Returns a hook for [`on_long_poll`](arc_core::runtime::Builder::on_long_poll), which writes
+    /// the timeline while the poll still lasts.
     pub fn on_long_poll(&self) -> impl Fn(&TaskInfo) + Send + Sync + 'static {
         let flight = self.clone();
         move |task| flight.write(format_args!("a poll holds its worker up: {task}"))

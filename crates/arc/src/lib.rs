@@ -101,8 +101,8 @@
 //!
 //! # What this crate is made of
 //!
-//! This crate re-exports other crates. Its only code is `trace::FlightRecorder`. The runtime itself is the package
-//! `arc-runtime`. Depend on that one if you want the small core alone.
+//! This crate re-exports other crates. Its only code is `trace::FlightRecorder`. The runtime itself
+//! is the package `arc-runtime`. Depend on that one if you want the small core alone.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -63,7 +63,8 @@ pub fn pause() {
     assert!(arc_sim_core::is_running(), "the clock can be paused in a simulation only");
 }
 
-/// Does nothing in a simulation, where time passes by jumps, also after [`pause`]. tokio's `resume`.
+/// Does nothing in a simulation, where time passes by jumps, also after [`pause`]. This is tokio's
+/// `resume`.
 ///
 /// # Panics
 ///

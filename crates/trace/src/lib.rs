@@ -77,7 +77,8 @@ macro_rules! tell {
 pub use environment::is_on;
 pub use event::{Event, Record};
 pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, recording, start, stop};
-pub use schedule::ScheduleStep;
-pub use timeline::{By, Lane, Look, Place, Poll, Queued, Sleep, Task, Timeline, Wait};
+pub use timeline::{
+    By, Lane, Look, Place, Poll, Queued, ScheduleStep, Sleep, Task, Timeline, Wait,
+};
 pub use why::{Finding, Link, LinkKind, Why};
 pub use write::{Format, write};

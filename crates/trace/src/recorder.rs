@@ -1,6 +1,6 @@
-//! Keeps what the threads tell: each thread in a ring of its own (`ring.rs`), so that threads do not
-//! wait for each other. A ring has a limit. When it is full, the oldest record is left out, and
-//! counted.
+//! Keeps what the threads tell: each thread in a ring of its own (`ring.rs`), so that threads do
+//! not wait for each other. A ring has a limit. When it is full, the oldest record is left out,
+//! and counted.
 
 use crate::event::{Event, Record};
 use crate::ring::Ring;
@@ -130,11 +130,11 @@ struct Mine {
 }
 
 /// What a recording of one thread has of its own.
-#[derive(Default)]
 struct Apart {
     tasks: BTreeMap<u64, Origin>,
-    /// Where the thread kept what it told before.
+    /// Where the thread kept what it told before, and for which state that was right.
     before: Option<Arc<Shelf>>,
+    state_before: u64,
 }
 
 thread_local! {
@@ -417,7 +417,8 @@ impl ThreadRecorder {
         assert!(!is_apart(), "this thread is recorded already");
         MINE.with(|mine| {
             let before = mine.shelf.replace(Some(Arc::new(Shelf::new(RECORDS_MAX))));
-            mine.apart.replace(Some(Apart { before, ..Apart::default() }));
+            let state_before = mine.state.get();
+            mine.apart.replace(Some(Apart { tasks: BTreeMap::new(), before, state_before }));
             mine.clock.set(clock);
             mine.last.set(clock());
         });
@@ -441,12 +442,12 @@ impl Drop for ThreadRecorder {
     fn drop(&mut self) {
         STATE.fetch_sub(APART, Ordering::Relaxed);
         let _ = MINE.try_with(|mine| {
-            let before = mine.apart.take().and_then(|apart| apart.before);
+            let Some(Apart { before, state_before, .. }) = mine.apart.take() else { return };
             mine.shelf.replace(before);
             mine.clock.set(system_clock);
             mine.last.set(system_clock());
-            // Others may have started or stopped meanwhile.
-            mine.state.set(0);
+            // If others have started or stopped meanwhile, the next event finds that out.
+            mine.state.set(state_before);
         });
     }
 }

@@ -177,7 +177,7 @@ mod tests {
                 overlaps += u32::from(after > before);
             }
             drop(done);
-            writer.join().unwrap()
+            writer.join().expect("the writer does not panic")
         });
         assert_eq!(check(ring.read()), written);
     }

@@ -5,20 +5,8 @@
 
 use crate::event::Event;
 use crate::recorder::{Recording, Thread};
-use crate::timeline::Timeline;
+use crate::timeline::{ScheduleStep, Timeline};
 use std::collections::BTreeMap;
-
-/// A step of a model's schedule: a thread goes on until it touches something that others share.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ScheduleStep {
-    /// The thread: an index into [`Timeline::lanes`].
-    pub lane: usize,
-    /// When it began.
-    pub at: u64,
-    /// What the runtime told of it.
-    pub events: Vec<Event>,
-}
 
 impl Recording {
     /// Gives each thread of a model what was told in its turns.

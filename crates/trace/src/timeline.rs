@@ -3,7 +3,6 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
-use crate::schedule::ScheduleStep;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
@@ -185,6 +184,18 @@ pub struct Look {
     pub waits: bool,
     /// The sources that the kernel reported, and whether it is worth trying to read and to write.
     pub ready: Vec<(i64, [bool; 2])>,
+}
+
+/// A step of a model's schedule: a thread goes on until it touches something that others share.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ScheduleStep {
+    /// The thread: an index into [`Timeline::lanes`].
+    pub lane: usize,
+    /// When it began.
+    pub at: u64,
+    /// What the runtime told of it.
+    pub events: Vec<Event>,
 }
 
 impl Lane {

@@ -40,7 +40,9 @@ fn recording(records: Vec<Record>, tasks: BTreeMap<u64, Origin>) -> Recording {
 
 /// What every script may use.
 const TOOLS: &str = r#"
-    const key = (name) => dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+    const key = (name) => {
+        dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+    };
     const saw = (...what) => { document.body.dataset.seen = what.join("|"); };
     const find = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
 "#;
@@ -127,7 +129,8 @@ fn search_finds_a_task_by_name_line_and_number() {
         }
         find("needle");
         panel.querySelector("button").click();
-        all.push(panel.textContent.includes("Why did it run then?"), picked.map((task) => DATA.tasks[task][1]));
+        all.push(panel.textContent.includes("Why did it run then?"));
+        all.push(picked.map((task) => DATA.tasks[task][1]));
         key("Escape");
         all.push(matching === null && search.value === "");
         key("/");
@@ -223,6 +226,8 @@ fn keys_step_through_a_model() {
         for (const name of [",", ",", ".", "."]) { key(name); all.push(shown()); }
         for (let i = 0; i < 9; i++) key(",");
         all.push(shown());
+        key(".");
+        all.push(shown());
         key("Escape");
         all.push(panel.textContent.includes("What stands out"));
         saw(...all);
@@ -233,5 +238,6 @@ fn keys_step_through_a_model() {
     assert_eq!(seen[1], "5  worker 0 (thread 1) ");
     assert_eq!(seen[2..4], [last, last]);
     assert_eq!(seen[4], "1  thread 0 spawns task 7");
-    assert_eq!(seen[5], "true");
+    assert_eq!(seen[5], "2  worker 0 (thread 1) runs worker 0");
+    assert_eq!(seen[6], "true");
 }

@@ -72,6 +72,7 @@ mod time;
 
 // The models.
 mod blocking;
+mod broken;
 mod common;
 mod ending;
 mod leases;

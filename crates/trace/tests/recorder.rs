@@ -1,0 +1,117 @@
+//! What is kept of what threads tell, and whose it is.
+
+use arc_trace::{Event, Options, Recording, ThreadRecorder, Timeline, tell};
+use std::panic::Location;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The process has one recorder, so one test at a time uses it.
+fn alone() -> MutexGuard<'static, ()> {
+    static RECORDER: Mutex<()> = Mutex::new(());
+    RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A poll of a task of this number.
+fn poll(task: u64) {
+    let name = Some(format!("number {task}").into());
+    tell::spawned(task, 0, &name, Location::caller(), 0);
+    tell::step(task, 1);
+    tell::step(task, 2);
+    tell::polled(task);
+}
+
+/// The tasks that were polled, and those that are known by name.
+fn tasks(recording: &Recording) -> (Vec<u64>, Vec<u64>) {
+    let records = recording.threads.iter().flat_map(|thread| &thread.records);
+    let polled = records.filter_map(|record| match record.event {
+        Event::Polled { task, .. } => Some(task),
+        _ => None,
+    });
+    (polled.collect(), recording.tasks.keys().copied().collect())
+}
+
+/// Calls a function on a thread of its own, which ends.
+fn apart<R: Send>(act: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| scope.spawn(act).join().unwrap())
+}
+
+#[test]
+fn worker_is_known_to_a_recording_that_begins_later() {
+    let _alone = alone();
+    arc_trace::stop();
+    apart(|| {
+        tell::runs_worker(5, 3);
+        arc_trace::start(Options::default());
+        poll(101);
+    });
+    let timeline = Timeline::new(&arc_trace::recording());
+    assert_eq!(timeline.lanes[0].worker, Some((5, 3)));
+}
+
+#[test]
+fn worker_is_known_when_its_oldest_events_are_left_out() {
+    let _alone = alone();
+    let mut options = Options::default();
+    options.events_per_thread = 10;
+    arc_trace::start(options);
+    apart(|| {
+        tell::runs_worker(5, 3);
+        (201..1_201).for_each(poll);
+    });
+    let recording = arc_trace::recording();
+    let thread = &recording.threads[0];
+    assert_eq!(thread.worker, Some((5, 3)));
+    assert_eq!(thread.records.len(), 10);
+    assert!(thread.left_out > 3_990, "{}", thread.left_out);
+    assert_eq!(tasks(&recording).0.last(), Some(&1_200));
+}
+
+/// What only adds to an event has its time, and costs no look at the clock.
+#[test]
+fn event_without_a_time_has_that_of_the_one_before() {
+    let _alone = alone();
+    let recorder = ThreadRecorder::begin(|| {
+        static TICKS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(100);
+        TICKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    });
+    tell::kernel_told();
+    tell::ready(5, [true, false]);
+    tell::waits_for_io(5, 0);
+    tell::sleeps();
+    let times: Vec<u64> =
+        recorder.recording().threads[0].records.iter().map(|record| record.at).collect();
+    assert_eq!(times, [101, 101, 101, 102]);
+}
+
+#[test]
+fn recording_of_one_thread_is_its_own() {
+    let _alone = alone();
+    arc_trace::start(Options::default());
+    apart(|| {
+        poll(1);
+        let recorder = ThreadRecorder::begin(|| 7);
+        poll(2);
+        apart(|| poll(3));
+        tell::ended(2);
+        let own = recorder.recording();
+        assert_eq!(tasks(&own), (vec![2], vec![2]));
+        assert!(own.threads[0].records.iter().all(|record| record.at == 7));
+        assert_eq!((own.taken, own.tasks[&2].ended), (7, Some(7)));
+        drop(recorder);
+        poll(4);
+    });
+    let (polled, named) = tasks(&arc_trace::recording());
+    assert_eq!(polled, [1, 4, 3]);
+    assert!(!named.contains(&2));
+    assert!([1, 3, 4].iter().all(|task| named.contains(task)), "{named:?}");
+
+    // Nothing else has to be on for that.
+    arc_trace::stop();
+    let recorder = ThreadRecorder::begin(|| 7);
+    poll(5);
+    apart(|| poll(6));
+    assert_eq!(tasks(&recorder.recording()).0, [5]);
+    drop(recorder);
+    poll(7);
+    assert_eq!(tasks(&arc_trace::recording()).0, [1, 4, 3]);
+}
