@@ -7,6 +7,16 @@ use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 /// One bit of a 64-bit word says whether a worker sleeps (`scheduler/idle.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
 
+/// Which threads run the tasks of a runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// There is one worker, and a thread in `block_on` runs it.
+    CurrentThread,
+    /// Each worker has a thread of its own.
+    MultiThread,
+}
+
 /// What happens to a runtime when one of its tasks panics. (The process's panic hook runs in each
 /// case.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +25,6 @@ pub enum UnhandledPanic {
     Ignore,
     /// The runtime ends. Every `block_on` on it panics.
     ShutdownRuntime,
-    /// The process aborts.
-    Abort,
 }
 
 /// Makes the builder from the table of options below. Each row of the table has the documentation
@@ -40,9 +48,7 @@ macro_rules! builder {
         /// ```
         #[must_use = "nothing is built before `build`"]
         pub struct Builder {
-            /// There is one worker, and a thread in `block_on` runs it. Otherwise each worker has a
-            /// thread of its own.
-            pub(crate) is_current_thread: bool,
+            pub(crate) flavor: RuntimeFlavor,
             $(pub(crate) $name: $kind,)*
         }
 
@@ -50,7 +56,17 @@ macro_rules! builder {
             /// Configures a runtime with several workers, each on a thread of its own. By default
             /// there is one per core.
             pub fn new_multi_thread() -> Self {
-                Self { is_current_thread: false, $($name: $default,)* }
+                Self { flavor: RuntimeFlavor::MultiThread, $($name: $default,)* }
+            }
+
+            /// Configures a runtime with one worker, which the thread in
+            /// [`block_on`](crate::runtime::Handle::block_on) runs.
+            ///
+            /// Tasks run only while some thread is in `block_on`. If several are, one of them runs
+            /// all tasks, and each polls its own future. A thread that leaves `block_on` hands the
+            /// tasks on to another one.
+            pub fn new_current_thread() -> Self {
+                Self { flavor: RuntimeFlavor::CurrentThread, ..Self::new_multi_thread() }
             }
 
             $(
@@ -158,18 +174,6 @@ builder! {
     /// # std::io::Result::Ok(())
     /// ```
     unhandled_panic: UnhandledPanic = UnhandledPanic::Ignore, |policy: UnhandledPanic| policy;
-}
-
-impl Builder {
-    /// Configures a runtime with one worker, which the thread in
-    /// [`block_on`](crate::runtime::Handle::block_on) runs.
-    ///
-    /// Tasks run only while some thread is in `block_on`. If several are, one of them runs all
-    /// tasks, and each polls its own future. A thread that leaves `block_on` hands the tasks on to
-    /// another one.
-    pub fn new_current_thread() -> Self {
-        Self { is_current_thread: true, ..Self::new_multi_thread() }
-    }
 }
 
 #[track_caller]

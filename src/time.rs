@@ -8,8 +8,7 @@ use crate::driver::timers::{Key, Timers};
 use crate::registry::RuntimeId;
 use crate::scheduler::{context, coop};
 use crate::sync::tell;
-use std::task::{Context, Poll, Waker, ready};
-use std::{fmt, mem, pin::Pin};
+use std::{fmt, mem, pin::Pin, task::Context, task::Poll, task::Waker, task::ready};
 
 pub use crate::sync::{Duration, Instant};
 

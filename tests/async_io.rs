@@ -5,7 +5,7 @@
 
 mod net_common;
 
-use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
+use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::time::{sleep, timeout};
 use net_common::*;
 use socket2::{Domain, MsgHdr, Socket, Type};
@@ -139,7 +139,7 @@ fn one_message_per_read_does_not_stall_at_the_second() {
         for _ in 0..10 {
             let (left, right) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None).unwrap();
             let (left, mut right) = (Async::new(left).unwrap(), Async::new(right).unwrap());
-            let none = right.try_read_with(|mut socket| socket.read(&mut [0; 8]));
+            let none = right.try_with(Direction::Read, |mut socket| socket.read(&mut [0; 8]));
             assert_eq!(none.unwrap_err().kind(), ErrorKind::WouldBlock);
             for message in [&b"one"[..], b"two", b"three"] {
                 left.get_ref().send(message).unwrap();
@@ -162,7 +162,7 @@ fn bytes_behind_a_passed_descriptor_are_read() {
         for _ in 0..10 {
             let (left, right) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
             let right = Async::new(UnixStream::from(std::os::fd::OwnedFd::from(right))).unwrap();
-            let none = right.try_read_with(|mut socket| socket.read(&mut [0; 8]));
+            let none = right.try_with(Direction::Read, |mut socket| socket.read(&mut [0; 8]));
             assert_eq!(none.unwrap_err().kind(), ErrorKind::WouldBlock);
             let data = [IoSlice::new(b"with")];
             let control = pass_descriptor(left.as_raw_fd());
@@ -249,14 +249,17 @@ fn attempt_without_waiting_is_made_once() {
     run_each(|| async {
         let (left, right) = unix_pair();
         let read = |mut socket: &UnixStream| socket.read(&mut [0; 8]);
-        assert_eq!(right.try_read_with(read).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(
+            right.try_with(Direction::Read, read).unwrap_err().kind(),
+            ErrorKind::WouldBlock
+        );
         // Known not to be ready: it is not even tried.
-        let tried = right.try_read_with(|_| -> std::io::Result<()> { panic!("tried") });
+        let tried = right.try_with(Direction::Read, |_| -> std::io::Result<()> { panic!("tried") });
         assert_eq!(tried.unwrap_err().kind(), ErrorKind::WouldBlock);
         let write = |mut socket: &UnixStream| socket.write(b"hello");
-        assert_eq!(left.try_write_with(write).unwrap(), 5);
+        assert_eq!(left.try_with(Direction::Write, write).unwrap(), 5);
         right.readable().await.unwrap();
-        assert_eq!(right.try_read_with(read).unwrap(), 5);
+        assert_eq!(right.try_with(Direction::Read, read).unwrap(), 5);
     });
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use arc::runtime::{Builder, Handle, Runtime, may_block};
+use arc::runtime::{Builder, Handle, Runtime, RuntimeFlavor, may_block};
 use arc::task::spawn_blocking;
 use arc::time::sleep;
 use common::*;
@@ -18,6 +18,29 @@ use std::time::Duration;
 /// Which runtime is current, told by its number of workers.
 fn current() -> Option<usize> {
     Handle::try_current().ok().map(|handle| handle.workers())
+}
+
+#[test]
+fn a_handle_tells_which_runtime_it_belongs_to_and_of_which_flavor() {
+    within_deadline(|| {
+        let runtimes = [runtime(1), runtime(2), current_thread()];
+        let ids: HashSet<_> = runtimes.iter().map(|runtime| runtime.id()).collect();
+        assert_eq!(ids.len(), 3, "each runtime has an id of its own");
+        let flavors = runtimes.each_ref().map(|runtime| runtime.runtime_flavor());
+        let [several, one] = [RuntimeFlavor::MultiThread, RuntimeFlavor::CurrentThread];
+        assert_eq!(flavors, [several, several, one]);
+
+        for runtime in runtimes {
+            let id = runtime.block_on(async {
+                let task = arc::spawn(async { Handle::current().id() });
+                assert_eq!(task.await.unwrap(), Handle::current().id());
+                Handle::current().id()
+            });
+            let handle = runtime.handle().clone();
+            drop(runtime);
+            assert_eq!((handle.id(), handle.id().to_string()), (id, id.0.to_string()));
+        }
+    });
 }
 
 #[test]

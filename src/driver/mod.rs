@@ -18,9 +18,8 @@ pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-use crate::driver::kernel::{Events, Until};
-use crate::driver::reactor::{Reactor, Wakers};
 use crate::driver::timers::{Key, Timers};
+use crate::driver::{kernel::Events, kernel::Until, reactor::Reactor, reactor::Wakers};
 use crate::panic::wake;
 use crate::sync::{AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
 use std::{sync::TryLockError, task::Waker};

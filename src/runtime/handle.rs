@@ -1,12 +1,13 @@
-//! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
+//! A runtime and the handles to it: build a runtime, run futures on it, look at it, and end it.
 
-use crate::config::Builder;
-use crate::registry::{Kind, Origin, TaskInfo};
-use crate::runtime::block_on::block_on;
-use crate::scheduler::{context, context::Role, end, shared::Shared};
-use crate::sync::{Arc, Duration, lock, thread};
-use crate::task::{JoinHandle, spawn_blocking, spawn_on};
-use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
+use crate::config::{Builder, RuntimeFlavor};
+use crate::registry::{Kind, Origin, RuntimeId, TaskInfo};
+use crate::runtime::{block_on::block_on, monitor};
+use crate::scheduler::shared::{RUNTIMES, Shared, WorkerShared};
+use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread, thread::JoinHandle};
+use crate::task::{self, spawn_blocking, spawn_on};
+use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe, rc::Rc};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
 ///
@@ -27,8 +28,8 @@ use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwi
 /// jobs are not waited for.
 #[derive(Debug)]
 pub struct Runtime {
-    pub(crate) handle: Handle,
-    pub(crate) threads: AssertUnwindSafe<Vec<thread::JoinHandle<()>>>,
+    handle: Handle,
+    threads: AssertUnwindSafe<Vec<JoinHandle<()>>>,
 }
 
 impl Runtime {
@@ -117,6 +118,63 @@ impl Deref for Runtime {
     }
 }
 
+impl Builder {
+    /// Builds the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// The system's: it has no descriptors left for the reactor, or does not start a thread. The
+    /// threads that were started already have ended when this returns.
+    pub fn build(mut self) -> io::Result<Runtime> {
+        if self.flavor == RuntimeFlavor::CurrentThread {
+            self.workers = 1;
+        }
+        let shared = Arc::new(Shared::new(self)?);
+        // Other threads find it by its id from now on.
+        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
+        let mut threads = Vec::new();
+        if let Err(error) = start_threads(&shared, &mut threads) {
+            end::begin(&shared);
+            end::join(&shared, threads, Duration::MAX);
+            return Err(error);
+        }
+        Ok(Runtime { handle: Handle { shared }, threads: AssertUnwindSafe(threads) })
+    }
+}
+
+fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
+    if shared.config.flavor == RuntimeFlavor::MultiThread {
+        // This thread holds it as well, as long as it starts workers. Otherwise the workers that
+        // were started first could take themselves for all that there are.
+        let in_loop = Arc::new(end::InLoop(shared.clone()));
+        for index in 0..shared.workers.len() {
+            let in_loop = in_loop.clone();
+            let main = move |shared: &_| run_worker(shared, index, in_loop);
+            threads.push(threads::start(shared, &format!("worker-{index}"), main)?);
+        }
+    }
+    #[cfg(feature = "sim")]
+    if arc_sim_core::is_building() {
+        return Ok(()); // a simulation is to be the same each time, and the monitor's clock is not
+    }
+    threads.push(threads::start(shared, "monitor", monitor::main)?);
+    Ok(())
+}
+
+/// The main function of a worker's thread.
+fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: Arc<end::InLoop>) {
+    let worker = Rc::new(Worker::new(shared.clone(), index));
+    let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+    while !shared.is_ending() {
+        worker.run_one(&|| shared.is_ending());
+    }
+
+    // From now on this thread pushes through the table `RUNTIMES`, as all others do. After `close`
+    // it would otherwise put tasks into a queue that nobody empties.
+    drop(context);
+    drop(in_loop);
+}
+
 /// Refers to a runtime, from any thread. A handle is cheap to clone, and does not keep the runtime
 /// running.
 #[derive(Clone)]
@@ -152,7 +210,7 @@ impl Handle {
     pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
         &self,
         future: F,
-    ) -> JoinHandle<F::Output> {
+    ) -> task::JoinHandle<F::Output> {
         spawn_on(&self.shared, Origin::new(Kind::Async), future).0
     }
 
@@ -162,7 +220,7 @@ impl Handle {
     pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
         &self,
         function: F,
-    ) -> JoinHandle<R> {
+    ) -> task::JoinHandle<R> {
         let _guard = self.enter();
         spawn_blocking(function)
     }
@@ -226,9 +284,72 @@ impl Handle {
         EnterGuard { _context: context::enter(self.shared.clone()), _handle: PhantomData }
     }
 
+    /// Identifies the runtime. No two runtimes of a process have the same id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::runtime::{Handle, Runtime};
+    /// let runtime = Runtime::new()?;
+    /// let id = runtime.block_on(async { Handle::current().id() });
+    /// assert_eq!(id, runtime.id());
+    /// assert_ne!(id, Runtime::new()?.id());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn id(&self) -> RuntimeId {
+        self.shared.id
+    }
+
+    /// Which threads run the tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::runtime::{Handle, RuntimeFlavor};
+    /// # #[arc::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// assert_eq!(Handle::current().runtime_flavor(), RuntimeFlavor::CurrentThread);
+    /// # }
+    /// ```
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        self.shared.config.flavor
+    }
+
     /// How many workers run tasks at once.
     pub fn workers(&self) -> usize {
         self.shared.config.workers
+    }
+
+    /// How many tasks wait in the queue that belongs to all workers. Tasks that are spawned or
+    /// woken outside of the workers go there.
+    pub fn global_queue_depth(&self) -> usize {
+        self.shared.injector.len()
+    }
+
+    /// What a worker has done so far, in numbers. Workers are numbered from 0.
+    ///
+    /// Each worker counts for itself, so that it costs next to nothing. The numbers are read one
+    /// after the other, while the worker goes on.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such worker.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// arc::spawn(async {}).await.unwrap();
+    /// let runtime = arc::runtime::Handle::current();
+    /// let polls = (0..runtime.workers()).map(|worker| runtime.worker_counts(worker).polls);
+    /// assert_eq!(polls.sum::<u64>(), 1);
+    /// # }
+    /// ```
+    pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
+        let WorkerShared { queue, polls, steals, parks, .. } = &self.shared.workers[worker];
+        let [polls, steals, parks] = [polls, steals, parks].map(|it| it.load(Ordering::Relaxed));
+        WorkerCounts { polls, steals, parks, queued: queue.len() }
     }
 
     /// Describes each task that has not ended, in no particular order.
@@ -251,6 +372,21 @@ impl Handle {
     pub fn tasks(&self) -> Vec<TaskInfo> {
         self.shared.tasks()
     }
+}
+
+/// What one worker has done so far; made by [`Handle::worker_counts`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WorkerCounts {
+    /// How often it has polled a task.
+    pub polls: u64,
+    /// How many tasks it has taken from the queues of other workers. (Tasks that others took from
+    /// it just then may be missing.)
+    pub steals: u64,
+    /// How often it has gone to sleep, because it had nothing to do.
+    pub parks: u64,
+    /// How many tasks wait in its queue now.
+    pub queued: usize,
 }
 
 impl fmt::Debug for Handle {

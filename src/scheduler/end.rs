@@ -31,6 +31,7 @@
 //!
 //! [`Runnable`]: crate::scheduler::queue::Runnable
 
+use crate::config::RuntimeFlavor;
 use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
@@ -49,7 +50,7 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.config.is_current_thread && shared.lease.take_to_close() {
+    if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
         close(shared);
     }
 }

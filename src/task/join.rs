@@ -5,8 +5,7 @@ use crate::registry::{Id, JoinError, Key};
 use crate::scheduler::coop;
 use crate::sync::tell;
 use async_task::FallibleTask;
-use std::task::{Context, Poll, ready};
-use std::{panic::AssertUnwindSafe, pin::Pin};
+use std::{panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll, task::ready};
 
 /// What async-task gives for a task.
 type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;

@@ -16,11 +16,13 @@
 //!                                     the joiner is woken ◄───┴──► finished
 //! ```
 
-use crate::registry::{Kind, Origin};
-use crate::scheduler::{context, queue::Runnable, shared::Shared};
-use crate::sync::thread;
-use crate::task::{contained::Contained, join::JoinHandle};
-use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Poll};
+use crate::config::UnhandledPanic;
+use crate::panic::{Unread, contain, ignore_panic};
+use crate::registry::{JoinError, Key, Kind, Origin};
+use crate::scheduler::{context, end, queue::Runnable, shared::Shared};
+use crate::sync::{Arc, thread};
+use crate::task::join::JoinHandle;
+use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll};
 
 /// Spawns a future as a task of the current runtime.
 ///
@@ -110,6 +112,60 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
         let waker = runnable.waker();
         ((runnable, JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), key }), waker)
     })
+}
+
+pin_project_lite::pin_project! {
+    /// The future that arc puts around the future of each task.
+    ///
+    /// It keeps every panic inside the task. It drops the user's future as soon as that has
+    /// finished or was aborted, and before the task's handle is woken. And it takes the task out of
+    /// the registry.
+    struct Contained<F> {
+        #[pin]
+        future: Option<F>,
+        key: Key,
+    }
+
+    impl<F> PinnedDrop for Contained<F> {
+        /// The future is still there if the runtime has ended before the task.
+        fn drop(this: Pin<&mut Self>) {
+            let mut future = this.project().future;
+            ignore_panic(|| future.set(None));
+        }
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Unread<Result<F::Output, JoinError>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let key = &*this.key;
+        let mut result = Unread(Some(Err(JoinError::cancelled(key.id))));
+        if !key.is_aborted()
+            && let Some(future) = this.future.as_mut().as_pin_mut()
+        {
+            match contain(|| future.poll(context)) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(output)) => result.0 = Some(Ok(output)),
+                Err(panic) => result.0 = Some(Err(JoinError::panicked(key.id, panic))),
+            }
+        }
+
+        // The future goes before its joiner is woken, and before the registry forgets the task.
+        if let Err(panic) = contain(|| this.future.set(None)) {
+            result = Unread(Some(Err(JoinError::panicked(key.id, panic))));
+        }
+        if matches!(&result.0, Some(Err(error)) if error.is_panic())
+            && let Some(runtime) = context::find_runtime(key.runtime, Arc::clone)
+            && runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
+        {
+            end::begin(&runtime);
+        }
+        // The registry gives back the task's own waker, which is dropped outside of any lock.
+        drop(context::find_runtime(key.runtime, |runtime| runtime.registry.remove(key)));
+        Poll::Ready(result)
+    }
 }
 
 /// Called by async-task when a task was woken.
