@@ -1,7 +1,6 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::registry::{Reporter, TaskInfo};
-use crate::sync::Duration;
+use crate::{registry::Reporter, registry::TaskInfo, sync::Duration};
 use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 
 /// One bit of a 64-bit word says whether a worker sleeps (`scheduler/idle.rs`).
@@ -96,6 +95,25 @@ builder! {
     /// A name with a null byte, which the system does not take, makes `build` panic.
     thread_name: String = "arc".to_owned(), |name: impl Into<String>| name.into();
 
+    /// Sets a function that names the runtime's threads. It is called once for each thread, by
+    /// `build`, and takes the place of [`thread_name`](Self::thread_name). If it panics, so does
+    /// `build`, and the threads that were started before stay.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let started = AtomicUsize::new(0);
+    /// let runtime = arc::runtime::Builder::new_multi_thread()
+    ///     .thread_name_fn(move || format!("server-{}", started.fetch_add(1, Ordering::Relaxed)))
+    ///     .build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert!(runtime.block_on(name)?.unwrap().starts_with("server-"));
+    /// # std::io::Result::Ok(())
+    /// ```
+    thread_name_fn: Option<Box<dyn Fn() -> String + Send + Sync>> = None,
+        |name: impl Fn() -> String + Send + Sync + 'static| Some(Box::new(name));
+
     /// Sets the stack size of the runtime's threads, in bytes; 2 MiB by default.
     ///
     /// # Panics
@@ -114,6 +132,36 @@ builder! {
     /// Sets a hook that each thread of the runtime calls before it ends. A panic in it is printed
     /// and otherwise ignored.
     on_thread_stop: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
+        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets a hook that each worker calls before it sleeps because it has nothing to do.
+    ///
+    /// The hook may spawn tasks: the worker runs them before it sleeps. As the worker does nothing
+    /// else meanwhile, keep the hook short. A panic in it is printed and otherwise ignored. In a
+    /// current-thread runtime the thread in `block_on` that runs the tasks calls it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let asleep = Arc::new(AtomicUsize::new(0));
+    /// let (falls_asleep, wakes_up) = (asleep.clone(), asleep.clone());
+    /// let runtime = arc::runtime::Builder::new_multi_thread()
+    ///     .on_thread_park(move || drop(falls_asleep.fetch_add(1, Ordering::Relaxed)))
+    ///     .on_thread_unpark(move || drop(wakes_up.fetch_sub(1, Ordering::Relaxed)))
+    ///     .build()?;
+    /// drop(runtime);
+    /// assert_eq!(asleep.load(Ordering::Relaxed), 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    on_thread_park: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
+        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets a hook that each worker calls when it is awake again: once for each call of
+    /// [`on_thread_park`](Self::on_thread_park), also if work came just then and the worker did not
+    /// sleep. A panic in it is printed and otherwise ignored.
+    on_thread_unpark: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
         |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
 
     /// Sets after how many polls a busy worker looks at sockets, timers and the tasks from outside;

@@ -6,8 +6,7 @@
 //! the crate `arc-util`.
 
 use crate::driver::reactor::{Source, gone};
-use crate::scheduler::{context, coop, shared::Shared};
-use crate::sync::Arc;
+use crate::{scheduler::context, scheduler::coop, scheduler::shared::Shared, sync::Arc};
 use socket2::SockRef;
 use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
 use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin, task::Context, task::Poll, task::ready};

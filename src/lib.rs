@@ -71,8 +71,7 @@
 //! | `scheduler/threads.rs` | how threads start and sign off |
 //! | **tasks** | |
 //! | `task/join.rs` | how a task is awaited and aborted |
-//! | `task/spawn.rs` | how a future becomes a task, and what happens around each poll |
-//! | `task/blocking.rs` | how a function that blocks becomes a task |
+//! | `task/spawn.rs` | how a future, or a function that blocks, becomes a task |
 //! | `task/mod.rs` | what programs see of this room |
 //! | `scheduler/end.rs` | how a runtime ends, step by step, and what becomes of each task |
 //! | **sockets and time** | |

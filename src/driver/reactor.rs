@@ -21,8 +21,7 @@
 //! * *While no thread sits in the seat.* The kernel keeps the event until a thread waits or looks.
 
 use crate::driver::{kernel::Events, kernel::Kernel, kernel::Until, readiness::Readiness};
-use crate::panic::wake;
-use crate::sync::{Arc, Mutex, lock, tell};
+use crate::{panic::wake, sync::Arc, sync::Mutex, sync::lock, sync::tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
 use std::{io, io::Result, mem::ManuallyDrop, task::Context, task::Poll, task::Waker};

@@ -5,8 +5,7 @@
 //! it. When the budget is used up, operations return `Pending` and wake their task at once,
 //! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
-use crate::panic::contain;
-use crate::sync::tell;
+use crate::{panic::contain, sync::tell};
 use std::{cell::Cell, future::poll_fn, panic::resume_unwind, task::Context, task::Poll};
 
 /// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction

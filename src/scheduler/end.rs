@@ -31,11 +31,10 @@
 //!
 //! [`Runnable`]: crate::scheduler::queue::Runnable
 
-use crate::config::RuntimeFlavor;
-use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, tell, thread::JoinHandle};
+use crate::{config::RuntimeFlavor, panic::ignore_panic, panic::wake};
 use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.

@@ -1,9 +1,7 @@
 //! Wait for a task, or abort it.
 
-use crate::panic::Unread;
 use crate::registry::{Id, JoinError, Key};
-use crate::scheduler::coop;
-use crate::sync::tell;
+use crate::{panic::Unread, scheduler::coop, sync::tell};
 use async_task::FallibleTask;
 use std::{panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll, task::ready};
 

@@ -209,7 +209,7 @@ fn a_local_runtime_runs_both_kinds_of_tasks_on_its_thread() {
         (before.await.unwrap(), sent.await.unwrap(), local.await.unwrap())
     });
     assert_eq!(output, (true, true, 4));
-    assert_eq!(runtime.workers(), 1);
+    assert_eq!(runtime.metrics().num_workers(), 1);
 }
 
 #[test]

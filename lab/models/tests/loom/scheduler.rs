@@ -64,6 +64,7 @@ pub(crate) mod shared {
     pub(crate) struct Config {
         pub(crate) flavor: RuntimeFlavor,
         pub(crate) thread_name: String,
+        pub(crate) thread_name_fn: Option<Box<dyn Fn() -> String + Send + Sync>>,
         pub(crate) thread_stack_size: usize,
         pub(crate) on_thread_start: Box<dyn Fn() + Send + Sync>,
         pub(crate) on_thread_stop: Box<dyn Fn() + Send + Sync>,
@@ -74,6 +75,7 @@ pub(crate) mod shared {
             Self {
                 flavor,
                 thread_name: String::new(),
+                thread_name_fn: None,
                 thread_stack_size: 0,
                 on_thread_start: Box::new(|| ()),
                 on_thread_stop: Box::new(|| ()),
