@@ -917,3 +917,12 @@ fn each_sleep_of_a_worker_is_counted() {
         assert_eq!(runtime.worker_counts(0).polls, 5);
     });
 }
+
+#[test]
+fn a_worker_that_does_not_exist_has_no_counts() {
+    within_deadline(|| {
+        let runtime = runtime(2);
+        let text = panic_of(|| runtime.worker_counts(2));
+        assert!(text.contains("the len is 2 but the index is 2"), "{text}");
+    });
+}
