@@ -1,11 +1,20 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::registry::{Reporter, TaskInfo};
-use crate::sync::Duration;
+use crate::{registry::Reporter, registry::TaskInfo, sync::Duration};
 use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 
 /// One bit of a 64-bit word says whether a worker sleeps (`scheduler/idle.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
+
+/// Which threads run the tasks of a runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// There is one worker, and a thread in `block_on` runs it.
+    CurrentThread,
+    /// Each worker has a thread of its own.
+    MultiThread,
+}
 
 /// What happens to a runtime when one of its tasks panics. (The process's panic hook runs in each
 /// case.)
@@ -15,8 +24,6 @@ pub enum UnhandledPanic {
     Ignore,
     /// The runtime ends. Every `block_on` on it panics.
     ShutdownRuntime,
-    /// The process aborts.
-    Abort,
 }
 
 /// Makes the builder from the table of options below. Each row of the table has the documentation
@@ -40,9 +47,7 @@ macro_rules! builder {
         /// ```
         #[must_use = "nothing is built before `build`"]
         pub struct Builder {
-            /// There is one worker, and a thread in `block_on` runs it. Otherwise each worker has a
-            /// thread of its own.
-            pub(crate) is_current_thread: bool,
+            pub(crate) flavor: RuntimeFlavor,
             $(pub(crate) $name: $kind,)*
         }
 
@@ -50,7 +55,17 @@ macro_rules! builder {
             /// Configures a runtime with several workers, each on a thread of its own. By default
             /// there is one per core.
             pub fn new_multi_thread() -> Self {
-                Self { is_current_thread: false, $($name: $default,)* }
+                Self { flavor: RuntimeFlavor::MultiThread, $($name: $default,)* }
+            }
+
+            /// Configures a runtime with one worker, which the thread in
+            /// [`block_on`](crate::runtime::Handle::block_on) runs.
+            ///
+            /// Tasks run only while some thread is in `block_on`. If several are, one of them runs
+            /// all tasks, and each polls its own future. A thread that leaves `block_on` hands the
+            /// tasks on to another one.
+            pub fn new_current_thread() -> Self {
+                Self { flavor: RuntimeFlavor::CurrentThread, ..Self::new_multi_thread() }
             }
 
             $(
@@ -80,6 +95,25 @@ builder! {
     /// A name with a null byte, which the system does not take, makes `build` panic.
     thread_name: String = "arc".to_owned(), |name: impl Into<String>| name.into();
 
+    /// Sets a function that names the runtime's threads. It is called once for each thread, by
+    /// `build`, and takes the place of [`thread_name`](Self::thread_name). If it panics, so does
+    /// `build`, and the threads that were started before stay.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let started = AtomicUsize::new(0);
+    /// let runtime = arc::runtime::Builder::new_multi_thread()
+    ///     .thread_name_fn(move || format!("server-{}", started.fetch_add(1, Ordering::Relaxed)))
+    ///     .build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert!(runtime.block_on(name)?.unwrap().starts_with("server-"));
+    /// # std::io::Result::Ok(())
+    /// ```
+    thread_name_fn: Option<Box<dyn Fn() -> String + Send + Sync>> = None,
+        |name: impl Fn() -> String + Send + Sync + 'static| Some(Box::new(name));
+
     /// Sets the stack size of the runtime's threads, in bytes; 2 MiB by default.
     ///
     /// # Panics
@@ -98,6 +132,36 @@ builder! {
     /// Sets a hook that each thread of the runtime calls before it ends. A panic in it is printed
     /// and otherwise ignored.
     on_thread_stop: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
+        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets a hook that each worker calls before it sleeps because it has nothing to do.
+    ///
+    /// The hook may spawn tasks: the worker runs them before it sleeps. As the worker does nothing
+    /// else meanwhile, keep the hook short. A panic in it is printed and otherwise ignored. In a
+    /// current-thread runtime the thread in `block_on` that runs the tasks calls it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let asleep = Arc::new(AtomicUsize::new(0));
+    /// let (falls_asleep, wakes_up) = (asleep.clone(), asleep.clone());
+    /// let runtime = arc::runtime::Builder::new_multi_thread()
+    ///     .on_thread_park(move || drop(falls_asleep.fetch_add(1, Ordering::Relaxed)))
+    ///     .on_thread_unpark(move || drop(wakes_up.fetch_sub(1, Ordering::Relaxed)))
+    ///     .build()?;
+    /// drop(runtime);
+    /// assert_eq!(asleep.load(Ordering::Relaxed), 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    on_thread_park: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
+        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
+
+    /// Sets a hook that each worker calls when it is awake again: once for each call of
+    /// [`on_thread_park`](Self::on_thread_park), also if work came just then and the worker did not
+    /// sleep. A panic in it is printed and otherwise ignored.
+    on_thread_unpark: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
         |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
 
     /// Sets after how many polls a busy worker looks at sockets, timers and the tasks from outside;
@@ -158,18 +222,6 @@ builder! {
     /// # std::io::Result::Ok(())
     /// ```
     unhandled_panic: UnhandledPanic = UnhandledPanic::Ignore, |policy: UnhandledPanic| policy;
-}
-
-impl Builder {
-    /// Configures a runtime with one worker, which the thread in
-    /// [`block_on`](crate::runtime::Handle::block_on) runs.
-    ///
-    /// Tasks run only while some thread is in `block_on`. If several are, one of them runs all
-    /// tasks, and each polls its own future. A thread that leaves `block_on` hands the tasks on to
-    /// another one.
-    pub fn new_current_thread() -> Self {
-        Self { is_current_thread: true, ..Self::new_multi_thread() }
-    }
 }
 
 #[track_caller]

@@ -6,12 +6,10 @@
 //! the crate `arc-util`.
 
 use crate::driver::reactor::{Source, gone};
-use crate::scheduler::{context, coop, shared::Shared};
-use crate::sync::Arc;
+use crate::{scheduler::context, scheduler::coop, scheduler::shared::Shared, sync::Arc};
 use socket2::SockRef;
-use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
-use std::task::{Context, Poll, ready};
-use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin};
+use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
+use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin, task::Context, task::Poll, task::ready};
 
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
@@ -170,7 +168,7 @@ impl<T: AsSource> Async<T> {
     ) -> Poll<Result<R>> {
         ready!(coop::poll_proceed(context));
         loop {
-            match self.try_in(direction, &mut attempt) {
+            match self.try_with(direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
                     let reactor = &self.runtime.driver.reactor;
@@ -216,28 +214,19 @@ impl<T: AsSource> Async<T> {
         Poll::Ready(Ok(moved))
     }
 
-    /// Tries a read-like operation once, without waiting.
+    /// Tries an operation once, without waiting.
     ///
     /// # Errors
     ///
-    /// * `WouldBlock` when it cannot be done now. [`readable`](Self::readable) waits for that.
+    /// * `WouldBlock` when it cannot be done now. [`readable`](Self::readable) and
+    ///   [`writable`](Self::writable) wait for that.
     /// * Those of the operation.
     /// * Another one when the runtime has ended.
-    pub fn try_read_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
-        self.try_in(Direction::Read, attempt)
-    }
-
-    /// Tries a write-like operation once, without waiting. See
-    /// [`try_read_with`](Self::try_read_with).
-    ///
-    /// # Errors
-    ///
-    /// As `try_read_with`.
-    pub fn try_write_with<R>(&self, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
-        self.try_in(Direction::Write, attempt)
-    }
-
-    fn try_in<R>(&self, direction: Direction, attempt: impl FnOnce(&T) -> Result<R>) -> Result<R> {
+    pub fn try_with<R>(
+        &self,
+        direction: Direction,
+        attempt: impl FnOnce(&T) -> Result<R>,
+    ) -> Result<R> {
         let readiness = self.source.readiness(direction);
         let seen = readiness.load();
         if seen.is_gone() {
@@ -297,14 +286,6 @@ macro_rules! read_and_write {
         {
             fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
                 self.poll_transfer(Direction::Read, cx, buffer.len(), |mut io| io.read(buffer))
-            }
-
-            fn poll_read_vectored(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buffers: &mut [IoSliceMut<'_>],
-            ) -> Moved {
-                self.poll_with(Direction::Read, cx, |mut io| io.read_vectored(buffers))
             }
         }
 

@@ -70,17 +70,14 @@
 //! | `scheduler/context.rs` | how a thread knows its runtime and its worker |
 //! | `scheduler/threads.rs` | how threads start and sign off |
 //! | **tasks** | |
-//! | `task/contained.rs` | what happens around each poll of a task |
 //! | `task/join.rs` | how a task is awaited and aborted |
-//! | `task/spawn.rs` | how a future becomes a task, and where a woken task goes |
-//! | `task/blocking.rs` | how a function that blocks becomes a task |
+//! | `task/spawn.rs` | how a future, or a function that blocks, becomes a task |
 //! | `task/mod.rs` | what programs see of this room |
 //! | `scheduler/end.rs` | how a runtime ends, step by step, and what becomes of each task |
 //! | **sockets and time** | |
 //! | `io.rs` | how a read becomes a poll |
 //! | `time.rs` | how a sleep is armed, and what a timeout is |
-//! | `net/address.rs` | how names are looked up without blocking a worker |
-//! | `net/mod.rs` | TCP |
+//! | `net/mod.rs` | TCP, and how names are looked up without blocking a worker |
 //! | **the runtime** | |
 //! | `runtime/block_on.rs` | how a thread waits for a future |
 //! | `runtime/monitor.rs` | who helps when a poll takes too long |

@@ -5,8 +5,7 @@
 //! another task, the call goes through here. (Inside a poll it need not: the panic ends that task
 //! alone.)
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::{any::Any, task::Waker};
+use std::{any::Any, panic::AssertUnwindSafe, panic::catch_unwind, task::Waker};
 
 /// Calls foreign code and catches its panic. The error is the value that the panic carries.
 pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {

@@ -5,11 +5,8 @@
 //! tick. Names and meaning are tokio's.
 
 use crate::driver::timers::{Key, Timers};
-use crate::registry::RuntimeId;
-use crate::scheduler::{context, coop};
-use crate::sync::tell;
-use std::task::{Context, Poll, Waker, ready};
-use std::{fmt, mem, pin::Pin};
+use crate::{registry::RuntimeId, scheduler::context, scheduler::coop, sync::tell};
+use std::{fmt, mem, pin::Pin, task::Context, task::Poll, task::Waker, task::ready};
 
 pub use crate::sync::{Duration, Instant};
 

@@ -3,7 +3,8 @@
 
 use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, TcpListener, TcpStream, lookup_host};
-use arc::runtime::{Builder, EnterGuard, Handle, Runtime, TryCurrentError, UnhandledPanic};
+use arc::runtime::{self, Builder, EnterGuard, Handle, Runtime, RuntimeFlavor};
+use arc::runtime::{TryCurrentError, UnhandledPanic, WorkerCounts};
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle, TaskInfo, TaskState};
 use arc::time::{Elapsed, Sleep, Timeout};
 use std::cell::Cell;
@@ -30,6 +31,9 @@ const _: fn() = || {
     everything::<Handle>();
     everything::<TryCurrentError>();
     everything::<UnhandledPanic>();
+    everything::<runtime::Id>();
+    everything::<RuntimeFlavor>();
+    everything::<WorkerCounts>();
     send_and_sync::<Builder>();
     <EnterGuard<'static> as NotSend<_>>::check();
 

@@ -2,7 +2,7 @@
 //! that looking names up does not stand in a worker's way.
 
 use crate::net_common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::io::{AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
 use arc::time::{sleep, timeout};
 use socket2::{Domain, Socket, Type};
@@ -131,7 +131,7 @@ fn connected_socket_is_writable_at_once_and_readable_when_something_comes() {
         for _ in 0..100 {
             let (client, mut server) = pair().await;
             client.writable().await.unwrap();
-            assert_eq!(client.try_write_with(|mut io| io.write(b"ping")).unwrap(), 4);
+            assert_eq!(client.try_with(Direction::Write, |mut io| io.write(b"ping")).unwrap(), 4);
             let mut text = [0; 4];
             server.read_exact(&mut text).await.unwrap();
             assert_eq!(&text, b"ping");

@@ -3,7 +3,7 @@
 use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::task::{consume_budget, spawn_blocking, with_budget, yield_now};
+use arc::task::{consume_budget, has_budget_remaining, spawn_blocking, with_budget, yield_now};
 use arc::time::{sleep, timeout};
 use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
@@ -299,5 +299,23 @@ fn a_timeout_fires_although_a_sibling_used_up_the_budget() {
         });
         wait_until("the timeout", || task.is_finished());
         assert!(runtime.block_on(task).unwrap());
+    });
+}
+
+#[test]
+fn a_task_can_ask_whether_it_has_any_budget_left() {
+    assert!(has_budget_remaining(), "outside of a runtime nothing is limited");
+    with_each_flavor(|runtime| {
+        let task = runtime.spawn(async {
+            let mut units = 0;
+            while has_budget_remaining() {
+                consume_budget().await;
+                units += 1;
+            }
+            assert_eq!(polls_of(consume_budget()).await, 2, "it waits for the next poll");
+            (units, has_budget_remaining())
+        });
+        assert_eq!(runtime.block_on(task).unwrap(), (128, true));
+        assert!(has_budget_remaining());
     });
 }

@@ -5,7 +5,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::net_common::*;
-use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
+use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::sleep;
 use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ async fn take_numbers_over() {
         drop(old);
         let new = TcpStream::from_std(quiet.try_clone().unwrap()).unwrap();
         assert_eq!(new.number(), number, "the lowest free number is taken");
-        let nothing = new.try_read_with(|mut io| io.read(&mut [0; 8])).unwrap_err();
+        let nothing = new.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).unwrap_err();
         assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
         let mut wait = Box::pin(new.readable());
         let (wakes, waker) = Wakes::new();
@@ -226,7 +226,7 @@ fn write_to_a_closed_peer_is_an_error_and_no_signal() {
         // Also when the end is known.
         let error = left.write(b"hello").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        assert!(left.try_write_with(|mut io| io.write(b"hello")).is_err());
+        assert!(left.try_with(Direction::Write, |mut io| io.write(b"hello")).is_err());
     });
     assert!(!signalled.load(Ordering::SeqCst), "SIGPIPE was raised");
 }
@@ -249,8 +249,8 @@ fn sockets_that_outlive_their_runtime_fail() {
             };
             ended(foreign_block_on((&right).read(&mut [0])).unwrap_err());
             ended(foreign_block_on(left.write(b"x")).unwrap_err());
-            ended(right.try_read_with(|mut io| io.read(&mut [0])).unwrap_err());
-            ended(left.try_write_with(|mut io| io.write(b"x")).unwrap_err());
+            ended(right.try_with(Direction::Read, |mut io| io.read(&mut [0])).unwrap_err());
+            ended(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err());
             ended(foreign_block_on(right.readable()).unwrap_err());
             ended(foreign_block_on(right.writable()).unwrap_err());
             ended(foreign_block_on(right.read_with(|right| right.peek(&mut [0]))).unwrap_err());

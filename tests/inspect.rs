@@ -944,25 +944,3 @@ fn a_panic_ends_the_runtime_if_it_shall() {
         });
     }
 }
-
-#[test]
-fn a_panic_aborts_the_process_if_it_shall() {
-    const CHILD: &str = "ARC_TEST_ABORTS";
-    if std::env::var_os(CHILD).is_some() {
-        let builder = Builder::new_multi_thread().unhandled_panic(UnhandledPanic::Abort);
-        let task = async { panic!("the last words") };
-        let ended = builder.build().unwrap().block_on(async { arc::spawn(task).await });
-        panic!("it went on: {ended:?}");
-    }
-    let words = crate::this_program::words();
-    let mut child = Command::new(&words[0]);
-    child.args(&words[1..]).args([
-        "--exact",
-        "inspect::a_panic_aborts_the_process_if_it_shall",
-        "--nocapture",
-    ]);
-    let output = child.env(CHILD, "1").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{}", output.status);
-    assert!(text.contains("the last words") && !text.contains("it went on"), "{text}");
-}

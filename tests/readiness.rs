@@ -3,7 +3,7 @@
 //! at its limit.
 
 use crate::net_common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::io::{AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::{sleep, timeout};
 use socket2::SockRef;
@@ -32,7 +32,7 @@ fn event_that_comes_during_a_read_is_not_wiped_out() {
                         // Asks at every opportunity, so that attempts which find
                         // nothing meet events on their way.
                         loop {
-                            match stream.try_read_with(|mut io| io.read(&mut ball)) {
+                            match stream.try_with(Direction::Read, |mut io| io.read(&mut ball)) {
                                 Ok(4) => break,
                                 Ok(other) => panic!("{other} bytes"),
                                 Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
@@ -139,7 +139,7 @@ fn bytes_behind_urgent_ones_are_read() {
     run_each(|| async {
         for is_taken in [false, true].repeat(10) {
             let (left, right) = pair().await;
-            assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
+            assert!(right.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).is_err());
             let mut peer = left.into_inner().unwrap();
             std::io::Write::write_all(&mut peer, b"before").unwrap();
             SockRef::from(&peer).send_out_of_band(b"!").unwrap();
@@ -188,7 +188,7 @@ fn urgent_data_alone_wakes_a_reader() {
             );
 
             // One that only asks, too.
-            assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
+            assert!(right.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).is_err());
             let asks = Counter::default();
             let readable = right.clone();
             let asking =
@@ -372,7 +372,7 @@ fn waits_that_were_given_up_do_not_keep_one_that_goes_on_from_being_woken() {
         for given_up in [1, 2, 31, 32, 33, 34, 64, 65, 66, 100, 300] {
             let (mut left, right) = pair().await;
             let mut buffer = [0; 8];
-            assert!(right.try_read_with(|mut io| io.read(&mut buffer)).is_err());
+            assert!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).is_err());
             for _ in 0..given_up {
                 let (_, waker) = Wakes::new();
                 let mut wait = Box::pin(right.readable());
@@ -404,7 +404,7 @@ fn waker_that_panics_keeps_no_other_from_being_woken() {
         // With so many that the list is cleared out between them, too.
         for others in [1, 40] {
             let (mut left, right) = pair().await;
-            assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
+            assert!(right.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).is_err());
             let mut waits = vec![];
             let mut counts = vec![];
             for number in 0..others {
@@ -433,7 +433,7 @@ fn waker_is_replaced_when_another_task_polls() {
     run_each(|| async {
         let (mut left, right) = pair().await;
         let right = Arc::new(right);
-        assert!(right.try_read_with(|mut io| io.read(&mut [0; 8])).is_err());
+        assert!(right.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).is_err());
         // One future, polled by one task first and then awaited by another.
         let moved = right.clone();
         let mut reading = Box::pin(async move {
@@ -594,13 +594,13 @@ fn readable_is_said_again_until_a_read_finds_nothing() {
         for expected in [b'a', b'b'] {
             loop {
                 right.readable().await.unwrap();
-                match right.try_read_with(|mut io| io.read(&mut byte)) {
+                match right.try_with(Direction::Read, |mut io| io.read(&mut byte)) {
                     Ok(read) => break assert_eq!((read, byte[0]), (1, expected)),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
                 }
             }
         }
-        let nothing = right.try_read_with(|mut io| io.read(&mut byte)).unwrap_err();
+        let nothing = right.try_with(Direction::Read, |mut io| io.read(&mut byte)).unwrap_err();
         assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
         assert!(timeout(millis(5), right.readable()).await.is_err());
     });
@@ -663,7 +663,10 @@ fn many_sockets_become_ready_at_once() {
         }
         ready.reaches(1_200).await;
         for (number, client) in clients.iter().enumerate() {
-            assert_eq!(client.try_write_with(|mut io| io.write(&[number as u8])).unwrap(), 1);
+            assert_eq!(
+                client.try_with(Direction::Write, |mut io| io.write(&[number as u8])).unwrap(),
+                1
+            );
         }
         for (number, task) in tasks.into_iter().enumerate() {
             assert_eq!(task.await.unwrap(), number as u8);

@@ -4,7 +4,7 @@
 use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::Runtime;
+use arc::runtime::{Handle, Runtime};
 use arc::task::yield_now;
 use arc::time::{sleep, timeout};
 use std::future::{pending, poll_fn};
@@ -830,4 +830,97 @@ fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
     });
     assert!(spawned.count() < TASKS, "the task in the queue had less than 200 turns");
     runtime.block_on(inside).unwrap();
+}
+
+// What workers count.
+
+/// The sum over all workers.
+fn polls(handle: &Handle) -> u64 {
+    (0..handle.workers()).map(|worker| handle.worker_counts(worker).polls).sum()
+}
+
+#[test]
+fn each_poll_is_counted_once() {
+    with_each_flavor(|runtime| {
+        for round in 1..=3 {
+            runtime.block_on(async {
+                let yields = || async {
+                    for _ in 0..4 {
+                        yield_now().await;
+                    }
+                };
+                let tasks: Vec<_> = (0..10).map(|_| arc::spawn(yields())).collect();
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            });
+            assert_eq!(polls(&runtime), round * 10 * 5);
+        }
+    });
+}
+
+#[test]
+fn tasks_that_wait_are_counted_in_the_queue_that_they_are_in() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (wait, tell) = (gate.clone(), inside.clone());
+        let task = runtime.spawn(async move {
+            (0..3).for_each(|_| drop(arc::spawn(async {})));
+            tell.open();
+            wait.wait();
+        });
+        inside.wait();
+        (0..2).for_each(|_| drop(runtime.spawn(async {})));
+        assert_eq!(runtime.worker_counts(0).queued, 3);
+        assert_eq!(runtime.global_queue_depth(), 2);
+
+        gate.open();
+        runtime.block_on(task).unwrap();
+        wait_until("nothing waits", || polls(&runtime) == 6);
+        assert_eq!(runtime.worker_counts(0).queued, 0);
+        assert_eq!(runtime.global_queue_depth(), 0);
+    });
+}
+
+#[test]
+fn each_stolen_task_is_counted_by_the_thief() {
+    within_deadline(|| {
+        let runtime = runtime(2);
+        let ended = Counter::new();
+        let task = runtime.spawn(async move {
+            for _ in 0..10 {
+                let ended = ended.clone();
+                arc::spawn(async move { ended.add() });
+            }
+            // The tasks are in the queue of this worker, which does not come to them.
+            ended.wait_for(10);
+        });
+        runtime.block_on(task).unwrap();
+        let mut steals = [0, 1].map(|worker| runtime.worker_counts(worker).steals);
+        steals.sort_unstable();
+        assert_eq!(steals, [0, 10]);
+    });
+}
+
+#[test]
+fn each_sleep_of_a_worker_is_counted() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        for parks in 1..=5 {
+            wait_until("the worker sleeps", || runtime.worker_counts(0).parks >= parks);
+            runtime.block_on(runtime.spawn(async {})).unwrap();
+        }
+        wait_until("the worker sleeps", || runtime.worker_counts(0).parks >= 6);
+        assert_eq!(runtime.worker_counts(0).polls, 5);
+    });
+}
+
+#[test]
+fn a_worker_that_does_not_exist_has_no_counts() {
+    within_deadline(|| {
+        let runtime = runtime(2);
+        let text = panic_of(|| runtime.worker_counts(2));
+        assert!(text.contains("the len is 2 but the index is 2"), "{text}");
+    });
 }

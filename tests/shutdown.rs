@@ -4,7 +4,7 @@
 use crate::common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::{Handle, UnhandledPanic};
+use arc::runtime::Handle;
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
 use std::cell::Cell;
@@ -398,10 +398,10 @@ fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
 fn a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled() {
     let name = "shutdown::a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled";
     in_own_process(name, || {
+        std::panic::set_hook(Box::new(|_| std::process::abort()));
         for workers in SIZES {
             let other = runtime(1);
-            let abort = UnhandledPanic::Abort;
-            let runtime = builder(workers).unhandled_panic(abort).build().unwrap();
+            let runtime = runtime(workers);
             let (gate, inside) = (Gate::new(), Gate::new());
             let (open, begun) = (gate.clone(), inside.clone());
             let task = runtime.spawn(async move {

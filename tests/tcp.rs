@@ -173,24 +173,24 @@ fn attempts_without_waiting_say_would_block() {
     run_each(|| async {
         let (left, right) = pair().await;
         let mut buffer = [0; 16];
-        let error = right.try_read_with(|mut io| io.read(&mut buffer)).unwrap_err();
+        let error = right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert_eq!(left.try_write_with(|mut io| io.write(b"hello")).unwrap(), 5);
+        assert_eq!(left.try_with(Direction::Write, |mut io| io.write(b"hello")).unwrap(), 5);
         right.readable().await.unwrap();
-        assert_eq!(right.try_read_with(|mut io| io.read(&mut buffer[..2])).unwrap(), 2);
-        assert_eq!(right.try_read_with(|mut io| io.read(&mut buffer[2..])).unwrap(), 3);
+        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer[..2])).unwrap(), 2);
+        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer[2..])).unwrap(), 3);
         assert_eq!(&buffer[..5], b"hello");
 
         let sent = fill(&left).await;
-        let error = left.try_write_with(|mut io| io.write(b"x")).unwrap_err();
+        let error = left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         (&right).read_exact(&mut vec![0; sent]).await.unwrap();
         left.writable().await.unwrap();
-        assert_eq!(left.try_write_with(|mut io| io.write(b"x")).unwrap(), 1);
+        assert_eq!(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap(), 1);
         drop(left);
         (&right).read_exact(&mut [0]).await.unwrap();
         assert_eq!((&right).read(&mut buffer).await.unwrap(), 0);
-        assert_eq!(right.try_read_with(|mut io| io.read(&mut buffer)).unwrap(), 0);
+        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).unwrap(), 0);
     });
 }
 

@@ -345,7 +345,7 @@ fn a_waker_may_use_the_socket_that_wakes_clones_or_drops_it() {
                 let context = Context::from_waker(Waker::noop());
                 let _ = poll_readable(&again, &context);
                 let _ = again.poll_transfer(Direction::Write, &context, 0, |_| Ok(0));
-                let _ = again.try_read_with(|_| Ok(()));
+                let _ = again.try_with(Direction::Read, |_| Ok(()));
             });
             let context = Context::from_waker(&waker);
             assert!(poll_readable(&inside, &context).is_pending());

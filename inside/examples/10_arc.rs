@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 01 `block_on`, and the flag beside `park` | `src/runtime/block_on.rs` |
 //! | 03 waking is pushing, 05 four states | `src/task/spawn.rs`, and the crate async-task |
-//! | 04 a result, a panic, somebody who waits | `src/task/join.rs`, `src/task/contained.rs` |
+//! | 04 a result, a panic, somebody who waits | `src/task/join.rs`, `src/task/spawn.rs` |
 //! | 06 timers | `src/driver/timers.rs`, and a wheel in `src/driver/wheel.rs` |
 //! | 07 try, leave the waker, ask, wait | `src/driver/reactor.rs`, `src/driver/readiness.rs` |
 //! | 08 a queue for each worker, an injector, half | `src/scheduler/queue.rs` |

@@ -18,11 +18,9 @@ pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-use crate::driver::kernel::{Events, Until};
-use crate::driver::reactor::{Reactor, Wakers};
-use crate::driver::timers::{Key, Timers};
-use crate::panic::wake;
+use crate::driver::{kernel::Events, kernel::Until, reactor::Reactor, reactor::Wakers};
 use crate::sync::{AtomicUsize, Instant, Mutex, MutexGuard, Ordering};
+use crate::{driver::timers::Key, driver::timers::Timers, panic::wake};
 use std::{sync::TryLockError, task::Waker};
 
 pub(crate) struct Driver {

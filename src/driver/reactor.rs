@@ -20,15 +20,11 @@
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread sits in the seat.* The kernel keeps the event until a thread waits or looks.
 
-use crate::driver::kernel::{Events, Kernel, Until};
-use crate::driver::readiness::Readiness;
-use crate::panic::wake;
-use crate::sync::{Arc, Mutex, lock, tell};
+use crate::driver::{kernel::Events, kernel::Kernel, kernel::Until, readiness::Readiness};
+use crate::{panic::wake, sync::Arc, sync::Mutex, sync::lock, sync::tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
-use std::io::{self, Result};
-use std::mem::ManuallyDrop;
-use std::task::{Context, Poll, Waker};
+use std::{io, io::Result, mem::ManuallyDrop, task::Context, task::Poll, task::Waker};
 
 /// One of the two directions of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,12 @@
 //! belong to the workers. On a current-thread runtime the thread takes the lease, if that is
 //! free, and then also runs all tasks (`scheduler/lease.rs`).
 
-use crate::config::UnhandledPanic;
+use crate::config::{RuntimeFlavor, UnhandledPanic};
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
-use std::rc::Rc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::{rc::Rc, task::Context, task::Poll, task::Wake, task::Waker};
 
 #[track_caller]
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
@@ -43,7 +42,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
                 "the runtime has ended (a task panicked?): UnhandledPanic::ShutdownRuntime"
             );
-        } else if shared.config.is_current_thread && lease.is_none() {
+        } else if shared.config.flavor == RuntimeFlavor::CurrentThread && lease.is_none() {
             lease = LeaseGuard::take(shared);
         }
 
@@ -86,7 +85,7 @@ impl Wake for Main {
 
         // A thread with the lease may sleep as the worker does, in the seat. If another thread has
         // the lease, that one takes an empty turn.
-        if self.shared.config.is_current_thread {
+        if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
             self.shared.unpark(self.shared.idle.claim(0).then_some(0));
         }
     }

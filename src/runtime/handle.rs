@@ -1,10 +1,10 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
-use crate::config::Builder;
-use crate::registry::{Kind, Origin, TaskInfo};
+use crate::config::{Builder, RuntimeFlavor};
+use crate::registry::{Kind, Origin, RuntimeId, TaskInfo};
 use crate::runtime::block_on::block_on;
-use crate::scheduler::{context, context::Role, end, shared::Shared};
-use crate::sync::{Arc, Duration, lock, thread};
+use crate::scheduler::{context, context::Role, end, shared::Shared, shared::WorkerShared};
+use crate::sync::{Arc, Duration, Ordering, lock, thread};
 use crate::task::{JoinHandle, spawn_blocking, spawn_on};
 use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
@@ -226,9 +226,72 @@ impl Handle {
         EnterGuard { _context: context::enter(self.shared.clone()), _handle: PhantomData }
     }
 
+    /// Identifies the runtime. No two runtimes of a process have the same id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::runtime::{Handle, Runtime};
+    /// let runtime = Runtime::new()?;
+    /// let id = runtime.block_on(async { Handle::current().id() });
+    /// assert_eq!(id, runtime.id());
+    /// assert_ne!(id, Runtime::new()?.id());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn id(&self) -> RuntimeId {
+        self.shared.id
+    }
+
+    /// Which threads run the tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::runtime::{Handle, RuntimeFlavor};
+    /// # #[arc::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// assert_eq!(Handle::current().runtime_flavor(), RuntimeFlavor::CurrentThread);
+    /// # }
+    /// ```
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        self.shared.config.flavor
+    }
+
     /// How many workers run tasks at once.
     pub fn workers(&self) -> usize {
         self.shared.config.workers
+    }
+
+    /// How many tasks wait in the queue that belongs to all workers. Tasks that are spawned or
+    /// woken outside of the workers go there.
+    pub fn global_queue_depth(&self) -> usize {
+        self.shared.injector.len()
+    }
+
+    /// What a worker has done so far, in numbers. Workers are numbered from 0.
+    ///
+    /// Each worker counts for itself, so that it costs next to nothing. The numbers are read one
+    /// after the other, while the worker goes on.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such worker.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// arc::spawn(async {}).await.unwrap();
+    /// let runtime = arc::runtime::Handle::current();
+    /// let polls = (0..runtime.workers()).map(|worker| runtime.worker_counts(worker).polls);
+    /// assert_eq!(polls.sum::<u64>(), 1);
+    /// # }
+    /// ```
+    pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
+        let WorkerShared { queue, polls, steals, parks, .. } = &self.shared.workers[worker];
+        let [polls, steals, parks] = [polls, steals, parks].map(|it| it.load(Ordering::Relaxed));
+        WorkerCounts { polls, steals, parks, queued: queue.len() }
     }
 
     /// Describes each task that has not ended, in no particular order.
@@ -251,6 +314,21 @@ impl Handle {
     pub fn tasks(&self) -> Vec<TaskInfo> {
         self.shared.tasks()
     }
+}
+
+/// What one worker has done so far; made by [`Handle::worker_counts`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WorkerCounts {
+    /// How often it has polled a task.
+    pub polls: u64,
+    /// How many tasks it has taken from the queues of other workers. (Tasks that others took from
+    /// it just then may be missing.)
+    pub steals: u64,
+    /// How often it has gone to sleep, because it had nothing to do.
+    pub parks: u64,
+    /// How many tasks wait in its queue now.
+    pub queued: usize,
 }
 
 impl fmt::Debug for Handle {

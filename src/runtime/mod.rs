@@ -5,6 +5,7 @@ mod handle;
 mod monitor;
 mod start;
 
-pub use crate::config::{Builder, UnhandledPanic};
-pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError};
+pub use crate::config::{Builder, RuntimeFlavor, UnhandledPanic};
+pub use crate::registry::RuntimeId as Id;
+pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError, WorkerCounts};
 pub use crate::scheduler::context::may_block;

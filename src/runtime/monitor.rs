@@ -7,10 +7,9 @@
 //! The monitor looks at a busy runtime once a tick. When nothing happens for a while it
 //! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
 
-use crate::config::Builder;
-use crate::registry::{self, TaskState};
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
 use crate::sync::{Arc, Ordering, fence, lock, thread};
+use crate::{config::Builder, registry, registry::TaskState};
 
 /// After this many ticks in which nothing was polled the monitor sleeps. A program with pauses of
 /// a few milliseconds should not pay for a wake-up of the monitor after each of them.

@@ -1,6 +1,6 @@
 //! Build a runtime and start its threads.
 
-use crate::config::Builder;
+use crate::config::{Builder, RuntimeFlavor};
 use crate::runtime::{handle::Handle, handle::Runtime, monitor};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::{context, context::Role, end, threads, worker::Worker};
@@ -15,7 +15,7 @@ impl Builder {
     /// The system's: it has no descriptors left for the reactor, or does not start a thread. The
     /// threads that were started already have ended when this returns.
     pub fn build(mut self) -> io::Result<Runtime> {
-        if self.is_current_thread {
+        if self.flavor == RuntimeFlavor::CurrentThread {
             self.workers = 1;
         }
         let shared = Arc::new(Shared::new(self)?);
@@ -34,7 +34,7 @@ impl Builder {
 }
 
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
-    if !shared.config.is_current_thread {
+    if shared.config.flavor == RuntimeFlavor::MultiThread {
         // This thread holds it as well, as long as it starts workers. Otherwise the workers that
         // were started first could take themselves for all that there are.
         let in_loop = Arc::new(end::InLoop(shared.clone()));

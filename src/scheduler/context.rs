@@ -4,8 +4,7 @@
 use crate::registry::{Id, RuntimeId};
 use crate::scheduler::{shared::RUNTIMES, shared::Shared, worker::Worker};
 use crate::sync::{Arc, Ordering, PoisonError};
-use std::mem::{ManuallyDrop, swap};
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, mem::ManuallyDrop, mem::swap, rc::Rc};
 
 /// What a thread does. This decides whether it may block.
 #[derive(Clone, Copy, PartialEq)]

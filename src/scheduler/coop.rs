@@ -5,20 +5,16 @@
 //! it. When the budget is used up, operations return `Pending` and wake their task at once,
 //! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
-use crate::panic::contain;
-use crate::sync::tell;
-use std::task::{Context, Poll};
-use std::{cell::Cell, future::poll_fn, panic::resume_unwind};
+use crate::{panic::contain, sync::tell};
+use std::{cell::Cell, future::poll_fn, panic::resume_unwind, task::Context, task::Poll};
 
 /// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction
 /// of a millisecond.
 const BUDGET: u64 = 128;
 
-/// Outside of a poll nothing is limited: to use this up would take centuries.
-const UNLIMITED: u64 = u64::MAX;
-
 thread_local! {
-    static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
+    /// Outside of a poll nothing is limited: to use this up would take centuries.
+    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
 /// Runs one poll with a budget of its own.
@@ -66,10 +62,32 @@ pub(crate) fn made_progress() {
     LEFT.set(LEFT.get().saturating_sub(1));
 }
 
+/// Whether the task may do more in this poll. Always true outside of tasks.
+///
+/// While this is false, sockets, timers and handles of tasks are pending, even if they are ready.
+/// They wake the task, so that its next poll goes on with a new budget.
+///
+/// # Examples
+///
+/// ```
+/// use arc::task::{consume_budget, has_budget_remaining};
+/// # #[arc::main]
+/// # async fn main() {
+/// while has_budget_remaining() {
+///     consume_budget().await;
+/// }
+/// arc::task::yield_now().await;
+/// assert!(has_budget_remaining());
+/// # }
+/// ```
+pub fn has_budget_remaining() -> bool {
+    LEFT.get() > 0
+}
+
 /// Pending when the budget is used up. The task has been woken then, to go on later.
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
-    if LEFT.get() > 0 {
+    if has_budget_remaining() {
         return Poll::Ready(());
     }
     tell!(out_of_budget());

@@ -31,10 +31,10 @@
 //!
 //! [`Runnable`]: crate::scheduler::queue::Runnable
 
-use crate::panic::{ignore_panic, wake};
 use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, tell, thread::JoinHandle};
+use crate::{config::RuntimeFlavor, panic::ignore_panic, panic::wake};
 use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
@@ -49,7 +49,7 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.config.is_current_thread && shared.lease.take_to_close() {
+    if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
         close(shared);
     }
 }

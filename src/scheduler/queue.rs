@@ -31,8 +31,7 @@ pub(crate) struct Local<T> {
 
 impl<T> Default for Local<T> {
     fn default() -> Self {
-        let ring = ConcurrentQueue::bounded(RING_SIZE);
-        Self { ring, rest: ConcurrentQueue::unbounded() }
+        Self { ring: ConcurrentQueue::bounded(RING_SIZE), rest: ConcurrentQueue::unbounded() }
     }
 }
 

@@ -1,12 +1,11 @@
 //! What the threads of a runtime share.
 
-use crate::config::Builder;
-use crate::driver::Driver;
 use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::share::{LONG_POLL, MeanPoll};
 use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, RwLock, lock, tell, thread::Thread};
+use crate::{config::Builder, driver::Driver};
 use concurrent_queue::ConcurrentQueue;
 use std::{collections::BTreeMap, panic::RefUnwindSafe};
 
@@ -65,6 +64,17 @@ pub(crate) struct WorkerShared {
     pub(crate) stuck: Stuck,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
+    /// What [`WorkerCounts`](crate::runtime::WorkerCounts) says. The atomics are std's: nothing
+    /// depends on the order in which they are seen, so the models leave them out.
+    pub(crate) polls: std::sync::atomic::AtomicU64,
+    pub(crate) steals: std::sync::atomic::AtomicU64,
+    pub(crate) parks: std::sync::atomic::AtomicU64,
+}
+
+/// Counts what a worker does. Only the thread that runs the worker may call it: so no step is lost
+/// between the load and the store, and no core waits for another one.
+pub(crate) fn count(counter: &std::sync::atomic::AtomicU64, more: usize) {
+    counter.store(counter.load(Ordering::Relaxed) + more as u64, Ordering::Relaxed);
 }
 
 impl Shared {

@@ -4,9 +4,8 @@
 //! Each of them is signed on before it begins, and signs off as the last thing it does. The end of
 //! the runtime waits until all have signed off. A thread that has the lease signs on as well.
 
-use crate::panic::ignore_panic;
 use crate::scheduler::{context, context::Role, shared::Shared};
-use crate::sync::{Arc, lock, thread};
+use crate::{panic::ignore_panic, sync::Arc, sync::lock, sync::thread};
 use std::io;
 
 /// Starts a thread that calls the hooks around `main`. `role` is the end of its name.
@@ -15,8 +14,10 @@ pub(crate) fn start(
     role: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
-    let name = format!("{}-{role}", shared.config.thread_name);
-    let builder = thread::Builder::new().stack_size(shared.config.thread_stack_size);
+    let config = &shared.config;
+    let default = || format!("{}-{role}", config.thread_name);
+    let name = config.thread_name_fn.as_ref().map_or_else(default, |name| name());
+    let builder = thread::Builder::new().stack_size(config.thread_stack_size);
     let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
     builder.name(name).spawn(move || {
         let Some(signed_on) = signed_on else { return };

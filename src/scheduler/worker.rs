@@ -15,8 +15,8 @@
 //! | its thread's `block_on` was woken            | the waker of that future               |
 //! | the runtime ends                             | `end::begin`                           |
 
-use crate::panic::wake;
-use crate::scheduler::shared::{Shared, WorkerShared};
+use crate::panic::{ignore_panic, wake};
+use crate::scheduler::shared::{Shared, WorkerShared, count};
 use crate::scheduler::{coop, queue::Runnable, share::Sharing};
 use crate::sync::{Arc, Instant, Ordering, lock, tell, thread, thread_cpu_time};
 use std::{cell::RefCell, task::Waker};
@@ -57,7 +57,7 @@ impl Worker {
         let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
         let found = if is_time { self.look_outside() } else { None };
         let Some(runnable) = found.or_else(|| self.find_work()) else {
-            return self.sleep(stop);
+            return self.park(stop);
         };
 
         self.share_load();
@@ -68,6 +68,7 @@ impl Worker {
         arc_sim_core::polls(key.id.0);
         // Release pairs with the Acquire of the monitor, which sees the turn as well.
         mine.polled.store(key.id.0, Ordering::Release);
+        count(&mine.polls, 1);
         coop::with_budget(|| runnable.run());
         tell!(polled(key.id.0));
         mine.polled.store(0, Ordering::Relaxed);
@@ -133,7 +134,23 @@ impl Worker {
         let workers = &self.shared.workers;
         let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
         let mut victims = workers[first..].iter().chain(&workers[..first]);
-        victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))
+        let mine = self.mine();
+        let stolen = victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
+
+        // The others are in the queue, which was empty before.
+        count(&mine.steals, 1 + mine.queue.len());
+        Some(stolen)
+    }
+
+    /// Sleeps, between the two hooks.
+    fn park(&self, stop: &impl Fn() -> bool) {
+        ignore_panic(&self.shared.config.on_thread_park);
+
+        // A task that the hook has spawned is in this queue. Nobody else would come for it.
+        if self.mine().queue.len() == 0 {
+            self.sleep(stop);
+        }
+        ignore_panic(&self.shared.config.on_thread_unpark);
     }
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
@@ -154,6 +171,7 @@ impl Worker {
         self.end_stretch();
         self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
 
+        count(&self.mine().parks, 1);
         tell!(sleeps());
         let mut wakers = self.wakers.borrow_mut();
         let is_asleep = || idle.is_asleep(self.index);

@@ -1,12 +1,9 @@
 //! Wait for a task, or abort it.
 
-use crate::panic::Unread;
 use crate::registry::{Id, JoinError, Key};
-use crate::scheduler::coop;
-use crate::sync::tell;
+use crate::{panic::Unread, scheduler::coop, sync::tell};
 use async_task::FallibleTask;
-use std::task::{Context, Poll, ready};
-use std::{panic::AssertUnwindSafe, pin::Pin};
+use std::{panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll, task::ready};
 
 /// What async-task gives for a task.
 type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;

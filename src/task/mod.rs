@@ -1,15 +1,12 @@
 //! Spawn tasks, wait for them, and abort them.
 
-mod blocking;
-mod contained;
 mod join;
 mod spawn;
 
 pub use crate::registry::{Id, JoinError, TaskInfo, TaskState};
 pub use crate::scheduler::context::try_id;
-pub use crate::scheduler::coop::{consume_budget, with_budget};
-pub use crate::task::blocking::spawn_blocking;
+pub use crate::scheduler::coop::{consume_budget, has_budget_remaining, with_budget};
 pub use crate::task::join::{AbortHandle, JoinHandle};
-pub use crate::task::spawn::{spawn, spawn_named, yield_now};
+pub use crate::task::spawn::{spawn, spawn_blocking, spawn_named, yield_now};
 
 pub(crate) use crate::task::spawn::spawn_on;

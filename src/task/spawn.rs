@@ -1,5 +1,5 @@
 //! Turn a future into a `Runnable`, which a worker polls, and a [`JoinHandle`], which waits for
-//! its output.
+//! its output. A function that blocks becomes a task, too: a *job*.
 //!
 //! The task itself is async-task's: one allocation that holds the future, its state, and the waker
 //! of the task that joins it. async-task makes one runnable of a task at a time. To wake a task
@@ -15,12 +15,18 @@
 //!                                                             │ Ready, panic, aborted
 //!                                     the joiner is woken ◄───┴──► finished
 //! ```
+//!
+//! A job is a task like any other, but it goes to a thread of the crate `blocking` and not into the
+//! queue of a worker. There one poll runs it from its beginning to its end. That crate has one pool
+//! for the whole process.
 
-use crate::registry::{Kind, Origin};
-use crate::scheduler::{context, queue::Runnable, shared::Shared};
-use crate::sync::thread;
-use crate::task::{contained::Contained, join::JoinHandle};
-use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Poll};
+use crate::panic::{Unread, contain, ignore_panic};
+use crate::registry::{JoinError, Key, Kind, Origin};
+use crate::scheduler::threads::SignedOn;
+use crate::scheduler::{context, context::Role, end, queue::Runnable, shared::Shared};
+use crate::sync::{Arc, thread, unblock};
+use crate::{config::UnhandledPanic, task::join::JoinHandle};
+use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll};
 
 /// Spawns a future as a task of the current runtime.
 ///
@@ -112,6 +118,60 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     })
 }
 
+pin_project_lite::pin_project! {
+    /// The future that arc puts around the future of each task.
+    ///
+    /// It keeps every panic inside the task. It drops the user's future as soon as that has
+    /// finished or was aborted, and before the task's handle is woken. And it takes the task out of
+    /// the registry.
+    struct Contained<F> {
+        #[pin]
+        future: Option<F>,
+        key: Key,
+    }
+
+    impl<F> PinnedDrop for Contained<F> {
+        /// The future is still there if the runtime has ended before the task.
+        fn drop(this: Pin<&mut Self>) {
+            let mut future = this.project().future;
+            ignore_panic(|| future.set(None));
+        }
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Unread<Result<F::Output, JoinError>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let key = &*this.key;
+        let mut result = Unread(Some(Err(JoinError::cancelled(key.id))));
+        if !key.is_aborted()
+            && let Some(future) = this.future.as_mut().as_pin_mut()
+        {
+            match contain(|| future.poll(context)) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(output)) => result.0 = Some(Ok(output)),
+                Err(panic) => result.0 = Some(Err(JoinError::panicked(key.id, panic))),
+            }
+        }
+
+        // The future goes before its joiner is woken, and before the registry forgets the task.
+        if let Err(panic) = contain(|| this.future.set(None)) {
+            result = Unread(Some(Err(JoinError::panicked(key.id, panic))));
+        }
+        if matches!(&result.0, Some(Err(error)) if error.is_panic())
+            && let Some(runtime) = context::find_runtime(key.runtime, Arc::clone)
+            && runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
+        {
+            end::begin(&runtime);
+        }
+        // The registry gives back the task's own waker, which is dropped outside of any lock.
+        drop(context::find_runtime(key.runtime, |runtime| runtime.registry.remove(key)));
+        Poll::Ready(result)
+    }
+}
+
 /// Called by async-task when a task was woken.
 fn schedule(runnable: Runnable) {
     if let Err(runnable) = enqueue(runnable) {
@@ -132,6 +192,59 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
             None => runtime.inject(runnable),
         }
     })
+}
+
+/// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of its
+/// own, away from the workers.
+///
+/// The job begins at once, unless 500 jobs run in the process already (`BLOCKING_MAX_THREADS` in
+/// the environment sets another number). Then it waits until one of them ends.
+///
+/// A job that has begun cannot be stopped: [`abort`](JoinHandle::abort) has an effect only on jobs
+/// that have not begun. The end of the runtime waits for the jobs that have begun, and gives up
+/// the others.
+///
+/// # Panics
+///
+/// Outside a runtime, as [`spawn`](crate::spawn).
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let text = arc::task::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+/// assert!(text.await.unwrap().unwrap().contains("[package]"));
+/// # }
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+    function: F,
+) -> JoinHandle<R> {
+    let runtime = context::with_current("arc::task::spawn_blocking", Arc::clone);
+    let (job, handle) = make_task(&runtime, Origin::new(Kind::Blocking), async { function() });
+    job.metadata().count_step();
+    unblock(move || run_job(job)).detach();
+    handle
+}
+
+/// Runs a job on a thread of the pool. When the runtime has ended, the job is dropped.
+fn run_job(job: Runnable) {
+    let key = *job.metadata();
+    let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else { return };
+
+    // From here on the job counts as begun. So the end does not take it out of the registry.
+    key.count_step();
+    let signed_on = SignedOn::new(runtime.clone());
+    if signed_on.is_some() {
+        let role = Role::OwnThread(key.runtime, Some(key.id));
+        let _context = context::enter_as(role, runtime.clone(), None);
+        job.run();
+    }
+
+    // `Contained::poll` has done this, unless the runtime left its table meanwhile. It must be done
+    // before the thread signs off, at the end of this function: then the end reports what is left.
+    drop(runtime.registry.remove(&key));
 }
 
 /// Lets other tasks run: this task goes to the end of its worker's queue.

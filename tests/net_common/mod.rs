@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use crate::this_program;
+use arc::io::Direction;
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use std::future::Future;
@@ -197,7 +198,7 @@ pub async fn fill(stream: &TcpStream) -> usize {
     let mut refusals = 0;
     // The receiving end of a loopback connection makes room for a while.
     while refusals < 5 {
-        match stream.try_write_with(|mut io| io.write(&chunk)) {
+        match stream.try_with(Direction::Write, |mut io| io.write(&chunk)) {
             Ok(bytes) => (sent, refusals) = (sent + bytes, 0),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 refusals += 1;

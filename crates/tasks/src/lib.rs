@@ -39,7 +39,7 @@ use sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
 ///
 /// Tasks and timers hold this number and no reference to their runtime. A reference would be
 /// counted, in a word that all workers write to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuntimeId(pub u64);
 
 impl RuntimeId {
@@ -47,6 +47,12 @@ impl RuntimeId {
     pub fn next() -> Self {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl fmt::Display for RuntimeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 

@@ -24,11 +24,6 @@ impl Reporter {
         Self { hook: Arc::new(hook), is_busy: Arc::default() }
     }
 
-    /// Whether a call of the hook has not returned yet.
-    fn is_busy(&self) -> bool {
-        self.is_busy.load(Ordering::Relaxed)
-    }
-
     /// Calls the hook on a thread of its own. Where it blocks, even for ever (standard error may be
     /// a pipe that nobody reads), it holds up nothing else.
     ///
@@ -164,7 +159,7 @@ impl Stuck {
             self.take_back(half);
             return false;
         }
-        if reporter.is_busy() {
+        if reporter.is_busy.load(Ordering::Relaxed) {
             self.try_again();
             return false;
         }

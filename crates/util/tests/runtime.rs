@@ -93,6 +93,33 @@ async fn a_runtime_counts_its_tasks_by_what_they_do() {
 }
 
 #[arc::test]
+async fn a_runtime_tells_what_its_worker_has_done() {
+    let handle = Handle::current();
+    let metrics = handle.metrics();
+    let tasks: Vec<_> = (0..3).map(|_| arc::spawn(async {})).collect();
+    assert_eq!((metrics.worker_local_queue_depth(0), metrics.worker_poll_count(0)), (3, 0));
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!((metrics.worker_local_queue_depth(0), metrics.worker_poll_count(0)), (0, 3));
+    assert_eq!((metrics.worker_steal_count(0), metrics.global_queue_depth()), (0, 0));
+
+    // The worker sleeps while the other thread has not come yet.
+    let before = metrics.worker_park_count(0);
+    let (sender, receiver) = arc_util::sync::oneshot::channel();
+    let counts = metrics.clone();
+    let waker = thread::spawn(move || {
+        while counts.worker_park_count(0) == before {
+            thread::yield_now();
+        }
+        sender.send(()).unwrap();
+    });
+    soon(receiver).await.unwrap();
+    waker.join().unwrap();
+    assert_eq!(metrics.worker_park_count(0), handle.worker_counts(0).parks);
+}
+
+#[arc::test]
 async fn a_dump_tells_which_tasks_have_not_been_polled_since_the_last_one() {
     let waiter = arc::task::spawn_named("waiter", pending::<()>());
     let (sender, mut receiver) = arc_util::sync::mpsc::channel(1);

@@ -13,12 +13,10 @@
 use crate::driver::kernel::event::{Event, Events, Until};
 use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::AsSource;
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::event::{EventfdFlags, Timespec, epoll, epoll::EventData, epoll::EventFlags, eventfd};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use rustix::time::{timerfd_create, timerfd_settime};
-use std::io::{self, Write};
-use std::{fs::File, mem::MaybeUninit, os::fd::OwnedFd};
+use std::{fs::File, io, io::Write, mem::MaybeUninit, os::fd::OwnedFd};
 
 /// How many events one wait fetches at most. The buffer is on the stack: 12 KiB.
 const EVENTS_MAX: usize = 1024;

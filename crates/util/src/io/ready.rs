@@ -204,8 +204,8 @@ impl<T: AsSource> ReadyExt for Async<T> {
 
     fn try_io<R>(&self, interest: Interest, attempt: impl FnOnce() -> Result<R>) -> Result<R> {
         match (interest.is_readable(), interest.is_writable()) {
-            (true, false) => self.try_read_with(|_| attempt()),
-            (false, true) => self.try_write_with(|_| attempt()),
+            (true, false) => self.try_with(Direction::Read, |_| attempt()),
+            (false, true) => self.try_with(Direction::Write, |_| attempt()),
             _ => Err(both_directions()),
         }
     }

@@ -4,7 +4,7 @@
 //! what the loop around a guard does.
 
 use super::{Interest, Ready, ReadyExt};
-use arc::io::Async;
+use arc::io::{Async, Direction};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -305,10 +305,14 @@ impl<T: AsFd> AsyncFd<T> {
     /// more: an event that came after the caller's operation must not be forgotten.
     fn clear(&self, ready: Ready) {
         if ready.is_readable() {
-            let _ = self.watched.try_read_with(|watched| would_block(watched, PollFlags::IN));
+            let _ = self
+                .watched
+                .try_with(Direction::Read, |watched| would_block(watched, PollFlags::IN));
         }
         if ready.is_writable() {
-            let _ = self.watched.try_write_with(|watched| would_block(watched, PollFlags::OUT));
+            let _ = self
+                .watched
+                .try_with(Direction::Write, |watched| would_block(watched, PollFlags::OUT));
         }
     }
 }

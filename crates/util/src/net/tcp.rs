@@ -1,6 +1,7 @@
 //! Traits that add what tokio's TCP sockets have beyond arc's.
 
 use super::options::{hops as checked_hops, whole_seconds};
+use arc::io::Direction;
 use arc::net::{TcpListener, TcpStream};
 use futures_core::Stream;
 use socket2::SockRef;
@@ -151,19 +152,19 @@ impl TcpStreamExt for TcpStream {
     }
 
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.try_read_with(|mut stream| stream.read(buffer))
+        self.try_with(Direction::Read, |mut stream| stream.read(buffer))
     }
 
     fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
-        self.try_write_with(|mut stream| stream.write(buffer))
+        self.try_with(Direction::Write, |mut stream| stream.write(buffer))
     }
 
     fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.try_read_with(|mut stream| stream.read_vectored(buffers))
+        self.try_with(Direction::Read, |mut stream| stream.read_vectored(buffers))
     }
 
     fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.try_write_with(|mut stream| stream.write_vectored(buffers))
+        self.try_with(Direction::Write, |mut stream| stream.write_vectored(buffers))
     }
 
     fn linger(&self) -> io::Result<Option<Duration>> {

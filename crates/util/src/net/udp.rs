@@ -168,7 +168,7 @@ impl UdpSocket {
     /// Fails with `WouldBlock` when there is no room. Otherwise the same as
     /// [`send`](Self::send).
     pub fn try_send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.try_write_with(|socket| socket.send(datagram))
+        self.0.try_with(Direction::Write, |socket| socket.send(datagram))
     }
 
     /// Receives a datagram without waiting. The sender is the peer, or any sender if the socket
@@ -179,7 +179,7 @@ impl UdpSocket {
     /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
     /// [`recv`](Self::recv).
     pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read_with(|socket| socket.recv(buffer))
+        self.0.try_with(Direction::Read, |socket| socket.recv(buffer))
     }
 
     /// Sends a datagram to an address without waiting.
@@ -189,7 +189,7 @@ impl UdpSocket {
     /// Fails with `WouldBlock` when there is no room. Otherwise the same as
     /// [`send_to`](Self::send_to).
     pub fn try_send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
-        self.0.try_write_with(|socket| socket.send_to(datagram, to))
+        self.0.try_with(Direction::Write, |socket| socket.send_to(datagram, to))
     }
 
     /// Receives a datagram without waiting, and returns its length and its sender.
@@ -199,7 +199,7 @@ impl UdpSocket {
     /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
     /// [`recv_from`](Self::recv_from).
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_read_with(|socket| socket.recv_from(buffer))
+        self.0.try_with(Direction::Read, |socket| socket.recv_from(buffer))
     }
 
     /// Copies the next datagram, like [`try_recv`](Self::try_recv), but does not remove it: it
@@ -209,7 +209,7 @@ impl UdpSocket {
     ///
     /// Same as `try_recv`.
     pub fn try_peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read_with(|socket| socket.peek(buffer))
+        self.0.try_with(Direction::Read, |socket| socket.peek(buffer))
     }
 
     /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from), but does not
@@ -219,7 +219,7 @@ impl UdpSocket {
     ///
     /// Same as `try_recv_from`.
     pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_read_with(|socket| socket.peek_from(buffer))
+        self.0.try_with(Direction::Read, |socket| socket.peek_from(buffer))
     }
 }
 

@@ -5,8 +5,12 @@ use arc::task::{TaskInfo, TaskState};
 
 /// Counts what a runtime does; made by [`HandleExt::metrics`](super::HandleExt::metrics).
 ///
-/// arc keeps no such counters. Each call goes through the list of unfinished tasks, and takes time
-/// in proportion to their number. The list is no snapshot, as [`Handle::tasks`] says.
+/// The numbers of tasks are no counters: such a call goes through the list of unfinished tasks, and
+/// takes time in proportion to their number. The list is no snapshot, as [`Handle::tasks`] says.
+///
+/// The numbers of a worker are counted by the worker itself, as [`Handle::worker_counts`] says.
+/// Workers are numbered from 0. The methods that take such a number panic if there is no such
+/// worker.
 ///
 /// # Examples
 ///
@@ -65,6 +69,32 @@ impl RuntimeMetrics {
         let is_polled = |task: &TaskInfo| task.state != TaskState::Blocking;
         let tasks = self.handle.tasks();
         tasks.iter().filter(|task| is_polled(task)).map(|task| task.polls).sum()
+    }
+
+    /// Returns the number of tasks that wait in the queue that belongs to all workers: those that
+    /// were spawned or woken outside of the workers.
+    pub fn global_queue_depth(&self) -> usize {
+        self.handle.global_queue_depth()
+    }
+
+    /// Returns the number of tasks that wait in the worker's own queue.
+    pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
+        self.handle.worker_counts(worker).queued
+    }
+
+    /// Returns how often the worker has polled a task.
+    pub fn worker_poll_count(&self, worker: usize) -> u64 {
+        self.handle.worker_counts(worker).polls
+    }
+
+    /// Returns how many tasks the worker has taken from the queues of other workers.
+    pub fn worker_steal_count(&self, worker: usize) -> u64 {
+        self.handle.worker_counts(worker).steals
+    }
+
+    /// Returns how often the worker has gone to sleep, because it had nothing to do.
+    pub fn worker_park_count(&self, worker: usize) -> u64 {
+        self.handle.worker_counts(worker).parks
     }
 
     fn count(&self, counts: impl Fn(TaskState) -> bool) -> usize {

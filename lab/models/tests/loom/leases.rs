@@ -101,15 +101,15 @@ fn block_on(shared: &std::sync::Arc<Shared>) {
 // + if shared.is_ending() {
 // ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
-// - if shared.config.is_current_thread && shared.lease.take_to_close() {
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
 // + shared.monitor.unpark();
 // ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
-// - if shared.config.is_current_thread && shared.lease.take_to_close() {
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
 // + shared.monitor.unpark();
-// + if shared.config.is_current_thread {
+// + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {

@@ -59,6 +59,12 @@ mod sockets;
 /// Stands for src/config.rs.
 mod config {
     pub(crate) const WORKERS_MAX: usize = 64;
+
+    #[derive(PartialEq)]
+    pub(crate) enum RuntimeFlavor {
+        CurrentThread,
+        MultiThread,
+    }
 }
 
 use loom::sync::Arc;

@@ -37,6 +37,7 @@ pub(crate) mod context {
 
 /// Stands for src/scheduler/shared.rs: the fields that the end uses, and tasks that only wait.
 pub(crate) mod shared {
+    use crate::config::RuntimeFlavor;
     use crate::registry::{RuntimeId, TaskInfo};
     use crate::scheduler::idle::{Doorbell, Idle};
     use crate::scheduler::lease::Lease;
@@ -61,18 +62,20 @@ pub(crate) mod shared {
     }
 
     pub(crate) struct Config {
-        pub(crate) is_current_thread: bool,
+        pub(crate) flavor: RuntimeFlavor,
         pub(crate) thread_name: String,
+        pub(crate) thread_name_fn: Option<Box<dyn Fn() -> String + Send + Sync>>,
         pub(crate) thread_stack_size: usize,
         pub(crate) on_thread_start: Box<dyn Fn() + Send + Sync>,
         pub(crate) on_thread_stop: Box<dyn Fn() + Send + Sync>,
     }
 
     impl Config {
-        fn new(is_current_thread: bool) -> Self {
+        fn new(flavor: RuntimeFlavor) -> Self {
             Self {
-                is_current_thread,
+                flavor,
                 thread_name: String::new(),
+                thread_name_fn: None,
                 thread_stack_size: 0,
                 on_thread_start: Box::new(|| ()),
                 on_thread_stop: Box::new(|| ()),
@@ -122,7 +125,11 @@ pub(crate) mod shared {
             };
             let shared = Arc::new(Self {
                 id,
-                config: Config::new(workers == 0),
+                config: Config::new(if workers == 0 {
+                    RuntimeFlavor::CurrentThread
+                } else {
+                    RuntimeFlavor::MultiThread
+                }),
                 injector: Queue::default(),
                 workers: (0..count).map(worker).collect(),
                 idle: Idle::new(count),

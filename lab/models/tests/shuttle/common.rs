@@ -112,7 +112,7 @@ fn run(
 pub(crate) fn runtime(workers: usize) -> Runtime {
     let runtime = eager_runtime(workers);
     if shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()) {
-        learn_that_polls_are_short(&runtime.handle.shared.mean_poll);
+        learn_that_polls_are_short(&runtime.handle().shared.mean_poll);
     }
     runtime
 }

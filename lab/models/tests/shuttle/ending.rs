@@ -77,7 +77,7 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }
 // + shared.ending.store(true, Ordering::SeqCst);
-// ~ src/runtime/start.rs
+// ~ src/runtime/handle.rs
 // - let in_loop = in_loop.clone();
 // + let in_loop = Arc::new(end::InLoop(shared.clone()));
 // ~ src/scheduler/end.rs
@@ -302,9 +302,9 @@ fn block_on_outlives_its_runtime() {
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
-// - if shared.config.is_current_thread && shared.lease.take_to_close() {
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
 // + shared.monitor.unpark();
-// + if shared.config.is_current_thread {
+// + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {

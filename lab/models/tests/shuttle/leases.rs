@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 // - Some(lease) => lease.worker.run_one(&is_called),
 // + Some(lease) => lease.worker.run_one(&|| false),
 // ~ src/runtime/block_on.rs
-// - if self.shared.config.is_current_thread {
+// - if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
 // + if false {
 // ~ src/scheduler/shared.rs
 // - if self.driver.sleeper() == claimed {

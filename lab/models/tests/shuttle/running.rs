@@ -85,7 +85,7 @@ fn children_are_joined_wherever_they_run() {
 // -     waker.wake();
 // - }
 // + drop(self.0.abort());
-// ~ src/task/contained.rs
+// ~ src/task/spawn.rs
 // - if !key.is_aborted()
 // -     && let Some(future)
 // + if let Some(future)
@@ -265,8 +265,8 @@ fn a_park_inside_the_future_does_not_lose_a_wake_up() {
 // ~ src/runtime/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))
-// + victims.find_map(|_| self.mine().queue.pop())
+// - victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
+// + victims.find_map(|_| mine.queue.pop())?;
 #[test]
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {
@@ -371,7 +371,7 @@ fn poll_that_ends_before_it_is_reported_is_forgotten() {
         });
         wait(task).unwrap();
 
-        assert!(runtime.handle.shared.workers[0].stuck.ticks() < 1_000_000);
+        assert!(runtime.handle().shared.workers[0].stuck.ticks() < 1_000_000);
         drop(runtime_ends);
     });
 }

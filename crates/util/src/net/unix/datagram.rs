@@ -185,7 +185,7 @@ impl UnixDatagram {
     /// Fails with `WouldBlock` when there is no room. Otherwise the same as
     /// [`send`](Self::send).
     pub fn try_send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.try_write_with(|socket| socket.send(datagram))
+        self.0.try_with(Direction::Write, |socket| socket.send(datagram))
     }
 
     /// Sends a datagram to a path, or to an abstract name, without waiting.
@@ -207,7 +207,7 @@ impl UnixDatagram {
     /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
     /// [`recv`](Self::recv).
     pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read_with(|socket| socket.recv(buffer))
+        self.0.try_with(Direction::Read, |socket| socket.recv(buffer))
     }
 
     /// Receives a datagram like [`try_recv`](Self::try_recv), and also returns the address of
@@ -217,7 +217,7 @@ impl UnixDatagram {
     ///
     /// Same as `try_recv`.
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_read_with(|socket| socket.recv_from(buffer))
+        self.0.try_with(Direction::Read, |socket| socket.recv_from(buffer))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
-use arc::io::{Async, AsyncRead, AsyncWrite};
+use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Result, Write};
@@ -253,7 +253,7 @@ impl Sender {
     ///
     /// `WouldBlock` when the pipe is full, and `BrokenPipe` when there is no receiver.
     pub fn try_write(&self, bytes: &[u8]) -> Result<usize> {
-        self.0.try_write_with(|mut pipe| pipe.write(bytes))
+        self.0.try_with(Direction::Write, |mut pipe| pipe.write(bytes))
     }
 }
 
@@ -300,7 +300,7 @@ impl Receiver {
     ///
     /// `WouldBlock` when the pipe is empty.
     pub fn try_read(&self, buffer: &mut [u8]) -> Result<usize> {
-        self.0.try_read_with(|mut pipe| pipe.read(buffer))
+        self.0.try_with(Direction::Read, |mut pipe| pipe.read(buffer))
     }
 }
 

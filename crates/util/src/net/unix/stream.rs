@@ -5,7 +5,7 @@ use super::address::{address_of, explain, to_socket2};
 use super::ucred::UCred;
 use crate::net::options::{options, wraps};
 use crate::net::split::sealed;
-use arc::io::{Async, AsyncRead, AsyncWrite};
+use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
 use arc::task::consume_budget;
 use arc::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -156,7 +156,7 @@ impl UnixStream {
     /// Fails with `WouldBlock` when there is no data, with any error of the system call, and
     /// when the runtime has ended.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read_with(|mut stream| stream.read(buffer))
+        self.0.try_with(Direction::Read, |mut stream| stream.read(buffer))
     }
 
     /// Reads available data into several buffers, without waiting.
@@ -166,7 +166,7 @@ impl UnixStream {
     /// Same as [`try_read`](Self::try_read).
     pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let read = |mut stream: &net::UnixStream| stream.read_vectored(buffers);
-        self.0.try_read_with(read)
+        self.0.try_with(Direction::Read, read)
     }
 
     /// Writes as much as there is room for, without waiting.
@@ -176,7 +176,7 @@ impl UnixStream {
     /// Fails with `WouldBlock` when there is no room, with any error of the system call, and
     /// when the runtime has ended.
     pub fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
-        self.0.try_write_with(|mut stream| stream.write(buffer))
+        self.0.try_with(Direction::Write, |mut stream| stream.write(buffer))
     }
 
     /// Writes from several buffers as much as there is room for, without waiting.
@@ -186,7 +186,7 @@ impl UnixStream {
     /// Same as [`try_write`](Self::try_write).
     pub fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         let write = |mut stream: &net::UnixStream| stream.write_vectored(buffers);
-        self.0.try_write_with(write)
+        self.0.try_with(Direction::Write, write)
     }
 }
 
