@@ -134,36 +134,6 @@ builder! {
     on_thread_stop: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
         |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
 
-    /// Sets a hook that each worker calls before it sleeps because it has nothing to do.
-    ///
-    /// The hook may spawn tasks: the worker runs them before it sleeps. As the worker does nothing
-    /// else meanwhile, keep the hook short. A panic in it is printed and otherwise ignored. In a
-    /// current-thread runtime the thread in `block_on` that runs the tasks calls it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    /// let asleep = Arc::new(AtomicUsize::new(0));
-    /// let (falls_asleep, wakes_up) = (asleep.clone(), asleep.clone());
-    /// let runtime = arc::runtime::Builder::new_multi_thread()
-    ///     .on_thread_park(move || drop(falls_asleep.fetch_add(1, Ordering::Relaxed)))
-    ///     .on_thread_unpark(move || drop(wakes_up.fetch_sub(1, Ordering::Relaxed)))
-    ///     .build()?;
-    /// drop(runtime);
-    /// assert_eq!(asleep.load(Ordering::Relaxed), 0);
-    /// # std::io::Result::Ok(())
-    /// ```
-    on_thread_park: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
-        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
-
-    /// Sets a hook that each worker calls when it is awake again: once for each call of
-    /// [`on_thread_park`](Self::on_thread_park), also if work came just then and the worker did not
-    /// sleep. A panic in it is printed and otherwise ignored.
-    on_thread_unpark: Box<dyn Fn() + Send + Sync> = Box::new(|| {}),
-        |hook: impl Fn() + Send + Sync + 'static| Box::new(hook);
-
     /// Sets after how many polls a busy worker looks at sockets, timers and the tasks from outside;
     /// 61 by default, as in tokio. A smaller number favours them, a greater one favours the tasks
     /// that are in the worker's queue already.

@@ -7,6 +7,7 @@
 use crate::config::{RuntimeFlavor, UnhandledPanic};
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
+use crate::scheduler::lease::Line;
 use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
 use std::{rc::Rc, task::Context, task::Poll, task::Wake, task::Waker};
@@ -22,7 +23,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let main = Arc::new(Main { woken, thread: thread::current(), shared: shared.clone() });
     let waker = Waker::from(main.clone());
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
-    let _line = shared.lease.line();
+    let _line = Line(&shared.lease);
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
     tell!(blocks_on(entry.key.id.0));
 
@@ -101,9 +102,10 @@ struct LeaseGuard {
 
 impl LeaseGuard {
     /// None: another thread runs it, or the runtime ends.
+    ///
+    /// This thread signs on before it has the lease. Otherwise the end could find the lease taken,
+    /// and nobody to wait for, and return while this thread still runs a task.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
-        // Before it has the lease: otherwise the end could find the lease taken, and return while
-        // this thread still runs a task.
         let _signed_on = SignedOn::new(shared.clone())?;
         shared.lease.take_or_wait().then(|| {
             let worker = Rc::new(Worker::new(shared.clone(), 0));

@@ -33,10 +33,10 @@ impl Builder {
     }
 }
 
+/// While this thread starts workers it holds the [`end::InLoop`] as well. Otherwise the workers that
+/// were started first could take themselves for all that there are.
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
-        // This thread holds it as well, as long as it starts workers. Otherwise the workers that
-        // were started first could take themselves for all that there are.
         let in_loop = Arc::new(end::InLoop(shared.clone()));
         for index in 0..shared.workers.len() {
             let in_loop = in_loop.clone();

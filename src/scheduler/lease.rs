@@ -48,12 +48,6 @@ impl Lease {
         is_mine
     }
 
-    /// Takes the name of the calling thread back when it is dropped. Otherwise the names of threads
-    /// that have gone would pile up until the lease ends, and on a server that may be never.
-    pub(crate) fn line(&self) -> Line<'_> {
-        Line(self)
-    }
-
     /// E2, and the second half of R2.
     pub(crate) fn take_to_close(&self) -> bool {
         !replace(&mut lock(&self.0).is_taken, true)
@@ -69,12 +63,12 @@ impl Lease {
     }
 }
 
-/// A thread that may leave its name. See [`Lease::line`].
-pub(crate) struct Line<'a>(&'a Lease);
+/// Takes the name of the calling thread back when it is dropped. Otherwise the names of threads that
+/// have gone would pile up until the lease ends, and on a server that may be never.
+pub(crate) struct Line<'a>(pub(crate) &'a Lease);
 
 impl Drop for Line<'_> {
     fn drop(&mut self) {
-        let me = thread::current().id();
-        lock(&self.0.0).waiting.retain(|thread| thread.id() != me);
+        lock(&self.0.0).waiting.retain(|thread| thread.id() != thread::current().id());
     }
 }

@@ -15,7 +15,7 @@
 //! | its thread's `block_on` was woken            | the waker of that future               |
 //! | the runtime ends                             | `end::begin`                           |
 
-use crate::panic::{ignore_panic, wake};
+use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared, count};
 use crate::scheduler::{coop, queue::Runnable, share::Sharing};
 use crate::sync::{Arc, Instant, Ordering, lock, tell, thread, thread_cpu_time};
@@ -57,7 +57,7 @@ impl Worker {
         let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
         let found = if is_time { self.look_outside() } else { None };
         let Some(runnable) = found.or_else(|| self.find_work()) else {
-            return self.park(stop);
+            return self.sleep(stop);
         };
 
         self.share_load();
@@ -136,21 +136,8 @@ impl Worker {
         let mut victims = workers[first..].iter().chain(&workers[..first]);
         let mine = self.mine();
         let stolen = victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
-
-        // The others are in the queue, which was empty before.
-        count(&mine.steals, 1 + mine.queue.len());
+        count(&mine.steals, 1 + mine.queue.len()); // the others are in the queue, once empty
         Some(stolen)
-    }
-
-    /// Sleeps, between the two hooks.
-    fn park(&self, stop: &impl Fn() -> bool) {
-        ignore_panic(&self.shared.config.on_thread_park);
-
-        // A task that the hook has spawned is in this queue. Nobody else would come for it.
-        if self.mine().queue.len() == 0 {
-            self.sleep(stop);
-        }
-        ignore_panic(&self.shared.config.on_thread_unpark);
     }
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
