@@ -8,7 +8,6 @@ use arc::time::sleep;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -319,91 +318,6 @@ fn a_function_may_name_each_thread() {
         let names = threads_of(&runtime);
         assert_eq!(names, HashSet::from(["basalt 1".to_owned(), "basalt 2".to_owned()]));
         assert_eq!(named.get(), 3, "the workers, and the monitor");
-    });
-}
-
-/// Has workers call `park` and `unpark` around their sleeps.
-#[track_caller]
-fn with_park_hooks(
-    park: impl Fn() + Clone + Send + Sync + 'static,
-    unpark: impl Fn() + Clone + Send + Sync + 'static,
-    test: impl Fn(Runtime) + Send + Sync + 'static,
-) {
-    within_deadline(move || {
-        for builder in [builder(1), builder(2), Builder::new_current_thread()] {
-            let builder = builder.on_thread_park(park.clone()).on_thread_unpark(unpark.clone());
-            test(builder.build().unwrap());
-        }
-    });
-}
-
-#[test]
-fn the_hooks_around_a_sleep_take_turns_on_each_worker() {
-    thread_local!(static IS_PARKED: Cell<bool> = const { Cell::new(false) });
-    let (parks, unparks, slips) = (Counter::new(), Counter::new(), Counter::new());
-    let (park, unpark) = (parks.clone(), unparks.clone());
-    let (before, after) = (slips.clone(), slips.clone());
-    with_park_hooks(
-        move || {
-            park.add();
-            if IS_PARKED.replace(true) {
-                before.add();
-            }
-        },
-        move || {
-            unpark.add();
-            if !IS_PARKED.replace(false) {
-                after.add();
-            }
-        },
-        move |runtime| {
-            let before = parks.get();
-            for _ in 0..20 {
-                runtime.block_on(async {
-                    let outside = thread::current().id();
-                    let task = arc::spawn(async move { assert!(!IS_PARKED.get(), "{outside:?}") });
-                    task.await.unwrap();
-                    sleep(Duration::from_micros(100)).await;
-                });
-            }
-            assert!(parks.get() > before, "the sleep of the task was one of a worker");
-            drop(runtime);
-            assert_eq!((parks.get(), slips.get()), (unparks.get(), 0));
-        },
-    );
-}
-
-#[test]
-fn a_task_that_the_hook_before_a_sleep_spawns_runs_at_once() {
-    let (sender, receiver) = async_channel::unbounded();
-    let is_first = Arc::new(AtomicBool::new(true));
-    let spawns = is_first.clone();
-    with_park_hooks(
-        move || {
-            if spawns.swap(false, Ordering::SeqCst) {
-                let sender = sender.clone();
-                arc::spawn(async move { sender.send(()).await });
-            }
-        },
-        || {},
-        move |runtime| {
-            runtime.block_on(receiver.recv()).unwrap();
-            drop(runtime); // its hook is not to be the first one of the next runtime
-            is_first.store(true, Ordering::SeqCst);
-        },
-    );
-}
-
-#[test]
-fn a_panic_in_a_hook_around_a_sleep_is_ignored() {
-    let panics = || panic!("{ON_PURPOSE}");
-    with_park_hooks(panics, panics, |runtime| {
-        for _ in 0..5 {
-            runtime.block_on(async {
-                sleep(Duration::from_micros(100)).await;
-                arc::spawn(sleep(Duration::from_micros(100))).await.unwrap();
-            });
-        }
     });
 }
 

@@ -19,8 +19,8 @@
 //! *fence*: what was written before it is seen by every thread whose own fence comes later. And two
 //! fences always have an order. If P2 is the earlier one, S3 sees the task. If S2 is, P3 sees the
 //! bit. At least one side sees the other. The example `09_steps` lets you try to find a way around
-//! that. (In this program P1 and S3 take the lock of the injector, and the lock would be enough. The
-//! fences are here because arc's injector has no lock.)
+//! that. (In this program P1 and S3 take the lock of the injector, and that lock would be enough.
+//! The fences are here because arc's injector has none.)
 //!
 //! The driver's thread is gone, too. One of the workers that sleep does so in the kernel: it has
 //! *the seat*, a lock that nobody waits for. It is woken by an event, a deadline, or a

@@ -33,8 +33,8 @@ impl Builder {
     }
 }
 
-/// While this thread starts workers it holds the [`end::InLoop`] as well. Otherwise the workers that
-/// were started first could take themselves for all that there are.
+/// While this thread starts workers it holds the [`end::InLoop`] as well. Otherwise the workers
+/// that were started first could take themselves for all that there are.
 fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
         let in_loop = Arc::new(end::InLoop(shared.clone()));

@@ -63,8 +63,8 @@ impl Lease {
     }
 }
 
-/// Takes the name of the calling thread back when it is dropped. Otherwise the names of threads that
-/// have gone would pile up until the lease ends, and on a server that may be never.
+/// Takes the name of the calling thread back when it is dropped. Otherwise the names of threads
+/// that have gone would pile up until the lease ends, and on a server that may be never.
 pub(crate) struct Line<'a>(pub(crate) &'a Lease);
 
 impl Drop for Line<'_> {
