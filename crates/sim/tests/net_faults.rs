@@ -5,7 +5,10 @@ use arc::task::JoinHandle;
 use arc::time::{Duration, Instant, sleep, timeout};
 use arc_sim::net::{Net, Stream};
 use std::io::{ErrorKind, Result};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
 
 /// By then every packet that was sent has arrived.
 const SECOND: Duration = Duration::from_secs(1);
@@ -113,6 +116,31 @@ async fn crash_ends_every_task_that_accepts_or_receives() -> Result<()> {
     for task in tasks {
         assert_eq!(task.await?.unwrap_err().kind(), ErrorKind::ConnectionAborted);
     }
+    Ok(())
+}
+
+struct Counter(AtomicUsize);
+
+impl Wake for Counter {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[arc_sim::test(seeds = 20)]
+async fn task_that_looks_often_is_woken_once() -> Result<()> {
+    let net = Net::new();
+    let listener = net.host("server").listen(80)?;
+    let counter = Arc::new(Counter(AtomicUsize::new(0)));
+    let waker = Waker::from(counter.clone());
+    let mut context = Context::from_waker(&waker);
+    let mut accepting = pin!(listener.accept());
+    for _ in 0..3 {
+        assert!(accepting.as_mut().poll(&mut context).is_pending());
+    }
+    net.host("client").connect("server", 80).await?;
+    assert_eq!(counter.0.load(Ordering::Relaxed), 1);
+    assert!(accepting.as_mut().poll(&mut context).is_ready());
     Ok(())
 }
 
@@ -282,6 +310,19 @@ async fn writer_that_waits_for_room_gives_up_when_a_partition_does_not_end() -> 
     net.partition("client", "server");
     assert_eq!(writer.await?.unwrap_err().kind(), ErrorKind::TimedOut);
     assert_eq!(reader.await?.unwrap_err().kind(), ErrorKind::TimedOut);
+    Ok(())
+}
+
+/// A crash during the partition is what breaks the stream, and stays the reason.
+#[arc_sim::test(seeds = 20)]
+async fn crash_during_a_partition_stays_the_reason() -> Result<()> {
+    let net = Net::new();
+    let (mut client, _server) = connection(&net).await?;
+    net.partition("client", "server");
+    client.write_all(b"hello").await?;
+    net.crash("server");
+    sleep(HOUR).await;
+    assert_eq!(client.read(&mut [0; 9]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     Ok(())
 }
 

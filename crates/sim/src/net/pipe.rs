@@ -65,9 +65,10 @@ impl State {
 
     /// When the writer's host gives up sending, if nothing arrives until then.
     fn deadline(&self) -> Option<Instant> {
-        if self.is_given_up {
+        if self.is_given_up || self.is_reset {
             return None;
         }
+
         let arrived_until = self.arrived_until();
         let arrived = self.packets.partition_point(|packet| packet.arrival <= arrived_until);
         let mut under_way = self.packets.range(arrived..);
@@ -77,9 +78,10 @@ impl State {
         }
 
         // A writer that waits for room asks the reader's host again and again.
-        let (since, last) = (self.cut_since?, self.packets.back()?);
+        let cut_since = self.cut_since?;
+        let full_since = self.packets.back()?.sent;
         let asks = self.writer.is_some() && self.room() == 0;
-        asks.then(|| since.max(last.sent) + GIVE_UP_AFTER)
+        asks.then(|| cut_since.max(full_since) + GIVE_UP_AFTER)
     }
 
     /// Gives up if it is time. What has not arrived never does.
@@ -170,7 +172,8 @@ impl Pipe {
         self.lock().is_given_up
     }
 
-    /// Whether a host that has given the connection up gets something, and answers that it did.
+    /// Whether something goes to the reader's host. If that has given the connection up, it
+    /// answers with a reset.
     pub(super) fn is_refused(&self) -> bool {
         let state = self.lock();
         !state.is_cut() && !state.packets.is_empty()

@@ -26,7 +26,7 @@ use std::task::{Context, Poll, ready};
 ///
 /// # Cancellation
 ///
-/// A read that is dropped has taken no bytes, and a write has sent none.
+/// A `read` that is dropped has taken no bytes, and a `write` has sent none.
 #[derive(Debug)]
 pub struct Stream {
     incoming: Arc<Pipe>,
@@ -39,8 +39,7 @@ pub struct Stream {
 
 impl Stream {
     pub(super) fn new(incoming: Arc<Pipe>, outgoing: Arc<Pipe>) -> Self {
-        let (reader_alarm, writer_alarm) = (alarm(), alarm());
-        Self { incoming, outgoing, reader_alarm, writer_alarm }
+        Self { incoming, outgoing, reader_alarm: alarm(), writer_alarm: alarm() }
     }
 
     /// Breaks it at both ends.
