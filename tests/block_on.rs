@@ -6,7 +6,7 @@ use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, UnhandledPanic};
 use arc::task::yield_now;
-use arc::time::sleep;
+use arc::time::{Instant, sleep};
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::Poll;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TICK: Duration = Duration::from_micros(50);
 

@@ -7,7 +7,7 @@ use crate::common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::TcpListener;
 use arc::runtime::Handle;
-use arc::time::{sleep, sleep_until};
+use arc::time::{Instant, sleep, sleep_until};
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 type Slot = Arc<Mutex<Option<Waker>>>;
 
