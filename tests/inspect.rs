@@ -7,7 +7,6 @@ use arc::task::{JoinHandle, TaskInfo, TaskState, spawn_blocking, spawn_named, tr
 use arc::time::sleep;
 use std::collections::HashMap;
 use std::future::pending;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -601,7 +600,7 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
 
     let name = "inspect::a_standard_error_that_nobody_reads_holds_up_nobody";
     let words = crate::this_program::words();
-    let child = Command::new(&words[0])
+    let child = std::process::Command::new(&words[0])
         .args(&words[1..])
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(CHILD, "1")
