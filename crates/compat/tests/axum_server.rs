@@ -1,7 +1,6 @@
 //! axum's Router, served on arc.
 
-mod common;
-
+use crate::common::{Result, first, http2_client, listen, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{ConnectInfo, Response, WebSocket, WebSocketUpgrade, serve};
@@ -13,7 +12,6 @@ use async_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use common::{Result, first, http2_client, listen, soon};
 use futures_util::{StreamExt, future::Either};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;

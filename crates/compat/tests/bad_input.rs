@@ -1,13 +1,8 @@
 //! Senseless input to every constructor and option of arc-compat: each is refused by an
 //! error or a panic that says what is wrong, or does what its documentation says.
 
-#[path = "../../../tests/bad_input_common/mod.rs"]
-mod bad_input_common;
-mod common;
-#[cfg(target_os = "linux")]
-#[path = "../../../tests/thread_limit/mod.rs"]
-mod thread_limit;
-
+use crate::bad_input_common::{fails, goes, panicked, panics};
+use crate::common::{Result, listen, soon};
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc::runtime::Runtime;
@@ -17,8 +12,6 @@ use arc_compat::tower::TimeoutLayer;
 use arc_compat::{ArcExecutor, ArcTimer, FuturesIo, server};
 use async_tungstenite::tungstenite::protocol::WebSocketConfig;
 use axum::{Router, routing::get};
-use bad_input_common::{fails, goes, panicked, panics};
-use common::{Result, listen, soon};
 use futures_util::FutureExt;
 use hyper::rt::{Executor, Timer};
 use std::future::{pending, ready};
@@ -124,7 +117,7 @@ async fn limits_of_a_server_of_any_size() -> Result {
     drop(arc::spawn(server.into_future()));
     assert!(ask(address, GET).await?.starts_with("HTTP/1.1 200"));
     // Without keep-alive no time is added to an instant, which would panic.
-    drop(soon(common::silent_http2(address)).await?);
+    drop(soon(crate::common::silent_http2(address)).await?);
     goes("Serve::with_..", "MAX", "no limits");
 
     let (listener, address) = listen().await?;
@@ -244,17 +237,17 @@ async fn a_stream_that_claims_too_much_panics() {
 #[cfg(target_os = "linux")]
 #[test]
 fn without_threads_tokio_is_not_entered() {
-    let name = "without_threads_tokio_is_not_entered";
-    thread_limit::with_limited_threads(name, || {
+    let name = "bad_input::without_threads_tokio_is_not_entered";
+    crate::thread_limit::with_limited_threads(name, || {
         let runtime = Runtime::new().unwrap();
-        thread_limit::allow_threads(0);
+        crate::thread_limit::allow_threads(0);
         // tokio's own words, as it panics before it could give an error.
         let text = "thread";
         let input = "there are no threads left";
         panics("tokio::handle", input, text, arc_compat::tokio::handle);
         let enter = || runtime.block_on(arc_compat::tokio::enter(ready(())));
         panics("tokio::enter", input, text, enter);
-        thread_limit::allow_threads(1000);
+        crate::thread_limit::allow_threads(1000);
         let answer = arc_compat::tokio::enter(async { tokio::spawn(ready(42)).await });
         assert_eq!(runtime.block_on(answer).unwrap(), 42);
     });

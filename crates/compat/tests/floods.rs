@@ -1,8 +1,9 @@
 //! Clients that send without end and read nothing: each is cut off, and holds no more memory
 //! than it is told it may. The others are served all the while.
 
-mod common;
-
+use crate::common::{
+    DEADLINE, PREFACE, Result, frame, http2_client, kind, listen, next_frame, silent_http2, soon,
+};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade, serve};
@@ -12,9 +13,6 @@ use async_tungstenite::tungstenite::Message;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
-use common::{
-    DEADLINE, PREFACE, Result, frame, http2_client, kind, listen, next_frame, silent_http2, soon,
-};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;

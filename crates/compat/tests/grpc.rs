@@ -1,11 +1,9 @@
 //! gRPC by tonic, over arc's HTTP/2: the parts of tonic that know no runtime. What
 //! tonic-build would generate is written out here.
 
-mod common;
-
+use crate::common::{Failure, Result, http2_client, listen, soon};
 use arc::net::SocketAddr;
 use arc_compat::server::serve;
-use common::{Failure, Result, http2_client, listen, soon};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};

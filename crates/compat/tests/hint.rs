@@ -1,10 +1,8 @@
 //! tokio's panic is explained, once, and after it has been reported.
 
-mod common;
-
+use crate::common::soon;
 use arc_compat::explain_tokio_panics;
 use arc_compat::tokio::enter;
-use common::soon;
 use std::env;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -34,7 +32,7 @@ async fn sleep_in_vain() {
 
 #[test]
 fn the_panic_is_explained_once_and_after_its_report() {
-    let test = "the_panic_is_explained_once_and_after_its_report";
+    let test = "hint::the_panic_is_explained_once_and_after_its_report";
     let Some(errors) = errors_of(test) else {
         explain_tokio_panics();
         explain_tokio_panics();
@@ -52,7 +50,7 @@ fn the_panic_is_explained_once_and_after_its_report() {
 
 #[test]
 fn whoever_enters_tokio_once_is_told_where_it_was_forgotten() {
-    let test = "whoever_enters_tokio_once_is_told_where_it_was_forgotten";
+    let test = "hint::whoever_enters_tokio_once_is_told_where_it_was_forgotten";
     let Some(errors) = errors_of(test) else {
         arc::runtime::Runtime::new().expect("a runtime").block_on(async {
             enter(async { tokio::time::sleep(Duration::from_millis(1)).await }).await;
@@ -65,7 +63,7 @@ fn whoever_enters_tokio_once_is_told_where_it_was_forgotten() {
 
 #[test]
 fn other_panics_and_other_threads_are_left_alone() {
-    let Some(errors) = errors_of("other_panics_and_other_threads_are_left_alone") else {
+    let Some(errors) = errors_of("hint::other_panics_and_other_threads_are_left_alone") else {
         explain_tokio_panics();
         let outside = std::thread::spawn(|| drop(tokio::spawn(async {})));
         assert!(outside.join().is_err());

@@ -1,11 +1,9 @@
 //! hyper's HTTP/2 server and client, both on arc.
 
-mod common;
-
+use crate::common::{Result, http2_client, listen, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::SocketAddr;
 use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
-use common::{Result, http2_client, listen, soon};
 use futures_util::future::try_join_all;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};

@@ -1,11 +1,9 @@
 //! Crates that insist on a runtime of tokio's, awaited by arc's tasks.
 
-mod common;
-
+use crate::common::{Result, listen, soon};
 use arc_compat::axum::serve;
 use arc_compat::tokio::{enter, handle};
 use axum::{Json, Router, routing::get, routing::post};
-use common::{Result, listen, soon};
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;

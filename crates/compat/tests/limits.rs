@@ -1,8 +1,7 @@
 //! What a server allows its clients: how many connections, how long they may be silent, and how
 //! long its end may take.
 
-mod common;
-
+use crate::common::{PREFACE, Result, first, http2_client, listen, silent_http2, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{CutOff, Response, Serve, WebSocket, WebSocketUpgrade, serve};
@@ -12,7 +11,6 @@ use async_tungstenite::tungstenite::Message;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
-use common::{PREFACE, Result, first, http2_client, listen, silent_http2, soon};
 use futures_util::StreamExt;
 use futures_util::future::Either;
 use http_body_util::Empty;

@@ -1,7 +1,6 @@
 //! What the documentation of `server::serve` and of `axum::serve` says, beyond their limits.
 
-mod common;
-
+use crate::common::{Result, http2_client, listen, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{Response, Serve, WebSocketUpgrade, serve};
@@ -12,7 +11,6 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{CONNECTION, UPGRADE};
 use axum::routing::get;
-use common::{Result, http2_client, listen, soon};
 use futures_util::future::ready;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;

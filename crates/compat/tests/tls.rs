@@ -1,13 +1,11 @@
 //! TLS by rustls: through futures-rustls, which knows no runtime, and through
 //! tokio-rustls, whose sockets have tokio's traits.
 
-mod common;
-
+use crate::common::{Result, listen, soon, tcp_pair};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc_compat::tokio::Compat;
 use arc_compat::{ArcTimer, FuturesIo};
-use common::{Result, listen, soon, tcp_pair};
 use futures_rustls::rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use futures_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use futures_rustls::{TlsAcceptor, TlsConnector};

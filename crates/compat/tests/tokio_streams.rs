@@ -1,10 +1,8 @@
 //! arc's streams with tokio's IO traits, and tokio's with those of futures-io.
 
-mod common;
-
+use crate::common::{Result, listen, soon, tcp_pair};
 use arc::net::TcpStream;
 use arc_compat::tokio::{Compat, enter};
-use common::{Result, listen, soon, tcp_pair};
 use std::future::poll_fn;
 use std::io::IoSlice;
 use std::pin::Pin;

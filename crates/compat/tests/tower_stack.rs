@@ -1,12 +1,10 @@
 //! tower's layers around a service, without a runtime of tokio's.
 
-mod common;
-
+use crate::common::{Failure, Result, http2_client, listen, soon};
 use ::axum::{Router, error_handling::HandleErrorLayer, routing::get};
 use arc::net::SocketAddr;
 use arc_compat::tower::TimeoutLayer;
 use arc_compat::{axum, server};
-use common::{Failure, Result, http2_client, listen, soon};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::SendRequest;

@@ -1,13 +1,11 @@
 //! async-tungstenite's WebSocket, client and server, over arc's sockets as they are.
 
-mod common;
-
+use crate::common::{Result, soon, tcp_pair};
 use arc::net::TcpStream;
 use async_tungstenite::tungstenite::error::{Error, ProtocolError};
 use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use async_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 use async_tungstenite::{WebSocketStream, accept_async, client_async};
-use common::{Result, soon, tcp_pair};
 use futures_util::StreamExt;
 
 type Socket = WebSocketStream<TcpStream>;
