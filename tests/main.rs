@@ -1,5 +1,7 @@
 //! The scenarios: a file for each subject, all of them in one program. As programs of their own
-//! they would take three times as long to build. `cargo test --test scenarios time::` runs one file.
+//! they would take more than twice as long to build.
+//!
+//! `cargo test --test scenarios time::` runs one file.
 
 mod bad_input_common;
 mod common;

@@ -1,6 +1,7 @@
 //! The scenarios: a file for each subject, all of them in one program. As programs of their own
-//! they would take several times as long to build. `cargo test -p arc-compat --test adapters tls::`
-//! runs one file.
+//! they would take more than twice as long to build.
+//!
+//! `cargo test -p arc-compat --test adapters tls::` runs one file.
 //!
 //! Programs of their own are those that look at what the whole process has: the threads of its
 //! tokio, and its subscriber.

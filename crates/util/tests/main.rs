@@ -1,6 +1,5 @@
 //! The scenarios: a file for each subject, all of them in one program. As programs of their own
-//! they would take several times as long to build. `cargo test -p arc-util --test util mpsc::`
-//! runs one file.
+//! they would take more than twice as long to build. `cargo test --test util mpsc::` runs one file.
 //!
 //! Programs of their own are those that change what the whole process has: its signals, and what
 //! is done with a panic.
