@@ -210,7 +210,7 @@ fn any_operation_can_be_awaited() {
             let sent = left.write_with(|socket| socket.send_to(&[number], to)).await;
             assert_eq!(sent.unwrap(), 1);
         }
-        assert_eq!(receiver.await.unwrap(), (0..100).sum());
+        assert_eq!(receiver.await.unwrap(), (0..100).sum::<u32>());
     });
 }
 

@@ -94,7 +94,7 @@ fn a_joiner_that_comes_just_as_the_task_finishes_is_woken() {
             tasks.send(runtime.spawn(async move { round })).unwrap();
         }
         drop(tasks);
-        assert_eq!(joiner.join().unwrap(), (0..rounds).sum());
+        assert_eq!(joiner.join().unwrap(), (0..rounds).sum::<usize>());
     });
 }
 
