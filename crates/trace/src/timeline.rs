@@ -242,7 +242,9 @@ impl Timeline {
     pub fn new(recording: &Recording) -> Self {
         let mut records: Vec<(usize, Record)> = Vec::new();
         for (lane, thread) in recording.threads.iter().enumerate() {
-            records.extend(thread.records.iter().map(|record| (lane, *record)));
+            // The threads go on while the recording is taken.
+            let in_time = thread.records.iter().filter(|record| record.at <= recording.taken);
+            records.extend(in_time.map(|record| (lane, *record)));
         }
         // Stable: the records of one thread keep their order.
         records.sort_by_key(|(_, record)| record.at);

@@ -158,6 +158,34 @@ fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
     assert!(text.contains("has waited for 20.0 ms to write to descriptor 7"), "{text}");
 }
 
+/// The threads go on while the recording is taken. What they told after that is left out.
+#[test]
+fn what_happened_after_the_end_is_left_out_in_each_format() {
+    let record = |(at, event)| Record { at, event };
+    let slow: Vec<Record> = [(10, step(1, 1)), (20, step(1, 2))].map(record).into();
+    let fast: Vec<Record> = [
+        (101, Event::AsksKernel { waits: true }),
+        (102, Event::KernelTold),
+        (103, Event::Sleeps),
+        (900 * MS, Event::Awake),
+        (900 * MS + 1, step(2, 1)),
+        (900 * MS + 2, step(2, 2)),
+        (900 * MS + 3, polled(2)),
+    ]
+    .map(record)
+    .into();
+    let thread = |records| Thread { name: "one".to_owned(), worker: None, records, left_out: 0 };
+    for threads in [vec![thread(slow), thread(fast.clone())], vec![thread(fast)]] {
+        let expected = if threads.len() == 2 { 2 } else { 0 };
+        let tasks = BTreeMap::new();
+        let timeline = Timeline::new(&Recording { threads, tasks, taken: 100, tasks_left_out: 0 });
+        assert_eq!(timeline.events, expected);
+        for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
+            assert!(!format.render(&timeline).is_empty());
+        }
+    }
+}
+
 #[test]
 fn names_are_quoted_in_each_format() {
     let threads = vec![Thread {
