@@ -359,6 +359,26 @@ fn other_runtimes_are_as_always() {
     assert!(!arc_sim::is_running());
 }
 
+/// Its threads live by the system's clock, whatever the simulated one has jumped over.
+#[test]
+fn timers_of_another_runtime_expire_after_the_clock_has_jumped() {
+    let run = simulate(1, async {
+        sleep(100 * HOUR).await;
+        let other = arc::runtime::Builder::new_multi_thread().workers(1).build().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        other.spawn(async move {
+            let start = std::time::Instant::now();
+            sleep(Duration::from_millis(5)).await;
+            sender.send(start.elapsed()).unwrap();
+        });
+        let slept = receiver.recv_timeout(Duration::from_secs(60));
+        other.shutdown_background();
+        slept
+    });
+    let slept = run.outcome.unwrap().expect("the timer expires");
+    assert!(slept >= Duration::from_millis(5), "{slept:?}");
+}
+
 /// It has nothing of a simulation any more, and arc works there as always.
 #[test]
 fn destructor_of_a_thread_local_may_use_arc() {
