@@ -318,9 +318,120 @@ fn nothing_is_recorded_after_stop_and_start_forgets() {
     });
 }
 
+#[test]
+fn tasks_that_ended_while_nothing_was_recorded_are_forgotten_by_the_next_start() {
+    let _recorder = record();
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let (sender, task) = waiter(&runtime, "ended unseen");
+        let id = task.id().0;
+        assert!(arc_trace::recording().tasks.contains_key(&id));
+        arc_trace::stop();
+        sender.try_send(()).expect("there is room");
+        runtime.block_on(task).unwrap();
+        arc_trace::start(Options::default());
+        assert!(!arc_trace::recording().tasks.contains_key(&id));
+    });
+}
+
+#[test]
+fn a_task_that_the_end_drops_in_a_queue_does_not_wait_there_for_ever() {
+    let _recorder = record();
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let (is_polled, may_end) = (Gate::new(), Gate::new());
+        let (opens, waits) = (is_polled.clone(), may_end.clone());
+        let _stuck = spawn_in(&runtime, "stuck", async move {
+            opens.open();
+            waits.wait();
+        });
+        is_polled.wait();
+        let (sender, receiver) = mpsc::channel();
+        let is_dropped = OnDrop(sender);
+        let _dropped = spawn_in(&runtime, "dropped", async move { drop(is_dropped) });
+        compute(Duration::from_millis(5));
+        // The worker leaves after the poll that it is in, and polls nothing more.
+        runtime.shutdown_background();
+        may_end.open();
+        receiver.recv().unwrap();
+        compute(Duration::from_millis(5));
+
+        let text = text();
+        assert!(!text.contains("still waits"), "{text}");
+        finds(&text, &["\"dropped\"", "waited in the injector until its runtime ended, for"]);
+    });
+}
+
+struct OnDrop(mpsc::Sender<()>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// The program idles: its `block_on` waits, and is no poll that goes on. Returns how many polls
+/// this thread had.
+#[track_caller]
+fn finds_nothing_stuck() -> usize {
+    let timeline = timeline();
+    let findings = timeline.findings();
+    let is_stuck = |finding: &arc_trace::Finding| finding.text.contains("is stuck");
+    assert!(!findings.iter().any(is_stuck), "{findings:#?}");
+    let this_thread = format!("{:?}", thread::current().id());
+    let polls = timeline.polls.iter().filter(|poll| timeline.lanes[poll.lane].name == this_thread);
+    for poll in polls.clone() {
+        assert!(timeline.tasks[&poll.task].is_main, "{}", timeline.label(poll.task));
+    }
+    polls.count()
+}
+
+#[test]
+fn a_program_that_idles_is_not_stuck_when_only_the_last_seconds_are_looked_at() {
+    let _recorder = record();
+    within_deadline(|| {
+        let mut options = Options::default();
+        options.last = Some(Duration::from_millis(300));
+        arc_trace::start(options);
+        let runtime = runtime(1);
+        runtime.block_on(async {
+            // Until the beginning is no longer among the last seconds.
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(400) {
+                sleep(Duration::from_millis(20)).await;
+            }
+            // On a busy machine, nothing may have happened in the last seconds.
+            let _polls = finds_nothing_stuck();
+        });
+    });
+}
+
+#[test]
+fn a_program_that_idles_is_not_stuck_when_it_is_recorded_from_the_middle_on() {
+    let _recorder = record();
+    within_deadline(|| {
+        arc_trace::stop();
+        let runtime = runtime(1);
+        runtime.block_on(async {
+            arc_trace::start(Options::default());
+            for _ in 0..3 {
+                sleep(Duration::from_millis(20)).await;
+            }
+            assert!(finds_nothing_stuck() > 0, "it is polled here");
+        });
+    });
+}
+
 fn spawn_named_in(runtime: &Runtime, name: &str) -> Waiter {
+    spawn_in(runtime, name, async {})
+}
+
+fn spawn_in<F>(runtime: &Runtime, name: &str, future: F) -> Waiter
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let _guard = runtime.enter();
-    spawn_named(name, async {})
+    spawn_named(name, future)
 }
 
 #[test]

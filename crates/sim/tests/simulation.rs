@@ -361,6 +361,77 @@ fn other_runtimes_are_as_always() {
     assert!(!arc_sim::is_running());
 }
 
+/// Its threads live by the system's clock, whatever the simulated one has jumped over.
+#[test]
+fn timers_of_another_runtime_expire_after_the_clock_has_jumped() {
+    let run = simulate(1, async {
+        sleep(100 * HOUR).await;
+        let other = arc::runtime::Builder::new_multi_thread().workers(1).build().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        other.spawn(async move {
+            let start = std::time::Instant::now();
+            sleep(Duration::from_millis(5)).await;
+            sender.send(start.elapsed()).unwrap();
+        });
+        let slept = receiver.recv_timeout(Duration::from_secs(60));
+        other.shutdown_background();
+        slept
+    });
+    let slept = run.outcome.unwrap().expect("the timer expires");
+    assert!(slept >= Duration::from_millis(5), "{slept:?}");
+}
+
+/// It has nothing of a simulation any more, and arc works there as always.
+#[test]
+fn destructor_of_a_thread_local_may_use_arc() {
+    struct AtEnd(mpsc::Sender<u32>);
+
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let runtime = arc::runtime::Builder::new_current_thread().build().unwrap();
+            let sum = runtime.block_on(async {
+                let one = arc::spawn(async { 1 }).await.unwrap();
+                one + spawn_blocking(|| 2).await.unwrap()
+            });
+            self.0.send(sum).unwrap();
+        }
+    }
+
+    thread_local! {
+        static AT_END: std::cell::RefCell<Option<AtEnd>> = const { std::cell::RefCell::new(None) };
+    }
+
+    let (sender, receiver) = mpsc::channel();
+    // Destructors run in the opposite order of the first uses, so that arc's run before.
+    let thread = thread::spawn(|| {
+        AT_END.set(Some(AtEnd(sender)));
+        run(1, async {});
+    });
+    thread.join().unwrap();
+    assert_eq!(receiver.recv(), Ok(3));
+}
+
+#[test]
+fn greatest_seed_is_a_seed() {
+    const NAME: &str = "greatest_seed_is_a_seed";
+    if std::env::var_os(CHILD).is_some() {
+        let test = arc_sim::Test::new("simulation::greatest_seed_is_a_seed", None);
+        return test.run(|| async { println!("a seed is tried") });
+    }
+    let greatest = u64::MAX.to_string();
+    let (tried, text) = in_another_process(NAME, &[("ARC_SEED", &greatest)]);
+    // Once more to compare both runs.
+    assert_eq!(tried.matches("a seed is tried").count(), 2, "{text}");
+    assert!(tried.contains("arc-sim: 1 seeds"), "{tried}");
+}
+
+#[test]
+fn log_begins_at_zero_nanoseconds() {
+    let log = simulate(1, async {}).log;
+    let first = log.describe(&log.events()[0]).to_string();
+    assert_eq!(first.trim(), "0ns  the main future is polled");
+}
+
 #[test]
 fn simulations_run_on_several_threads_at_once() {
     let expected = simulate(5, program()).log.fingerprint();

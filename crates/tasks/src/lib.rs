@@ -256,6 +256,8 @@ impl Registry {
     /// Closes the registry: no task can be entered from now on, and all tasks but the jobs that
     /// have begun are taken out of it. Returns their wakers.
     pub fn close(&self) -> Vec<Waker> {
+        #[cfg(feature = "trace")]
+        arc_trace::tell::runtime_closes(self.runtime.0);
         let mut wakers = Vec::new();
         for Shard(shard) in &self.shards {
             let mut places = lock(shard);

@@ -3,6 +3,7 @@
 use crate::recorder::{self, Options};
 use std::env;
 use std::io::{self, Write};
+use std::panic::{UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -52,10 +53,15 @@ fn options() -> Option<Options> {
 pub(crate) fn write() {
     if let Some(path) = PATH.get()
         && !recorder::is_apart()
-        && let Err(error) = crate::write(path)
+        && let Err(error) = contain(|| crate::write(path))
     {
         complain(path, &error);
     }
+}
+
+/// A panic becomes an error: a defect of this crate must not come out of the end of a runtime.
+fn contain(write: impl FnOnce() -> io::Result<()> + UnwindSafe) -> io::Result<()> {
+    catch_unwind(write).unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
 }
 
 fn complain(path: &Path, error: &io::Error) {
@@ -70,4 +76,16 @@ fn seconds(variable: &str) -> Option<Duration> {
         let _ = writeln!(io::stderr(), "arc: {variable} must be a number of seconds, not {text:?}");
     }
     seconds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_of_the_writer_is_an_error() {
+        let error = contain(|| panic!("a defect")).unwrap_err();
+        assert_eq!(error.to_string(), "the writer panicked");
+        assert!(contain(|| Ok(())).is_ok());
+    }
 }

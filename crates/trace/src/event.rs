@@ -93,6 +93,12 @@ pub enum Event {
     },
     /// The task that is being polled has used up its budget, and lets others run.
     OutOfBudget,
+    /// A runtime ends. From now on none of its tasks is polled, and those that have not ended are
+    /// dropped. Jobs that have begun go on.
+    RuntimeCloses {
+        /// The id of the runtime.
+        runtime: u64,
+    },
     /// The next step is this thread's. Only models tell this, whose threads take turns.
     Scheduled {
         /// The number of the thread, from 0.
@@ -135,6 +141,7 @@ impl Event {
             Self::WaitsForTask { task } => (15, 0, task),
             Self::OutOfBudget => (16, 0, 0),
             Self::Scheduled { thread } => (17, 0, thread.into()),
+            Self::RuntimeCloses { runtime } => (18, 0, runtime),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -160,6 +167,7 @@ impl Event {
             15 => Self::WaitsForTask { task: large },
             16 => Self::OutOfBudget,
             17 => Self::Scheduled { thread: large as u32 },
+            18 => Self::RuntimeCloses { runtime: large },
             other => unreachable!("no event has the kind {other}"),
         }
     }

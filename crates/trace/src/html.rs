@@ -193,8 +193,11 @@ impl<'a> Page<'a> {
                 changes.push((self.since_begin(poll.begin), -1));
             }
         }
-        let waiting = self.timeline.tasks.values().filter_map(|task| task.queued);
-        changes.extend(waiting.map(|queued| (self.since_begin(queued.at), 1)));
+        for task in self.timeline.tasks.values() {
+            let Some(queued) = task.queued else { continue };
+            changes.push((self.since_begin(queued.at), 1));
+            changes.extend(task.dropped.map(|at| (self.since_begin(at), -1)));
+        }
         changes.sort_unstable();
 
         let mut length = 0;

@@ -67,6 +67,9 @@ macro_rules! tell {
     (runs_worker($($fact:expr),*)) => {
         $crate::tell::runs_worker($($fact),*);
     };
+    (blocks_on($($fact:expr),*)) => {
+        $crate::tell::blocks_on($($fact),*);
+    };
     ($event:ident($($fact:expr),*)) => {
         if $crate::is_on() {
             $crate::tell::$event($($fact),*);

@@ -64,6 +64,8 @@ pub struct Origin {
     pub name: Option<Arc<str>>,
     /// The line that spawned it.
     pub location: &'static Location<'static>,
+    /// The id of its runtime.
+    pub runtime: u64,
     /// Whether it is a job of `spawn_blocking`.
     pub is_job: bool,
     /// When it ended, in nanoseconds of the recorder's clock.
@@ -77,6 +79,8 @@ pub struct Thread {
     pub name: String,
     /// The runtime and the worker that it ran when the first record was made.
     pub worker: Option<(u64, u32)>,
+    /// The future of the `block_on` that it was in when the first record was made, or before.
+    pub main: Option<u64>,
     /// In the order of their times.
     pub records: Vec<Record>,
     /// How many older records there were.
@@ -127,6 +131,8 @@ struct Mine {
     clock: Cell<fn() -> u64>,
     /// The runtime and the worker that the thread runs.
     worker: Cell<Option<(u64, u32)>>,
+    /// The future of the `block_on` that the thread is in, or was in last.
+    main: Cell<Option<u64>>,
 }
 
 /// What a recording of one thread has of its own.
@@ -146,6 +152,7 @@ thread_local! {
             apart: RefCell::new(None),
             clock: Cell::new(system_clock),
             worker: Cell::new(None),
+            main: Cell::new(None),
         }
     };
 }
@@ -193,6 +200,8 @@ fn nanos(duration: Duration) -> u64 {
 /// Forgets what was recorded, and records from now on.
 pub fn start(options: Options) {
     set(options);
+    // While nothing was recorded, nobody has told which tasks have ended.
+    TASKS.iter().for_each(|table| *lock(table) = Table::default());
     let mut shelves = lock(&SHELVES);
     let again = |state: u64| Some((state | KNOWN | ON) + STARTED);
     let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, again);
@@ -222,18 +231,22 @@ impl Mine {
                 self.last.set((self.clock.get())());
             }
             if shelf.ring.is_at_segment() {
-                self.keep_worker(shelf);
+                self.keep_place(shelf);
             }
             shelf.ring.push(self.last.get(), words);
         }
     }
 
-    /// Tells again and again which worker this is, so that it is not lost with the oldest records.
+    /// Tells again and again which worker this is, and which `block_on`, so that neither is lost
+    /// with the oldest records.
     #[cold]
-    fn keep_worker(&self, shelf: &Shelf) {
+    fn keep_place(&self, shelf: &Shelf) {
         if let Some((runtime, worker)) = self.worker.get() {
             let words = Event::RunsWorker { runtime, worker }.to_words();
             shelf.ring.push(self.last.get(), words);
+        }
+        if let Some(task) = self.main.get() {
+            shelf.ring.push(self.last.get(), Event::BlocksOn { task }.to_words());
         }
     }
 
@@ -293,9 +306,17 @@ pub(crate) fn runs_worker(runtime: u64, worker: u32) {
     let _ = MINE.try_with(|mine| mine.worker.set(Some((runtime, worker))));
 }
 
-/// Another thread of a model goes on here, and which worker that one runs was told before.
-pub(crate) fn forget_worker() {
-    let _ = MINE.try_with(|mine| mine.worker.set(None));
+/// Remembers which `block_on` the thread is in, also for a recording that begins later.
+pub(crate) fn blocks_on(task: u64) {
+    let _ = MINE.try_with(|mine| mine.main.set(Some(task)));
+}
+
+/// Another thread of a model goes on here. What that one runs was told before.
+pub(crate) fn forget_thread() {
+    let _ = MINE.try_with(|mine| {
+        mine.worker.set(None);
+        mine.main.set(None);
+    });
 }
 
 /// The time of the clock by which the thread records.
@@ -321,7 +342,7 @@ pub(crate) fn remember(task: u64, origin: Origin) {
     }
     let mut table = table(task);
     if table.tasks.len() >= TASKS_MAX {
-        table.leave_out_ended();
+        table.make_room();
     }
     if table.tasks.len() < TASKS_MAX {
         table.tasks.insert(task, origin);
@@ -340,13 +361,21 @@ pub(crate) fn forget(task: u64) {
 }
 
 impl Table {
-    /// Makes room: of the tasks that have ended, the half that ended first is forgotten.
-    fn leave_out_ended(&mut self) {
-        let mut ended: Vec<u64> = self.tasks.values().filter_map(|task| task.ended).collect();
-        ended.sort_unstable();
-        let Some(&median) = ended.get(ended.len() / 2) else { return };
+    /// Makes room: of the tasks that have ended, the half that ended first is forgotten. If few
+    /// have, the older half of all goes. (The end of a runtime cuts tasks off that nobody hears of
+    /// any more.) Either way there is room for thousands, as this takes long.
+    fn make_room(&mut self) {
         let before = self.tasks.len();
-        self.tasks.retain(|_, task| task.ended.is_none_or(|ended| ended > median));
+        let mut ended: Vec<u64> = self.tasks.values().filter_map(|task| task.ended).collect();
+        if ended.len() >= before / 4 {
+            let middle = ended.len() / 2;
+            let median = *ended.select_nth_unstable(middle).1;
+            self.tasks.retain(|_, task| task.ended.is_none_or(|ended| ended > median));
+        } else {
+            let mut ids: Vec<u64> = self.tasks.keys().copied().collect();
+            let median = *ids.select_nth_unstable(before / 2).1;
+            self.tasks.retain(|&id, _| id > median);
+        }
         self.left_out += (before - self.tasks.len()) as u64;
     }
 }
@@ -375,18 +404,23 @@ impl Shelf {
             Event::RunsWorker { runtime, worker } => Some((runtime, worker)),
             _ => None,
         };
+        let blocks_on = |record: &Record| match record.event {
+            Event::BlocksOn { task } => Some(task),
+            _ => None,
+        };
         // What the thread ran before the oldest record is told again soon after that.
-        let mut worker = match left_out {
-            0 => None,
-            _ => records.iter().find_map(runs),
+        let (mut worker, mut main) = match left_out {
+            0 => (None, None),
+            _ => (records.iter().find_map(runs), records.iter().find_map(blocks_on)),
         };
         let too_many = records.len().saturating_sub(self.ring.limit);
         let first = records.partition_point(|record| record.at < since).max(too_many);
         left_out += too_many as u64;
         for record in records.drain(..first) {
             worker = runs(&record).or(worker);
+            main = blocks_on(&record).or(main);
         }
-        Thread { name: self.name.clone(), worker, records, left_out }
+        Thread { name: self.name.clone(), worker, main, records, left_out }
     }
 }
 
@@ -455,4 +489,52 @@ impl Drop for ThreadRecorder {
 /// Whether this thread has a recording of its own.
 pub(crate) fn is_apart() -> bool {
     MINE.try_with(|mine| mine.apart.borrow().is_some()).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full table, in which so many tasks have ended: those of the greatest ids first.
+    fn full(ended: usize) -> Table {
+        let location = Location::caller();
+        let mut table = Table::default();
+        for id in 0..TASKS_MAX {
+            let is_over = id >= TASKS_MAX - ended;
+            let ended = is_over.then_some((TASKS_MAX - id) as u64);
+            let origin = Origin { name: None, location, runtime: 0, is_job: false, ended };
+            table.tasks.insert(id as u64, origin);
+        }
+        table
+    }
+
+    #[test]
+    fn room_is_made_for_thousands_however_few_tasks_have_ended() {
+        for ended in [0, 1, TASKS_MAX / 5, TASKS_MAX / 2, TASKS_MAX] {
+            let mut table = full(ended);
+            table.make_room();
+            let room = TASKS_MAX - table.tasks.len();
+            assert!(room >= TASKS_MAX / 8, "room for {room} when {ended} have ended");
+            assert_eq!(table.left_out, room as u64);
+        }
+    }
+
+    #[test]
+    fn tasks_that_ended_first_are_forgotten_first() {
+        let half = TASKS_MAX / 2;
+        let mut table = full(half);
+        table.make_room();
+        // What has not ended is there, and what ended last.
+        assert!((0..half as u64).all(|id| table.tasks.contains_key(&id)));
+        assert!(table.tasks.contains_key(&(half as u64)));
+        assert!(!table.tasks.contains_key(&(TASKS_MAX as u64 - 1)));
+    }
+
+    #[test]
+    fn oldest_tasks_are_forgotten_if_none_has_ended() {
+        let mut table = full(0);
+        table.make_room();
+        assert!(table.tasks.contains_key(&(TASKS_MAX as u64 - 1)));
+        assert!(!table.tasks.contains_key(&0));
+    }
 }

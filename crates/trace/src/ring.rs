@@ -204,6 +204,7 @@ mod tests {
             Event::WaitsForTask { task: 7 },
             Event::OutOfBudget,
             Event::Scheduled { thread: 3 },
+            Event::RuntimeCloses { runtime: 1 << 60 },
         ];
         for event in events {
             assert_eq!(Event::from_words(event.to_words()), event);

@@ -23,6 +23,7 @@ impl Recording {
             let new = || Thread {
                 name: format!("thread {turn}"),
                 worker: None,
+                main: None,
                 records: Vec::new(),
                 left_out: 0,
             };
@@ -84,6 +85,7 @@ impl Timeline {
             Event::WaitsForTime { .. } => "waits for a time".to_owned(),
             Event::WaitsForTask { task } => format!("waits for {} to end", self.label(task)),
             Event::OutOfBudget => "has used up its budget".to_owned(),
+            Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),
         }
     }

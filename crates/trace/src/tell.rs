@@ -27,14 +27,18 @@ pub fn spawned(
 ) {
     if is_on() {
         let is_job = kind == 1;
-        recorder::remember(task, Origin { name: name.clone(), location, is_job, ended: None });
+        let name = name.clone();
+        recorder::remember(task, Origin { name, location, runtime, is_job, ended: None });
         keep(Event::Spawned { task, runtime });
     }
 }
 
-/// The thread is in `block_on`.
+/// The thread is in `block_on`. A recording that begins later must know it, too.
 pub fn blocks_on(task: u64) {
-    keep(Event::BlocksOn { task });
+    recorder::blocks_on(task);
+    if is_on() {
+        keep(Event::BlocksOn { task });
+    }
 }
 
 /// A task made a step: into a queue, or out of it.
@@ -58,6 +62,13 @@ pub fn ended(task: u64) {
     if is_on() {
         recorder::forget(task);
         keep(Event::Ended { task });
+    }
+}
+
+/// A runtime ends, and none of its tasks is polled any more.
+pub fn runtime_closes(runtime: u64) {
+    if is_on() {
+        keep(Event::RuntimeCloses { runtime });
     }
 }
 
@@ -128,11 +139,11 @@ pub fn out_of_budget() {
 
 /// The next step of a model is this thread's.
 pub fn scheduled(thread: usize) {
-    recorder::forget_worker();
+    recorder::forget_thread();
     keep(Event::Scheduled { thread: thread as u32 });
 }
 
-/// A runtime has ended. If the environment asked for a timeline, it is written now.
+/// The threads of a runtime have ended. If the environment asked for a timeline, it is written now.
 pub fn runtime_ended() {
     crate::environment::write();
 }

@@ -123,7 +123,7 @@ fn waiting(timeline: &Timeline) -> Vec<String> {
         if task.ended.is_some() || last.is_last || task.queued.is_some() {
             continue;
         }
-        let since = timeline.end.saturating_sub(end);
+        let since = task.dropped.unwrap_or(timeline.end).saturating_sub(end);
         let (label, waits) = (timeline.label(id), timeline.waits_text(last));
         waiting.push((since, format!("{label} has waited for {} {waits}", time(since))));
     }

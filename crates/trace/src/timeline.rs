@@ -60,9 +60,11 @@ pub struct Task {
     pub spawned: Option<(u64, By)>,
     /// When it ended.
     pub ended: Option<u64>,
+    /// When its runtime ended, and dropped it unfinished.
+    pub dropped: Option<u64>,
     /// Indices into [`Timeline::polls`], in their order.
     pub polls: Vec<usize>,
-    /// It waits in a queue at the end.
+    /// It waits in a queue at the end, or did when it was dropped.
     pub queued: Option<Queued>,
 }
 
@@ -220,7 +222,8 @@ impl Poll {
 /// What a thread is doing, while its records are read.
 #[derive(Default)]
 struct Doing {
-    poll: Option<usize>,
+    /// The polls that have not ended, the last one innermost: a job may be in a `block_on`.
+    polls: Vec<usize>,
     look: Option<usize>,
     /// The thread wakes what this look has brought.
     looked: Option<usize>,
@@ -230,8 +233,8 @@ struct Doing {
 
 impl Doing {
     fn by(&self, lane: usize) -> By {
-        match (self.poll, self.looked) {
-            (Some(poll), _) => By::Poll(poll),
+        match (self.polls.last(), self.looked) {
+            (Some(&poll), _) => By::Poll(poll),
             (None, Some(look)) => By::Look(look),
             (None, None) => By::Thread(lane),
         }
@@ -253,7 +256,9 @@ impl Timeline {
     pub fn new(recording: &Recording) -> Self {
         let mut records: Vec<(usize, Record)> = Vec::new();
         for (lane, thread) in recording.threads.iter().enumerate() {
-            records.extend(thread.records.iter().map(|record| (lane, *record)));
+            // The threads go on while the recording is taken.
+            let in_time = thread.records.iter().filter(|record| record.at <= recording.taken);
+            records.extend(in_time.map(|record| (lane, *record)));
         }
         // Stable: the records of one thread keep their order.
         records.sort_by_key(|(_, record)| record.at);
@@ -264,7 +269,6 @@ impl Timeline {
         for (lane, record) in records {
             reader.read(lane, record);
         }
-        reader.forget_the_end();
         reader.timeline
     }
 
@@ -315,7 +319,9 @@ impl Reader {
                 timeline.tasks.insert(id, Task::new(Some(origin)));
             }
         }
-        let mut reader = Self { timeline, doing, runtimes: HashMap::new(), woken: HashMap::new() };
+        let of = |(&id, origin): (&u64, &Origin)| (id, origin.runtime);
+        let runtimes = recording.tasks.iter().map(of).collect();
+        let mut reader = Self { timeline, doing, runtimes, woken: HashMap::new() };
         reader.name_tasks(recording);
         reader
     }
@@ -328,6 +334,14 @@ impl Reader {
                 self.timeline.tasks.entry(task).or_insert_with(|| Task::new(origin));
             }
         }
+        recording.threads.iter().filter_map(|thread| thread.main).for_each(|id| self.is_main(id));
+    }
+
+    /// The task is the future of a `block_on`. If nothing else is known of it, it has ended.
+    fn is_main(&mut self, id: u64) {
+        if let Some(task) = self.timeline.tasks.get_mut(&id) {
+            task.is_main = true;
+        }
     }
 
     fn read(&mut self, lane: usize, Record { at, event }: Record) {
@@ -338,7 +352,7 @@ impl Reader {
                 let by = self.by(lane);
                 self.task(task).spawned = Some((at, by));
             }
-            Event::BlocksOn { task } => self.task(task).is_main = true,
+            Event::BlocksOn { task } => self.is_main(task),
             Event::Step { task, number } => self.step(lane, at, task, number),
             Event::Polled { task, operations } => self.end_poll(lane, at, task, operations),
             Event::Ended { task } => self.end_task(lane, at, task),
@@ -358,21 +372,18 @@ impl Reader {
             Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
             Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
+            Event::RuntimeCloses { runtime } => self.close(at, runtime),
             Event::Scheduled { .. } => {}
         }
     }
 
-    /// The end of a runtime wakes all tasks, and polls none of them. They do not wait for a turn,
-    /// but for what they waited for before.
-    fn forget_the_end(&mut self) {
-        let tasks = &self.timeline.tasks;
-        let is_task = |poll: &&Poll| !tasks[&poll.task].is_main;
-        let last = self.timeline.polls.iter().rev().find(is_task);
-        let Some(last) = last.map(|poll| poll.end.unwrap_or(u64::MAX)) else { return };
-        for task in self.timeline.tasks.values_mut() {
-            let is_late = |queued: &mut Queued| queued.at > last;
-            if !task.polls.is_empty() && task.queued.take_if(is_late).is_some() {
-                task.ended = None;
+    /// A runtime ends, and drops the tasks that have not ended.
+    fn close(&mut self, at: u64, runtime: u64) {
+        for (id, task) in &mut self.timeline.tasks {
+            let has_begun = task.is_job && !task.polls.is_empty();
+            let is_over = task.ended.is_some() || task.dropped.is_some();
+            if self.runtimes.get(id) == Some(&runtime) && !has_begun && !task.is_main && !is_over {
+                task.dropped = Some(at);
             }
         }
     }
@@ -383,7 +394,7 @@ impl Reader {
 
     /// Who spawns or wakes something on this thread. A poll that does so did something.
     fn by(&mut self, lane: usize) -> By {
-        if let Some(poll) = self.doing[lane].poll {
+        if let Some(&poll) = self.doing[lane].polls.last() {
             self.timeline.polls[poll].did_wake = true;
         }
         self.doing[lane].by(lane)
@@ -395,6 +406,8 @@ impl Reader {
         match (is_main, is_odd) {
             (true, true) | (false, false) => self.begin_poll(lane, at, id),
             (true, false) => self.end_poll(lane, at, id, 0),
+            // The end wakes all tasks, and polls none: they wait for what they waited for before.
+            (false, true) if self.task(id).dropped.is_some() => {}
             (false, true) => {
                 let place = self.place(lane, id);
                 let by = self.by(lane);
@@ -420,7 +433,10 @@ impl Reader {
         let queued = self.task(task).queued.take();
         self.task(task).polls.push(index);
         self.timeline.lanes[lane].polls.push(index);
-        self.doing[lane].poll = Some(index);
+        // Nobody knew that a task was a job, which has ended.
+        let polls = &self.timeline.polls;
+        self.doing[lane].polls.retain(|&open| polls[open].end.is_none());
+        self.doing[lane].polls.push(index);
         self.doing[lane].looked = None;
         self.timeline.polls.push(Poll {
             task,
@@ -438,9 +454,14 @@ impl Reader {
 
     fn end_poll(&mut self, lane: usize, at: u64, task: u64, operations: u32) {
         let polls = &mut self.timeline.polls;
-        let Some(index) = self.doing[lane].poll.take_if(|index| polls[*index].task == task) else {
+        let open = &mut self.doing[lane].polls;
+        let Some(place) = open.iter().rposition(|&index| polls[index].task == task) else {
             return;
         };
+        let index = open[place];
+        for inner in open.drain(place..) {
+            polls[inner].end.get_or_insert(at);
+        }
         polls[index].end = Some(at);
         polls[index].operations = operations;
 
@@ -461,9 +482,11 @@ impl Reader {
         let is_job = self.task(id).is_job;
         self.task(id).ended = Some(at);
         self.task(id).queued = None;
-        let Some(poll) = self.doing[lane].poll else { return };
+        let Some(&poll) = self.doing[lane].polls.last() else { return };
         if self.timeline.polls[poll].task == id {
             self.timeline.polls[poll].is_last = true;
+            // The poll of a task goes on for a moment. Of a job nothing more is told.
+            self.timeline.polls[poll].end = Some(at);
             if is_job {
                 self.end_poll(lane, at, id, 0);
             }
@@ -511,7 +534,7 @@ impl Reader {
     }
 
     fn wait(&mut self, lane: usize, wait: Wait) {
-        if let Some(poll) = self.doing[lane].poll {
+        if let Some(&poll) = self.doing[lane].polls.last() {
             let waits = &mut self.timeline.polls[poll].waits;
             if !waits.contains(&wait) {
                 waits.push(wait);

@@ -1,6 +1,6 @@
 //! Why a poll began when it did, and what stands out in a timeline.
 
-use crate::timeline::{By, Place, Poll, Timeline, Wait};
+use crate::timeline::{By, Place, Poll, Queued, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A poll is long if it takes longer than this, in nanoseconds.
@@ -332,7 +332,8 @@ impl Timeline {
         let mut findings = Vec::new();
         for poll in open.filter(is_stuck) {
             let (lane, label) = (self.lane_label(poll.lane), self.label(poll.task));
-            let waiting = self.tasks.values().filter_map(|task| task.queued);
+            let alive = self.tasks.values().filter(|task| task.dropped.is_none());
+            let waiting = alive.filter_map(|task| task.queued);
             let behind = waiting.filter(|queued| queued.place == Place::Worker(poll.lane)).count();
             let cost = poll.time(self.end);
             let mut text = format!("{lane} is stuck: it has polled {label} for {}", time(cost));
@@ -441,24 +442,38 @@ impl Timeline {
         vec![Finding { cost, at: poll.begin.saturating_sub(cost), task: Some(poll.task), text }]
     }
 
+    /// A task that waits for a turn at the end, or that the end of its runtime has dropped there.
+    fn waits_for_a_turn(&self, id: u64, queued: Queued) -> Option<Finding> {
+        let dropped = self.tasks[&id].dropped;
+        let end = dropped.unwrap_or(self.end);
+        let cost = end.saturating_sub(queued.at);
+        if cost <= LATE {
+            return None;
+        }
+
+        let lanes = self.lanes_of(queued.place, None);
+        let behind = self.behind(queued.at, end, &lanes, id);
+        let place = match queued.place {
+            Place::Pool => "for a thread of the blocking pool",
+            Place::Injector => "in the injector",
+            Place::Worker(_) => "in a queue",
+        };
+        let (label, took, behind) = (self.label(id), time(cost), self.behind_text(&behind));
+        let text = match dropped {
+            None => format!("{label} still waits {place}, for {took}{behind}"),
+            Some(_) => {
+                format!("{label} waited {place} until its runtime ended, for {took}{behind}")
+            }
+        };
+        Some(Finding { cost, at: queued.at, task: Some(id), text })
+    }
+
     /// Tasks that wait at the end: for nothing that arc knows of, or for a turn.
     fn waits_for_ever(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (&id, task) in &self.tasks {
             if let Some(queued) = task.queued {
-                let cost = self.end.saturating_sub(queued.at);
-                if cost > LATE {
-                    let lanes = self.lanes_of(queued.place, None);
-                    let behind = self.behind(queued.at, self.end, &lanes, id);
-                    let place = match queued.place {
-                        Place::Pool => "for a thread of the blocking pool",
-                        Place::Injector => "in the injector",
-                        Place::Worker(_) => "in a queue",
-                    };
-                    let (label, behind) = (self.label(id), self.behind_text(&behind));
-                    let text = format!("{label} still waits {place}, for {}{behind}", time(cost));
-                    findings.push(Finding { cost, at: queued.at, task: Some(id), text });
-                }
+                findings.extend(self.waits_for_a_turn(id, queued));
                 continue;
             }
 
@@ -468,7 +483,7 @@ impl Timeline {
             };
             let is_alive = task.ended.is_none() && !task.is_job && !last.is_last;
             if is_alive && self.waits_of(last).is_empty() {
-                let cost = self.end.saturating_sub(since);
+                let cost = task.dropped.unwrap_or(self.end).saturating_sub(since);
                 let label = self.label(id);
                 let text = format!(
                     "{label} has waited for {} for nothing that arc knows of: a lock, a channel or \

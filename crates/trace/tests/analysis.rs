@@ -6,11 +6,15 @@ use std::panic::Location;
 
 const MS: u64 = 1_000_000;
 
+/// The number of a task that is a job of `spawn_blocking`.
+const JOB: u64 = 100;
+
 /// A recording of threads, each with a worker and its events: when, and what.
 fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
     let thread = |(index, events): (usize, &&[(u64, Event)])| Thread {
         name: format!("arc-worker-{index}"),
         worker: Some((0, index as u32)),
+        main: None,
         records: events.iter().map(|&(at, event)| Record { at, event }).collect(),
         left_out: 0,
     };
@@ -22,7 +26,8 @@ fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
     let origin = |id| Origin {
         name: Some(format!("name {id}").into()),
         location,
-        is_job: false,
+        runtime: 0,
+        is_job: id == JOB,
         ended: None,
     };
     let tasks: BTreeMap<u64, Origin> = ids.map(|id| (id, origin(id))).collect();
@@ -152,10 +157,122 @@ fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
         (2, step(1, 2)),
         (3, Event::WaitsForIo { source: 7, write: true }),
         (4, polled(1)),
-        (20 * MS, step(1, 3)),
+        (20 * MS, Event::RuntimeCloses { runtime: 0 }),
+        (20 * MS + 1, step(1, 3)),
+        (90 * MS, Event::Sleeps),
     ]]);
     let text = Format::Text.render(&timeline);
     assert!(text.contains("has waited for 20.0 ms to write to descriptor 7"), "{text}");
+    finds_not(&timeline, "waits in");
+}
+
+/// The end of the runtime drops one task where it waits for its turn. One that is over, one of
+/// another runtime and a job that has begun have nothing to do with that.
+#[test]
+fn what_the_end_of_the_runtime_dropped_waits_no_longer() {
+    let timeline = recording(&[
+        &[
+            (0, spawned(1)),
+            (1, spawned(2)),
+            (2, Event::Spawned { task: 3, runtime: 9 }),
+            (3, spawned(JOB)),
+            (4, step(1, 1)),
+            (5, step(2, 1)),
+            (6, step(3, 1)),
+            (7, step(JOB, 1)),
+            (8, step(2, 2)),
+            (9, Event::Ended { task: 2 }),
+            (10, polled(2)),
+            (30 * MS, Event::RuntimeCloses { runtime: 0 }),
+            (90 * MS, Event::Sleeps),
+        ],
+        &[(11, step(JOB, 2))],
+    ]);
+    let dropped: Vec<u64> = timeline
+        .tasks
+        .iter()
+        .filter(|(_, task)| task.dropped.is_some())
+        .map(|(id, _)| *id)
+        .collect();
+    assert_eq!(dropped, [1]);
+    finds(&timeline, "task 1 \"name 1\"");
+    finds(&timeline, "waited in a queue until its runtime ended, for 30.0 ms");
+    finds_not(&timeline, "still waits in a queue");
+    finds(&timeline, "task 3 \"name 3\"");
+}
+
+/// `Handle::block_on` in a job of `spawn_blocking`.
+#[test]
+fn block_on_in_a_job_ends_and_the_job_as_well() {
+    let timeline = recording(&[&[
+        (0, spawned(JOB)),
+        (1, step(JOB, 1)),
+        (2, step(JOB, 2)),
+        (3, spawned(8)),
+        (4, Event::BlocksOn { task: 8 }),
+        (5, step(8, 1)),
+        (6, spawned(1)),
+        (7, step(8, 2)),
+        (8, Event::Ended { task: 8 }),
+        (9, step(1, 1)),
+        (10, Event::Ended { task: JOB }),
+        (11, spawned(2)),
+        (90 * MS, Event::Sleeps),
+    ]]);
+    let ends: Vec<_> = timeline.polls.iter().map(|poll| (poll.task, poll.end)).collect();
+    assert_eq!(ends, [(JOB, Some(10)), (8, Some(7))]);
+    assert_eq!(timeline.tasks[&1].spawned, Some((6, By::Poll(1))));
+    assert_eq!(timeline.tasks[&1].queued.map(|queued| queued.by), Some(By::Poll(0)));
+    assert_eq!(timeline.tasks[&2].spawned, Some((11, By::Thread(0))));
+    assert!(timeline.tasks[&JOB].ended.is_some() && timeline.polls[0].is_last);
+}
+
+/// The main future of a simulation runs the jobs in its polls.
+#[test]
+fn job_in_a_block_on_leaves_the_rest_of_the_poll_to_it() {
+    let timeline = recording(&[&[
+        (0, spawned(8)),
+        (1, Event::BlocksOn { task: 8 }),
+        (2, spawned(JOB)),
+        (3, step(JOB, 1)),
+        (4, step(8, 1)),
+        (5, step(JOB, 2)),
+        (6, Event::Ended { task: JOB }),
+        (7, spawned(1)),
+        (8, step(8, 2)),
+    ]]);
+    let ends: Vec<_> = timeline.polls.iter().map(|poll| (poll.task, poll.end)).collect();
+    assert_eq!(ends, [(8, Some(8)), (JOB, Some(6))]);
+    assert_eq!(timeline.tasks[&1].spawned, Some((7, By::Poll(0))));
+}
+
+/// The threads go on while the recording is taken. What they told after that is left out.
+#[test]
+fn what_happened_after_the_end_is_left_out_in_each_format() {
+    let record = |(at, event)| Record { at, event };
+    let slow: Vec<Record> = [(10, step(1, 1)), (20, step(1, 2))].map(record).into();
+    let fast: Vec<Record> = [
+        (101, Event::AsksKernel { waits: true }),
+        (102, Event::KernelTold),
+        (103, Event::Sleeps),
+        (900 * MS, Event::Awake),
+        (900 * MS + 1, step(2, 1)),
+        (900 * MS + 2, step(2, 2)),
+        (900 * MS + 3, polled(2)),
+    ]
+    .map(record)
+    .into();
+    let name = || "one".to_owned();
+    let thread = |records| Thread { name: name(), worker: None, main: None, records, left_out: 0 };
+    for threads in [vec![thread(slow), thread(fast.clone())], vec![thread(fast)]] {
+        let expected = if threads.len() == 2 { 2 } else { 0 };
+        let tasks = BTreeMap::new();
+        let timeline = Timeline::new(&Recording { threads, tasks, taken: 100, tasks_left_out: 0 });
+        assert_eq!(timeline.events, expected);
+        for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
+            assert!(!format.render(&timeline).is_empty());
+        }
+    }
 }
 
 #[test]
@@ -163,6 +280,7 @@ fn names_are_quoted_in_each_format() {
     let threads = vec![Thread {
         name: "</script><b>&\"".to_owned(),
         worker: None,
+        main: None,
         records: vec![
             Record { at: 0, event: Event::Sleeps },
             Record { at: MS, event: Event::Awake },

@@ -25,8 +25,13 @@ fn polls(names: &[&str]) -> Recording {
         records.extend(events.map(|(at, event)| Record { at, event }));
     }
     let location = Location::caller();
-    let origin =
-        |name: &str| Origin { name: Some(name.into()), location, is_job: false, ended: None };
+    let origin = |name: &str| Origin {
+        name: Some(name.into()),
+        location,
+        runtime: 0,
+        is_job: false,
+        ended: None,
+    };
     let tasks: BTreeMap<u64, Origin> = (1..).zip(names.iter().map(|name| origin(name))).collect();
     recording(records, tasks)
 }
@@ -34,7 +39,7 @@ fn polls(names: &[&str]) -> Recording {
 fn recording(records: Vec<Record>, tasks: BTreeMap<u64, Origin>) -> Recording {
     let taken = records.last().map_or(0, |last| last.at);
     let name = "arc-worker-0".to_owned();
-    let thread = Thread { name, worker: Some((0, 0)), records, left_out: 0 };
+    let thread = Thread { name, worker: Some((0, 0)), main: None, records, left_out: 0 };
     Recording { threads: vec![thread], tasks, taken, tasks_left_out: 0 }
 }
 

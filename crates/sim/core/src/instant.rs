@@ -13,11 +13,20 @@ thread_local! {
     static ELAPSED: Cell<u64> = const { Cell::new(REAL) };
 }
 
-/// What the simulated clocks begin with. It is the same for all simulations of a process, and
-/// nothing depends on it.
+/// How long before the system's present the simulated clocks begin: 100 years.
+const HEAD_START: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// What the simulated clocks begin with. It is the same for all simulations of a process.
+///
+/// A runtime that a simulation builds, but that is not its own, takes this thread's clock for the
+/// beginning of its time, and lives by the system's clock. So the simulated clock must not have
+/// passed that, however far it has jumped. (Windows counts from its start. There it may.)
 fn beginning() -> time::Instant {
     static BEGINNING: OnceLock<time::Instant> = OnceLock::new();
-    *BEGINNING.get_or_init(time::Instant::now)
+    *BEGINNING.get_or_init(|| {
+        let now = time::Instant::now();
+        now.checked_sub(HEAD_START).unwrap_or(now)
+    })
 }
 
 pub(crate) fn begin() {

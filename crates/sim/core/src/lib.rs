@@ -82,7 +82,8 @@ pub enum End {
 /// Calls `act` with the simulation of this thread, if there is one. `act` must not run foreign
 /// code.
 fn with_world<R>(act: impl FnOnce(&mut World) -> R) -> Option<R> {
-    WORLD.with_borrow_mut(|world| world.as_mut().map(act))
+    // A thread that is being torn down runs no simulation. Destructors may still use arc there.
+    WORLD.try_with(|world| world.borrow_mut().as_mut().map(act)).ok().flatten()
 }
 
 // ---- What arc calls ----
@@ -94,7 +95,7 @@ pub fn is_building() -> bool {
 
 /// Whether this thread runs a simulation.
 pub fn is_running() -> bool {
-    WORLD.with_borrow(Option::is_some)
+    WORLD.try_with(|world| world.borrow().is_some()).unwrap_or(false)
 }
 
 /// Returns the task that is polled next: `first`, or one of the `others` that wait behind it.

@@ -118,7 +118,11 @@ impl Log {
                 format!("task {number} is polled{name}")
             }
         };
-        format!("{time:>14.6?}  {what}")
+        // Zero would have the six digits as well.
+        match event.nanos {
+            0 => format!("{:>14}  {what}", "0ns"),
+            _ => format!("{time:>14.6?}  {what}"),
+        }
     }
 
     /// The position of the first event that differs from another log's. `None` if the logs are the
