@@ -17,9 +17,8 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Schedules of each kind that a model is tried in. The mutations are caught by as many;
-/// `cargo xtask trust shuttle` tries three times as many.
-const SCHEDULES: usize = 1_000;
+/// Schedules of each kind that a model is tried in.
+const SCHEDULES: usize = 3_000;
 /// An execution that takes more steps hangs, in a loop.
 const STEPS_MAX: usize = 100_000;
 /// Where a PCT schedule prefers another thread.
