@@ -9,7 +9,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// `run_worker` of src/runtime/handle.rs with `Worker::sleep`, without the seat.
+/// `run_worker` of src/runtime/start.rs with `Worker::sleep`, without the seat.
 fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: InLoop) {
     *lock(&shared.workers[index].thread) = Some(thread::current());
     while !shared.is_ending() {
@@ -26,7 +26,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: InLoop) {
     drop(in_loop);
 }
 
-/// What `start_threads` of src/runtime/handle.rs gives to each worker. loom's `Arc` orders what
+/// What `start_threads` of src/runtime/start.rs gives to each worker. loom's `Arc` orders what
 /// std's does.
 type InLoop = loom::sync::Arc<end::InLoop>;
 

@@ -77,7 +77,7 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }
 // + shared.ending.store(true, Ordering::SeqCst);
-// ~ src/runtime/handle.rs
+// ~ src/runtime/start.rs
 // - let in_loop = in_loop.clone();
 // + let in_loop = Arc::new(end::InLoop(shared.clone()));
 // ~ src/scheduler/end.rs
