@@ -141,6 +141,7 @@ struct Apart {
     tasks: BTreeMap<u64, Origin>,
     /// Where the thread kept what it told before.
     before: Option<Arc<Shelf>>,
+    on_block_on: Option<fn(u64)>,
 }
 
 thread_local! {
@@ -308,7 +309,16 @@ pub(crate) fn runs_worker(runtime: u64, worker: u32) {
 
 /// Remembers which `block_on` the thread is in, also for a recording that begins later.
 pub(crate) fn blocks_on(task: u64) {
-    let _ = MINE.try_with(|mine| mine.main.set(Some(task)));
+    let call = MINE.try_with(|mine| {
+        mine.main.set(Some(task));
+        let apart = mine.apart.borrow();
+        let Apart { tasks, on_block_on, .. } = apart.as_ref()?;
+        Some((on_block_on.as_ref().copied()?, tasks.get(&task)?.runtime))
+    });
+    // Outside of the borrow: it may tell of something.
+    if let Ok(Some((call, runtime))) = call {
+        call(runtime);
+    }
 }
 
 /// Another thread of a model goes on here. What that one runs was told before.
@@ -457,6 +467,14 @@ impl ThreadRecorder {
         });
         STATE.fetch_add(APART, Ordering::Relaxed);
         Self { _thread: PhantomData }
+    }
+
+    /// Has a function called before each `block_on` of the thread, with the id of the runtime. If
+    /// it panics, so does the `block_on`.
+    pub fn on_block_on(self, call: fn(u64)) -> Self {
+        let set = |apart: &mut Apart| apart.on_block_on = Some(call);
+        MINE.with(|mine| mine.apart.borrow_mut().as_mut().map(set));
+        self
     }
 
     /// What was recorded so far.
