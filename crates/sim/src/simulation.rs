@@ -2,7 +2,7 @@
 
 use crate::timeline;
 use arc::runtime::{Builder, Handle};
-use arc::task::TaskInfo;
+use arc::task::{TaskInfo, with_budget};
 use arc::time::Duration;
 use arc_sim_core::{self as core, End, Log, What};
 use arc_trace::{Recording, ThreadRecorder};
@@ -141,7 +141,7 @@ pub fn simulate<F: Future>(seed: u64, future: F) -> Run<F::Output> {
 pub(crate) fn simulate_with<F: Future>(seed: u64, polls_max: u64, future: F) -> Run<F::Output> {
     assert!(arc::runtime::may_block(), "a simulation cannot begin inside a task or block_on");
     let entered = core::enter(seed, polls_max);
-    let recorder = ThreadRecorder::begin(core::elapsed_nanos);
+    let recorder = ThreadRecorder::begin(core::elapsed_nanos).on_block_on(core::blocks_on);
     let built = Builder::new_current_thread().long_poll_limit(Duration::MAX).build();
     let runtime = built.expect("a runtime without threads needs a few descriptors only");
     entered.is_built();
@@ -238,7 +238,8 @@ async fn main<F: Future>(future: F) -> Result<F::Output, End> {
 fn run_a_job() {
     if let Some(job) = core::take_job() {
         core::step(|_| What::RanJob);
-        job.run();
+        // What it does with arc's futures takes nothing from the budget of the main future.
+        with_budget(|| job.run());
     }
 }
 

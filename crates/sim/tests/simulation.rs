@@ -262,6 +262,57 @@ fn job_runs_in_the_simulation() {
 }
 
 #[test]
+fn block_on_in_a_job_is_refused() {
+    let run = simulate(1, async {
+        let handle = arc::runtime::Handle::current();
+        spawn_blocking(move || handle.block_on(arc::spawn(async { 7 }))).await
+    });
+    let error = run.outcome.unwrap().unwrap_err();
+    let payload = error.into_panic();
+    let text = payload.downcast_ref::<&str>().expect("a text");
+    assert!(text.contains("a job of spawn_blocking called block_on in a simulation"), "{text}");
+}
+
+/// It is not the runtime that waits for the job.
+#[test]
+fn job_may_have_a_runtime_of_its_own() {
+    let sum = run(1, async {
+        let job = || {
+            let own = arc::runtime::Builder::new_current_thread().build().unwrap();
+            [1, 2].map(|number| {
+                own.block_on(async { arc::spawn(async move { number }).await.unwrap() })
+            })
+        };
+        spawn_blocking(job).await.unwrap()
+    });
+    assert_eq!(sum, [1, 2]);
+}
+
+/// An executor of the job's own polls arc's futures, which must not find the budget used up.
+#[test]
+fn job_has_a_budget_of_its_own() {
+    const UNITS: usize = 100;
+    for seed in 0..50 {
+        run(seed, async {
+            let count = move || {
+                let mut budget = std::pin::pin!(async {
+                    for _ in 0..UNITS {
+                        arc::task::consume_budget().await;
+                    }
+                });
+                let mut context = std::task::Context::from_waker(Waker::noop());
+                assert!(budget.as_mut().poll(&mut context).is_ready(), "with seed {seed}");
+            };
+            let job = spawn_blocking(count);
+            for _ in 0..UNITS {
+                arc::task::consume_budget().await;
+            }
+            job.await.unwrap();
+        });
+    }
+}
+
+#[test]
 fn jobs_and_tasks_run_in_many_orders() {
     let order = |seed| {
         run(seed, async {

@@ -56,6 +56,8 @@ struct World {
     random: Rng,
     /// The runtime of the simulation is not there yet.
     is_building: bool,
+    /// The id of that runtime, as soon as its `block_on` was called.
+    runtime: Option<u64>,
     /// While this is not zero, the clock does not jump.
     holds: usize,
     polls_left: u64,
@@ -263,6 +265,7 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
     let world = World {
         random: Rng::with_seed(seed),
         is_building: true,
+        runtime: None,
         holds: 0,
         polls_left: polls_max,
         main: None,
@@ -314,6 +317,27 @@ pub fn poll_end(main: &Waker) -> Option<End> {
         (before, world.end)
     });
     replaced.and_then(|(_, end)| end)
+}
+
+/// Somebody calls the `block_on` of the runtime of this id: first the simulation.
+///
+/// # Panics
+///
+/// When a job of `spawn_blocking` calls that of the simulation's runtime. It would wait for tasks
+/// that only run when the job has ended.
+pub fn blocks_on(runtime: u64) {
+    // Another runtime has threads of its own, or is run by this call.
+    let own = with_world(|world| {
+        let before = world.runtime;
+        world.runtime = before.or(Some(runtime));
+        before
+    });
+    assert!(
+        own.flatten() != Some(runtime),
+        "a job of spawn_blocking called block_on in a simulation, where jobs run on the thread of \
+         the tasks: no task would run meanwhile. Spawn a task instead of the job, or have the job \
+         return and await the rest behind it"
+    );
 }
 
 /// Takes one of the jobs that wait, by chance.
