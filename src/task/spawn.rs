@@ -206,7 +206,7 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`](crate::spawn).
+/// Outside a runtime, as [`spawn`].
 ///
 /// # Examples
 ///

@@ -158,6 +158,9 @@ impl Step {
 const TESTED: &str = "arc-runtime arc-compat* arc-macros arc-tasks arc-util *-examples arc-models \
                       arc-seeds arc-sim* xtask";
 
+/// The tests of arc-async that need a feature.
+const FEATURE_TESTS: &str = "test -p arc-async --features sim,trace --test clock --test flight";
+
 const REACTOR_TESTS: &str = "test -p arc-runtime --lib --tests";
 
 /// What `trust clippy` needs of Debian; it names the packages.
@@ -178,11 +181,7 @@ fn steps() -> Vec<Step> {
         rest += " --exclude ";
         rest += package;
     }
-    let others = [Cargo::new("test -p xtask"), Cargo::new(&rest)];
-    let timeline = [
-        Cargo::new("test -p arc-runtime --features trace --test timeline"),
-        Cargo::new("test -p arc-async --features sim,trace --test clock --test flight"),
-    ];
+    let others = [Cargo::new("test -p xtask"), Cargo::new(&rest), Cargo::new(FEATURE_TESTS)];
     let races = Cargo::new("test --test scenarios -- scheduling:: wakers::");
     let oneshot = Cargo::new(REACTOR_TESTS).with_own_flags("--cfg arc_oneshot");
     let portable = Cargo::new(REACTOR_TESTS)
@@ -218,7 +217,7 @@ fn steps() -> Vec<Step> {
         Step::line("test", 150, "test"),
         Step::new("races", 30, [races.with_variable("ARC_TEST_LONG", "1")]),
         Step::new("others", 60, others),
-        Step::new("timeline", 60, timeline),
+        Step::line("timeline", 60, "test -p arc-runtime --features trace --test timeline"),
         // Apart: the feature `sim` would be on in all that is built with them.
         Step::line("sim", 30, "test -p arc-sim -p arc-sim-core -p arc-sim-macros -p arc-seeds"),
         Step::new("oneshot", 60, [oneshot])
