@@ -97,7 +97,7 @@ builder! {
 
     /// Sets a function that names the runtime's threads. It is called once for each thread, by
     /// `build`, and takes the place of [`thread_name`](Self::thread_name). If it panics, so does
-    /// `build`, and the threads that were started before stay.
+    /// `build`, after it has ended the threads that were started before.
     ///
     /// # Examples
     ///

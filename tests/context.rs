@@ -8,6 +8,7 @@ use arc::time::sleep;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -318,6 +319,25 @@ fn a_function_may_name_each_thread() {
         let names = threads_of(&runtime);
         assert_eq!(names, HashSet::from(["basalt 1".to_owned(), "basalt 2".to_owned()]));
         assert_eq!(named.get(), 3, "the workers, and the monitor");
+    });
+}
+
+#[test]
+fn a_function_that_panics_instead_of_naming_a_thread_ends_those_before() {
+    within_deadline(|| {
+        let (asked, stopped) = (Counter::new(), Counter::new());
+        let stops = stopped.clone();
+        let builder = builder(3)
+            .on_thread_stop(move || {
+                let _ = stops.add();
+            })
+            .thread_name_fn(move || {
+                asked.add();
+                assert!(asked.get() < 3, "no more names");
+                "a thread".to_owned()
+            });
+        assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+        assert_eq!(stopped.get(), 2, "both have ended when `build` panics");
     });
 }
 

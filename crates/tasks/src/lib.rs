@@ -136,8 +136,7 @@ impl Key {
         let tenant = lock(&self.place.tenant);
         let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
         self.place.aborted.store(true, Ordering::Relaxed);
-        // This waker is async-task's own. To clone it counts a reference and runs no
-        // foreign code, so it may be done under the lock.
+        // This waker is async-task's own: to clone it under the lock runs no foreign code.
         Some(tenant.waker.clone())
     }
 
@@ -254,7 +253,8 @@ impl Registry {
     }
 
     /// Closes the registry: no task can be entered from now on, and all tasks but the jobs that
-    /// have begun are taken out of it. Returns their wakers.
+    /// have begun are taken out of it. (Such a job runs to its end, and the end of the runtime
+    /// waits for it.) Returns the wakers of those that were taken out.
     pub fn close(&self) -> Vec<Waker> {
         #[cfg(feature = "trace")]
         arc_trace::tell::runtime_closes(self.runtime.0);
@@ -263,7 +263,6 @@ impl Registry {
             let mut places = lock(shard);
             places.closed = true;
             for place in places.all.iter().copied().flatten() {
-                // A job that has begun runs to its end, and the end waits for it.
                 let tenant = lock(&place.tenant).take_if(|tenant| !place.is_begun_job(tenant));
                 wakers.extend(tenant.map(|tenant| tenant.waker));
             }
