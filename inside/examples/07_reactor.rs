@@ -326,7 +326,7 @@ fn main() {
 
         // All is quiet, and the executor sleeps in the kernel. Now things come from another thread.
         block_on(executor.sleep(10));
-        block_on(executor.clone().ask(10));
+        inside::then_rest(|| block_on(executor.clone().ask(10)));
         let last = block_on(executor.spawn(async { 7 }));
         println!("main: A task that another thread pushed while all slept gave {last:?}.");
         executor.stop(threads);

@@ -67,6 +67,13 @@ pub fn gap(name: &str) {
     sync::thread::yield_now();
 }
 
+/// Calls a function, and gives the other threads time to fall asleep after it.
+pub fn then_rest<R>(call: impl FnOnce() -> R) -> R {
+    let result = call();
+    sync::thread::sleep(TICK);
+    result
+}
+
 /// Runs a stage.
 pub fn run(program: fn()) {
     #[cfg(not(feature = "shuttle"))]
