@@ -84,9 +84,10 @@ impl Worker {
         }
     }
 
-    /// How many tasks wait, as far as this worker knows.
+    /// How many tasks wait for a helper, as far as this worker knows. None: no worker sleeps.
     fn waiting(&self) -> usize {
-        self.mine().queue.len() + self.shared.injector.len()
+        let Shared { idle, injector, .. } = &*self.shared;
+        if idle.any_asleep() { self.mine().queue.len() + injector.len() } else { 0 }
     }
 
     /// Ends a stretch of the policy. Returns whether this worker needs a helper.
@@ -94,8 +95,7 @@ impl Worker {
         let Shared { mean_poll: mean, idle, .. } = &*self.shared;
         let is_alone = || idle.all_asleep_but(self.index);
         let (mut sharing, now) = (self.sharing.borrow_mut(), Instant::now());
-        let behind_next = self.waiting().saturating_sub(1);
-        sharing.end_stretch(mean, now, behind_next, is_alone, thread_cpu_time)
+        sharing.end_stretch(mean, now, self.waiting().saturating_sub(1), is_alone, thread_cpu_time)
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the

@@ -56,6 +56,7 @@ fn adapt(tree: &Path) -> Result<(), Failure> {
     for (file, old, new) in [
         ("Cargo.toml", "\"versus\"", "\"lab/versus\""),
         ("lab/versus/Cargo.toml", "../../crates/", "../../"),
+        ("benches/Cargo.toml", "../crates/", "../"),
     ] {
         let path = tree.join(file);
         let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
@@ -145,18 +146,22 @@ mod tests {
     #[test]
     fn a_tree_of_packages_at_the_top_builds_the_present_servers() {
         let tree = std::env::temp_dir().join(format!("arc-xtask-before-{}", std::process::id()));
-        let manifest = "lab/versus/Cargo.toml";
-        fs::create_dir_all(tree.join("lab/versus")).unwrap();
-        fs::copy(workspace_root().join(manifest), tree.join(manifest)).unwrap();
+        let manifests = ["lab/versus/Cargo.toml", "benches/Cargo.toml"];
+        for (folder, manifest) in PRESENT.into_iter().zip(manifests) {
+            fs::create_dir_all(tree.join(folder)).unwrap();
+            fs::copy(workspace_root().join(manifest), tree.join(manifest)).unwrap();
+        }
         fs::write(tree.join("Cargo.toml"), "members = [\"versus\", \"lab\"]").unwrap();
 
         // The tree of a commit is kept, and adapted again.
         adapt(&tree).unwrap();
         adapt(&tree).unwrap();
-        let texts = ["Cargo.toml", manifest].map(|it| fs::read_to_string(tree.join(it)).unwrap());
+        let files = ["Cargo.toml", manifests[0], manifests[1]];
+        let texts = files.map(|file| fs::read_to_string(tree.join(file)).unwrap());
         fs::remove_dir_all(&tree).unwrap();
 
         assert_eq!(texts[0], "members = [\"lab/versus\", \"lab\"]");
         assert!(texts[1].contains("arc-compat = { path = \"../../compat\" }"), "{}", texts[1]);
+        assert!(texts[2].contains("arc-util = { path = \"../util\""), "{}", texts[2]);
     }
 }
