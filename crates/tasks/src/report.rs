@@ -36,9 +36,9 @@ impl Reporter {
         }
         let (hook, is_busy) = (self.hook.clone(), self.is_busy.clone());
         let call = move || {
-            // The panic hook has printed it. The drop of what it carries could panic again.
+            // The panic hook has printed it. The drop of what it carries may panic in turn.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook(&task))) {
-                forget(payload);
+                catch_unwind(AssertUnwindSafe(|| drop(payload))).unwrap_or_else(forget);
             }
             is_busy.store(false, Ordering::Release);
         };

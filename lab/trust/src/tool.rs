@@ -41,7 +41,9 @@ impl Tool {
     pub fn new(line: &str) -> Self {
         let words = line.split_whitespace().map(str::to_owned).collect();
         let limit = Duration::from_secs(600);
-        Tool { words, variables: Vec::new(), removed: Vec::new(), limit, codes: vec![0] }
+        // The trials run what they have built in target/.
+        let removed = vec!["CARGO_TARGET_DIR"];
+        Tool { words, variables: Vec::new(), removed, limit, codes: vec![0] }
             .env("RUSTUP_AUTO_INSTALL", "0")
     }
 
