@@ -7,11 +7,13 @@
 //! | `cargo run --release -p arc-benches --bin ratios` | medians of ratios over rounds |
 //! | `cargo run --release -p arc-benches --bin growth` | cost per item as work grows |
 //! | `cargo run --release -p arc-benches --bin channels` | arc_util's mpsc beside tokio's |
+//! | `cargo run --release -p arc-benches --bin delays` | what waits while polls are long |
 //!
 //! A workload does a number of operations and says how long they took. It checks
 //! what it computed, so that a runtime that loses work does not look fast.
 
 pub mod channels;
+pub mod delays;
 pub mod growth;
 pub mod runtimes;
 pub mod sockets;
@@ -51,6 +53,9 @@ pub trait Runtime: Sized + 'static {
 
     /// Spawns from within, and detaches.
     fn spawn_detached<F: Future<Output = ()> + Send + 'static>(future: F);
+
+    /// Runs a function on a thread where it may block, and detaches it.
+    fn spawn_blocking(job: impl FnOnce() + Send + 'static);
 
     /// Goes to the end of the queue.
     fn yield_now() -> impl Future<Output = ()> + Send;

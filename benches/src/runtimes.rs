@@ -55,6 +55,10 @@ impl Runtime for Arc {
         drop(arc::spawn(future));
     }
 
+    fn spawn_blocking(job: impl FnOnce() + Send + 'static) {
+        drop(arc::task::spawn_blocking(job));
+    }
+
     fn yield_now() -> impl Future<Output = ()> + Send {
         arc::task::yield_now()
     }
@@ -124,6 +128,10 @@ macro_rules! tokio_runtime {
 
             fn spawn_detached<F: Future<Output = ()> + Send + 'static>(future: F) {
                 drop(tokio::spawn(future));
+            }
+
+            fn spawn_blocking(job: impl FnOnce() + Send + 'static) {
+                drop(tokio::task::spawn_blocking(job));
             }
 
             fn yield_now() -> impl Future<Output = ()> + Send {
@@ -256,6 +264,10 @@ impl Runtime for Smol {
 
     fn spawn_detached<F: Future<Output = ()> + Send + 'static>(future: F) {
         smol::spawn(future).detach();
+    }
+
+    fn spawn_blocking(job: impl FnOnce() + Send + 'static) {
+        smol::unblock(job).detach();
     }
 
     fn yield_now() -> impl Future<Output = ()> + Send {
