@@ -104,7 +104,9 @@ impl<T: AsSource> Async<T> {
         self.runtime.driver.reactor.deregister(&self.source, io)
     }
 
-    /// Waits until a read is worth trying. The read may still find nothing.
+    /// Waits until a read is worth trying. The read may still find nothing. Do it by
+    /// [`try_with`](Self::try_with): if a read by [`get_ref`](Self::get_ref) finds nothing, arc
+    /// does not notice, and this is ready again at once.
     ///
     /// # Errors
     ///
@@ -117,7 +119,8 @@ impl<T: AsSource> Async<T> {
         self.read_with(|_| Ok(())).await
     }
 
-    /// Waits until a write is worth trying. The write may still find no room.
+    /// Waits until a write is worth trying. The write may still find no room. Do it by
+    /// [`try_with`](Self::try_with), as with [`readable`](Self::readable).
     ///
     /// # Errors
     ///

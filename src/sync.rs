@@ -3,6 +3,10 @@
 //! Whatever threads use to meet each other, the other files take from here and not from std. So the
 //! models in `lab/models/` can compile arc as it stands, over another file in the place of this
 //! one.
+//!
+//! Lines under the feature `sim` let a simulation take the place of time and choose the order of
+//! tasks (docs/SIMULATION.md), and `tell!` tells a timeline what happens (docs/TIMELINE.md).
+//! Without these features neither is there: pass over them when you read.
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};

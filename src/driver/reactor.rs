@@ -99,9 +99,8 @@ impl Reactor {
     /// fails it is leaked: what the kernel watches must stay open, and what some other code has
     /// closed must not be closed again.
     pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
-        // Dropped after the lock: its wakers are foreign. (`close` may have emptied the slab.)
-        let removed = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
-        drop(removed);
+        // The caller has the source, so this does not drop it. (`close` may have taken it out.)
+        let _ = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
         let io = ManuallyDrop::new(io);
         self.kernel.delete(&source.descriptor_of(&*io)?)?;
         Ok(ManuallyDrop::into_inner(io))
@@ -153,7 +152,6 @@ impl Reactor {
         if source.readiness(direction).load().is_ready() {
             return Poll::Ready(Ok(()));
         }
-
         tell!(waits_for_io(source.number, direction as usize));
 
         // An event since this waker was left here would have taken it, or is about to.

@@ -3,7 +3,7 @@
 //! ```text
 //!            bit 0   READY    try it
 //!            bit 1   HANG_UP  an event reported a hang-up, an error or urgent data: it stays set
-//!            bit 2   GONE     the runtime has ended
+//!            bit 2   GONE     the runtime was closed: every operation fails
 //!   the other bits   how many events there were
 //! ```
 //!
@@ -11,6 +11,10 @@
 //! empty must therefore not wipe out an event that came just after it looked. So
 //! [`clear`] takes the word as the task read it *before* the operation, and does
 //! nothing if an event has changed the word since.
+//!
+//! A *short read* is one that gives less than was asked for: the socket is empty then, and the word
+//! is cleared without a second read that would only say so (`Async::poll_transfer` in `io.rs`).
+//! After a hang-up that no longer holds, which is what its bit is for.
 //!
 //! [`clear`]: Readiness::clear
 

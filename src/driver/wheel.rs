@@ -203,8 +203,7 @@ impl<T> Wheel<T> {
         // Above level 0 a slot is reached as soon as `elapsed` is in it: what is not due then
         // belongs to a lower level. There is none below level 0, so there a slot is reached when
         // its first value is due.
-        let is_due = least <= self.elapsed;
-        if !is_due && highest_differing_level(self.elapsed, least) >= level {
+        if least > self.elapsed && highest_differing_level(self.elapsed, least) >= level {
             return None;
         }
 

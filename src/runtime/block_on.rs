@@ -33,8 +33,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     // before it claims the worker.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
-        // Before the look at the end, which wakes this thread: a wake-up that finds `woken` set
-        // does nothing. And before the poll: one that comes during it asks for another poll.
+        // Cleared first. After the look at `is_ending` below, this could wipe out the wake-up that
+        // the end sends; after the poll, one that came during the poll.
         // Acquire pairs with `wake`: what was done before the wake-up is seen.
         let is_due = main.woken.swap(false, Ordering::Acquire);
         if shared.is_ending() {
@@ -110,7 +110,6 @@ impl LeaseGuard {
         shared.lease.take_or_wait().then(|| {
             let worker = Rc::new(Worker::new(shared.clone(), 0));
             let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
-            shared.monitor.ring();
             Self { worker, _context, _signed_on }
         })
     }

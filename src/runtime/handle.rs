@@ -91,8 +91,8 @@ impl Runtime {
             // A second panic while another one unwinds would abort the process.
             assert!(
                 threads.is_empty() || thread::panicking(),
-                "a Runtime was dropped inside a task or block_on, where waiting for its threads \
-                 would block a worker: it ends in the background. Use \
+                "a Runtime was dropped inside a task or block_on, or shut down there: to wait for \
+                 its threads would block a worker: it ends in the background. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"
             );
             return;

@@ -56,8 +56,7 @@ fn watch_workers(shared: &Shared) -> bool {
     has_moved
 }
 
-/// Counts a tick without a turn of the worker, and reports the task that it polls when that has
-/// lasted for as long as the limit says.
+/// Reports the task that the worker polls, when that has lasted for as long as the limit says.
 fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     if !worker.stuck.has_reached(shared.config.long_poll_limit, TICK, &shared.config.on_long_poll) {
         return;
@@ -93,6 +92,9 @@ fn watch_kernel(shared: &Shared) {
 }
 
 /// Sleeps while nothing is polled. The fence pairs with the one in `Doorbell::ring`.
+///
+/// A future in `block_on` is in no queue. It counts a step before each poll and one after it, so
+/// that its state reads as "queued" while it is being polled.
 fn sleep(shared: &Shared) {
     let asleep = &shared.monitor.asleep;
     asleep.store(true, Ordering::Relaxed);

@@ -29,8 +29,8 @@ struct Current {
 }
 
 thread_local! {
-    /// This has no destructor, so it is still there in those of other thread-locals. The guards
-    /// leave nothing in it that would have to be dropped.
+    /// This has no destructor, so it is still there while the destructors of other thread-locals
+    /// run. The guards leave nothing in it that would have to be dropped.
     static CURRENT: RefCell<ManuallyDrop<Current>> = const {
         let nothing = Current { runtime: None, worker: None, role: Role::Outside };
         RefCell::new(ManuallyDrop::new(nothing))
@@ -131,7 +131,7 @@ pub(crate) fn try_current() -> Option<Arc<Shared>> {
 pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
     let is_inside = CURRENT.with_borrow(|current| current.runtime.is_some());
 
-    // Outside of the borrow: `act` may hold a future, whose drop comes here again.
+    // Outside of the borrow: a panic drops `act`, and a future in it may come here again.
     assert!(
         is_inside,
         "{what} was called outside an arc runtime: call it from a task, inside \

@@ -38,10 +38,14 @@ use crate::{config::RuntimeFlavor, panic::ignore_panic, panic::wake};
 use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
+///
+/// It passes the lock under which threads sign on. What a thread has done before that is seen from
+/// then on: if it runs a job, it has counted the step by which the job begins.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or the loop
     // below sees its bit.
     shared.ending.store(true, Ordering::SeqCst);
+    drop(lock(&shared.threads));
 
     for worker in 0..shared.workers.len() {
         shared.unpark(shared.idle.claim(worker).then_some(worker));

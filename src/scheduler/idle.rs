@@ -23,9 +23,10 @@
 //! * P2 comes before S2. Then S3 sees what P1 pushed, and the worker stays awake. (Or another
 //!   worker, which is awake, has taken it.)
 //! * S2 comes before P2. Then P3 sees the bit that S1 set. If all bits are set, P3 clears one and
-//!   wakes that worker. If P3 sees some bit clear, that worker's next S2 comes after P2, and so
-//!   its next S3 sees what P1 pushed. (A worker that no thread runs yet has its bit clear, too.
-//!   Whichever thread runs it next looks before it sleeps.)
+//!   wakes that worker. If P3 sees some bit clear, or another thread clears the last one before P3
+//!   can, that worker's next S2 comes after P2, and so its next S3 sees what P1 pushed. (A worker
+//!   that no thread runs yet has its bit clear, too. Whichever thread runs it next looks before it
+//!   sleeps.)
 //!
 //! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
 //! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's

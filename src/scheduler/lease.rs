@@ -4,8 +4,9 @@
 //! the *lease* runs the worker until its own future is ready. Other threads in `block_on` only poll
 //! their own futures meanwhile. When the lease ends, they are unparked, and one of them takes it.
 //!
-//! The end of the runtime needs the lease as well: what the tasks left may be dropped only when no
-//! thread runs the worker any more.
+//! The end of the runtime needs the lease as well. To *close* a runtime is to take it apart (step 3
+//! in `end.rs`): what the tasks left may be dropped only when no thread runs the worker any more.
+//! E1 and E2 are in `end::begin`, R1 and R2 in `end::end_lease`.
 //!
 //! ```text
 //!   another thread in block_on   the thread with the lease     the thread that ends the runtime
@@ -18,11 +19,14 @@
 //!
 //! L1, R1 and E2 are done under one lock, and so in some order. Therefore:
 //!
-//! * Nobody parks beside a free lease. L1 fails only if the lease is taken. Then an R1 comes after
-//!   it, finds the thread's name, and unparks the thread: `park` returns at once. (For this no
-//!   foreign code may run between L1 and `park`. It could park, too, and use up the unpark.)
-//! * Exactly one thread closes the runtime. E2 fails only if the lease is taken. Then an R1 comes
-//!   after it, so that R2 sees what E1 said. Nobody ends the lease after closing.
+//! * Nobody parks beside a free lease. L1 fails only if the lease is taken. If a thread has it to
+//!   run the worker, an R1 comes after L1, finds the thread's name, and unparks the thread: `park`
+//!   returns at once. (For this no foreign code may run between L1 and `park`. It could park, too,
+//!   and use up the unpark.) If a thread has it to close the runtime, no R1 comes, but closing
+//!   wakes every future in `block_on`.
+//! * Exactly one thread closes the runtime. E2 fails only if the lease is taken. If a thread has it
+//!   to run the worker, an R1 comes after E2, so that R2 sees what E1 said. If not, somebody closes
+//!   already, and nobody ends the lease after that.
 
 use crate::sync::{Mutex, lock, thread};
 use std::mem::{replace, take};

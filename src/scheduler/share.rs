@@ -19,24 +19,34 @@
 //! core away, and while they do nobody serves its tasks. It is *pressed*. For some time it then
 //! shares in any case: a second worker gets a second share of the machine.
 //!
+//! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
+//! helper that it called is awake when it looks again. Then being pressed counts, for it ends
+//! sooner. Beside a program that never rests, a worker so has help for a few spans, does without
+//! for the rest of the fifty, and is pressed again.
+//!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
 //! a worker is pressed, it also calls a helper if nobody waits for the kernel: events should not
 //! have to wait until its poll ends.
 //!
+//! A poll takes as long as its worker does not come to the next one. What others take of the core
+//! meanwhile is part of that, because the tasks behind it wait all the same.
+//!
 //! **Who else is on this core?** A worker that is about to sleep first *yields*: it lets other
 //! threads run that wait for its core. Often they are what brings the next work, such as the
-//! client of a server on the same machine, and to sleep and be woken costs more than to be passed
-//! over once. But if they compute, the core is gone for a whole slice of time. So the worker
-//! measures how long that takes. If it is long, the worker does not yield for a while: yields may
-//! cost it 2 % of the time.
+//! client of a server on the same machine. The worker then finds its events when it asks the
+//! kernel, and need not be put to sleep and be woken. But if these threads compute, the core is
+//! gone for a whole slice of time. So the worker measures how long yields take. If that is too
+//! long on average, it does not yield for a while, and those yields that it still tries cost it
+//! 2 % of the time.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.
 //!
 //! This is a pure structure. Times and counts go in, and whether to wake a worker comes out, so
 //! tests and simulations can drive it in virtual time. What costs something to find out is passed
-//! as a function, and asked for only if it matters.
+//! as a function, and asked for only if it matters. (docs/ARCHITECTURE.md has the rules as a table,
+//! with the figures that led to them.)
 
 use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 use std::mem::{replace, take};
@@ -44,46 +54,61 @@ use std::mem::{replace, take};
 /// Polls are long if their mean is above this, several times the cost of waking a worker.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
-/// Polls are very long if their mean is above this: events should not wait until one ends.
+/// Polls are very long if their mean is above this: events should not wait until one ends. At 20 µs
+/// the wake-ups cost a server with one connection, in the simulation, a tenth of its requests.
 pub(crate) const VERY_LONG_POLL: Duration = Duration::from_micros(60);
 
-/// How long a task may wait in a worker's queue before another worker is woken. Waking one is
-/// then cheap by comparison, and the delay is one that people do not notice.
+/// On crowded cores a worker calls a helper at its next look if the tasks that wait would take it
+/// longer than this. To wake one costs a hundredth of it.
 pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
 
-/// A stretch that is found to have lasted for this long ends, however few polls it had.
+/// A stretch that is found to have lasted for this long ends, however few polls it had. It bounds
+/// how long events go unseen, and a look at the kernel costs less than a hundredth of it.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
-/// After this much time of polling a worker compares it with its CPU time. To ask for that is a
-/// system call.
+/// After this much time of polling, a worker compares it with the CPU time that its thread has used
+/// since the last time that it did so. To ask for that is a system call. Over 4 ms a single
+/// preemption was enough to make a difference.
+///
+/// What the thread does between two stretches, such as going to sleep, counts as used though it is
+/// no part of the span. So a worker that sleeps often finds out later that it loses time, and
+/// until then shares more than it should.
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
-/// For how many spans a worker counts as pressed, and the cores as crowded, after a span in which
-/// they were. Whether cores have become free is found out by trying, in the span after these.
+/// For how many spans a worker counts as pressed after one in which it was. That it is not known
+/// to be so any longer is found out soon.
 pub(crate) const PRESSED_SPANS: u32 = 3;
+
+/// For how many spans the cores count as crowded after one in which they were. Whether they have
+/// become free is found out by trying, in the span after these: one in fifty is 2 %.
 pub(crate) const CROWDED_SPANS: u32 = 50;
 
-/// Yields are too long if they take more than this on average.
+/// Yields are too long if they take more than this on average: then it is not a client that runs
+/// meanwhile.
 pub(crate) const YIELD_MAX: Duration = Duration::from_millis(1);
 
 /// A yield counts as no longer than this, which is more than the slice of time that a system gives
-/// to a thread. It bounds what is made of a machine that was stopped.
+/// to a thread. Otherwise a worker would do without for two days after an hour for which the
+/// machine was stopped.
 pub(crate) const SLICE_MAX: Duration = Duration::from_millis(10);
 
-/// Over how many yields the average is taken, and for how many times as long as the last one a
-/// worker does not yield if they are too long.
+/// Over how many yields the average is taken.
 pub(crate) const MEAN_YIELDS: u32 = 16;
+
+/// While yields are too long, a worker does without for this many times as long as the last one
+/// took: the others cost 2 % of the time.
 pub(crate) const PAUSE_FACTOR: u32 = 50;
 
-/// Over how many polls the mean is taken.
+/// Over how many polls of all workers the mean is taken. A single poll of 2 ms among polls of 5 µs
+/// raises it by 4 µs; one in a hundred makes polls long.
 pub(crate) const MEAN_POLLS: u64 = 512;
 
 /// What all workers know of how long a poll takes: the mean, in nanoseconds.
 pub(crate) struct MeanPoll(AtomicU64);
 
 impl Default for MeanPoll {
-    /// As long as nothing is known, polls count as long: a few wake-ups cost little, and to wait
-    /// behind a poll may cost much.
+    /// As long as nothing is known, polls count as very long: a few wake-ups cost little, and to
+    /// wait behind a poll may cost much.
     fn default() -> Self {
         Self(AtomicU64::new(5 * nanos(LONG_POLL)))
     }
@@ -116,7 +141,8 @@ pub(crate) struct Sharing {
     cpu_time_before: Option<Duration>,
     pressed_spans: u32,
     crowded_spans: u32,
-    /// How long a yield takes, on average, and until when there is none.
+    /// How long a yield takes, on average, and until when there is none. (None sorts before all
+    /// times.)
     mean_yield: Duration,
     no_yield_until: Option<Instant>,
 }
@@ -124,7 +150,8 @@ pub(crate) struct Sharing {
 impl Sharing {
     /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
     /// stretch has lasted for long. The clock is read after the first polls, and then after every
-    /// eighth: that many may follow when polls become long.
+    /// eighth. So when polls become long at once, up to eight of them may follow each other before
+    /// anybody looks. If they take more than a tick each, the monitor looks sooner.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
         let is_late = |now| self.began.is_none_or(|began| now - began > STRETCH_MAX);
         let is_eighth = self.polls > 0 && self.polls.is_multiple_of(8);
@@ -132,7 +159,11 @@ impl Sharing {
         self.polls >= polls_max || (reads_clock && is_late(now()))
     }
 
-    /// Called before each poll. Returns whether to wake another worker now.
+    /// Called before each poll. `waiting` is the number of tasks that wait behind it. Returns
+    /// whether to wake another worker now.
+    ///
+    /// Here the mean of all workers decides. A single worker whose polls are long among many whose
+    /// polls are short is left to the monitor.
     pub(crate) fn before_poll(
         &mut self,
         mean: &MeanPoll,

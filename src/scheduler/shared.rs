@@ -112,11 +112,7 @@ impl Shared {
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
-
-        // A worker that is awake may not come by for a long time.
-        if self.mean_poll.get() > LONG_POLL {
-            self.call_helper();
-        }
+        self.call_helper_if(|| true);
     }
 
     /// Wakes a worker if none is awake. A parked one costs less than the one in the seat. (Who sits
@@ -125,7 +121,21 @@ impl Shared {
         self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
     }
 
+    /// Calls a helper if polls are long and something waits for whoever comes by: a worker that is
+    /// awake may not come by for a long time.
+    pub(crate) fn call_helper_if(&self, something_waits: impl FnOnce() -> bool) {
+        if self.mean_poll.get() > LONG_POLL && something_waits() {
+            self.call_helper();
+        }
+    }
+
     /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.
+    ///
+    /// The flag may cost a helper, but never the last one. A thread that injects passes a fence
+    /// before it comes here, and the helper one in `Doorbell::ring`, after it has cleared the flag:
+    /// so either the flag is seen to be clear, or the helper sees what was injected. What waits in
+    /// a worker's own queue needs no helper. (`fetch_and` does not set a flag again that the helper
+    /// has cleared meanwhile.)
     pub(crate) fn call_helper(&self) {
         if self.idle.any_asleep() && !self.helper_is_coming.swap(true, Ordering::Relaxed) {
             let helper = self.idle.claim_one(self.driver.sleeper());
@@ -149,11 +159,10 @@ impl Shared {
     /// Describes each task that has not ended. This is no snapshot: the tasks go on meanwhile.
     pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = self.registry.tasks();
-        for (worker, shared) in self.workers.iter().enumerate() {
-            let polled = shared.polled.load(Ordering::Relaxed);
-            let time = TICK * shared.stuck.ticks() as u32;
+        for (worker, this) in self.workers.iter().enumerate() {
+            let polled = this.polled.load(Ordering::Relaxed);
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
-                task.state = TaskState::Running { worker, time };
+                task.state = TaskState::Running { worker, time: TICK * this.stuck.ticks() as u32 };
             }
         }
         tasks

@@ -11,11 +11,11 @@ use std::io;
 /// Starts a thread that calls the hooks around `main`. `role` is the end of its name.
 pub(crate) fn start(
     shared: &Arc<Shared>,
-    role: &str,
+    suffix: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     let config = &shared.config;
-    let default = || format!("{}-{role}", config.thread_name);
+    let default = || format!("{}-{suffix}", config.thread_name);
     let name = config.thread_name_fn.as_ref().map_or_else(default, |name| name());
     let builder = thread::Builder::new().stack_size(config.thread_stack_size);
     let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts

@@ -2,18 +2,27 @@
 //!
 //! A worker is a place to run tasks, with a queue of its own. One thread runs it: its own thread
 //! or, in a current-thread runtime, the thread in `block_on` that has the lease
-//! (`lease.rs`). This table shows what wakes a worker that sleeps, and who does it:
+//! (`lease.rs`). A worker that has nothing to do sleeps in the *seat*, where it waits for the
+//! kernel and the clock (`driver/mod.rs`), or is parked if another one sits there. This table shows
+//! what wakes it, and who does it:
 //!
 //! | what happened                                | who wakes the worker                   |
 //! |----------------------------------------------|----------------------------------------|
 //! | an event or a deadline                       | the kernel, if it sleeps in the seat   |
 //! | a timer is armed that is due earlier         | `Driver::arm`, if it is in the seat    |
 //! | a runnable was injected while all slept      | the thread that injected it            |
-//! | tasks wait in a worker's queue               | that worker, as `share.rs` says        |
-//! | another worker is stuck in one poll          | the monitor (`runtime/monitor.rs`)     |
+//! | the same while polls are long                | the same, if no helper is on its way   |
+//! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
+//! | nobody is in the seat, polls are very long   | the same                               |
+//! | a helper took some tasks and left others     | that helper, while polls are long      |
+//! | another worker is stuck in one poll, or      | the monitor (`runtime/monitor.rs`)     |
+//! | something is in the injector at its tick     |                                        |
 //! | the monitor sat in the seat for a moment     | the monitor, if all sleep by then      |
 //! | its thread's `block_on` was woken            | the waker of that future               |
 //! | the runtime ends                             | `end::begin`                           |
+//!
+//! What the first three rows and the last three say keeps wake-ups from getting lost. The others
+//! are a matter of speed.
 
 use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared, count};
@@ -35,6 +44,7 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         *lock(&shared.workers[index].thread) = Some(thread::current());
         shared.workers[index].stuck.watch_this_thread();
+        shared.monitor.ring();
         tell!(runs_worker(shared.id.0, index));
         Self { shared, index, sharing: RefCell::default(), wakers: RefCell::default() }
     }
@@ -84,7 +94,8 @@ impl Worker {
         }
     }
 
-    /// How many tasks wait for a helper, as far as this worker knows. None: no worker sleeps.
+    /// How many tasks wait for a helper, as far as this worker knows. It is 0 if no worker sleeps,
+    /// since none could be called then.
     fn waiting(&self) -> usize {
         let Shared { idle, injector, .. } = &*self.shared;
         if idle.any_asleep() { self.mine().queue.len() + injector.len() } else { 0 }
@@ -104,9 +115,8 @@ impl Worker {
     /// If polls are long, it is done after each of them. Then the first injected task must not
     /// always be the next one, or a stream of them would keep the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
-        let driver = &self.shared.driver;
-        if driver.is_needed() {
-            driver.look(&mut self.wakers.borrow_mut());
+        if self.shared.driver.is_needed() {
+            self.shared.driver.look(&mut self.wakers.borrow_mut());
         }
         if self.end_stretch() {
             self.shared.call_helper();
@@ -116,9 +126,8 @@ impl Worker {
 
     /// A fair share of the injected tasks: the first is returned, and the others are queued.
     fn refill(&self) -> Option<Runnable> {
-        let injector = &self.shared.injector;
-        let share = injector.len().div_ceil(self.shared.workers.len());
-        self.mine().queue.take(|| injector.pop().ok(), share)
+        let share = self.shared.injector.len().div_ceil(self.shared.workers.len());
+        self.mine().queue.take(|| self.shared.injector.pop().ok(), share)
     }
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.
@@ -130,13 +139,16 @@ impl Worker {
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
+    /// Half of another worker's tasks: the first is returned, and the others are queued. If some
+    /// are left anywhere, they wait for one more helper.
     fn steal(&self) -> Option<Runnable> {
         let workers = &self.shared.workers;
         let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
         let mut victims = workers[first..].iter().chain(&workers[..first]);
         let mine = self.mine();
         let stolen = victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
-        count(&mine.steals, 1 + mine.queue.len()); // the others are in the queue, once empty
+        count(&mine.steals, 1 + mine.queue.len()); // what else it took is in its queue
+        self.shared.call_helper_if(|| workers.iter().any(|other| other.queue.len() > 0));
         Some(stolen)
     }
 
@@ -144,8 +156,7 @@ impl Worker {
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
 
-        // S1, S2
-        idle.fall_asleep(self.index);
+        idle.fall_asleep(self.index); // S1, S2
 
         // S3
         if stop() || !injector.is_empty() {

@@ -7,13 +7,12 @@
 //! when its poll has ended. To drop the runnable drops the future and wakes the joiner.
 //!
 //! ```text
-//!            spawn                wake                   a worker takes it
-//!  (new) ───────────► scheduled ◄───────── waiting ◄──┐        │
-//!                        │  ▲                         │ Pending│
-//!                        │  └── woken while running ──┤        ▼
-//!                        └───────────────────────────────►  running
-//!                                                             │ Ready, panic, aborted
-//!                                     the joiner is woken ◄───┴──► finished
+//!   new       ── spawn ───────────────────────────────►  scheduled
+//!   scheduled ── a worker takes it ───────────────────►  running
+//!   running   ── Pending, and not woken meanwhile ────►  waiting
+//!   running   ── Pending, but woken meanwhile ────────►  scheduled
+//!   running   ── Ready, a panic, or it was aborted ───►  finished: the joiner is woken
+//!   waiting   ── a wake-up ───────────────────────────►  scheduled
 //! ```
 //!
 //! A job is a task like any other, but it goes to a thread of the crate `blocking` and not into the
@@ -83,7 +82,8 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
 }
 
 /// Spawns a task. If the runtime has ended, the task comes back, and the handle says that it was
-/// cancelled. The caller drops it, outside of any lock.
+/// cancelled. The caller drops it, outside of any lock: `.0` leaves that to the end of the
+/// statement, when `with_current` has returned.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
     origin: Origin,

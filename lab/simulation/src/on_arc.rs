@@ -207,6 +207,8 @@ impl Arc {
             let mut taken = self.workers[victim].queue.drain(..count).collect::<VecDeque<_>>();
             let request = taken.pop_front();
             self.workers[index].queue.append(&mut taken);
+            let something_waits = self.workers.iter().any(|other| !other.queue.is_empty());
+            *spent += self.call_helper_if(something_waits, system);
             return request;
         }
         None
@@ -258,6 +260,14 @@ impl Arc {
         system.wake(helper)
     }
 
+    /// `Shared::call_helper_if`.
+    fn call_helper_if(&mut self, something_waits: bool, system: &mut System) -> Nanos {
+        match something_waits && self.mean_poll.get() > LONG_POLL {
+            true => self.call_helper(system),
+            false => 0,
+        }
+    }
+
     /// `Shared::inject`, by the monitor.
     fn inject(&mut self, request: Request, system: &mut System) -> Nanos {
         self.injector.push_back(request);
@@ -269,10 +279,7 @@ impl Arc {
             self.workers[worker].is_asleep = false;
             spent += system.wake(worker);
         }
-        if self.mean_poll.get() > LONG_POLL {
-            spent += self.call_helper(system);
-        }
-        spent
+        spent + self.call_helper_if(true, system)
     }
 }
 

@@ -55,6 +55,10 @@ const REFUSED: &str = "no runtime, and an error that says what was missing";
 const LATE: &str = "nothing but delay";
 const TRIED: &str = "tried until it can be, by the worker that asked (see Limits)";
 
+/// What the system says, by its number: that is what a build returns.
+const NO_FILE: &str = "Too many open files (os error 24)";
+const NO_THREAD: &str = "Resource temporarily unavailable (os error 11)";
+
 #[rustfmt::skip]
 const FAULTS: &[Fault] = &[
     come_right("epoll_pwait: EINTR", RETRIED, ("epoll_pwait", "error=EINTR:when=2+2")),
@@ -84,15 +88,15 @@ const FAULTS: &[Fault] = &[
     Fault { options: "--connections 0", says: "a datagram: No buffer space",
         ..come_right("sendto of a datagram: ENOBUFS", REPORTED,
             ("sendto", "error=ENOBUFS:when=2+3")) },
-    not_built("epoll_create1: EMFILE", "the reactor", ("epoll_create1", "error=EMFILE:when=1")),
-    not_built("eventfd2: EMFILE", "the reactor", ("eventfd2", "error=EMFILE:when=2")),
-    not_built("timerfd_create: EMFILE", "the reactor",
+    not_built("epoll_create1: EMFILE", NO_FILE, ("epoll_create1", "error=EMFILE:when=1")),
+    not_built("eventfd2: EMFILE", NO_FILE, ("eventfd2", "error=EMFILE:when=2")),
+    not_built("timerfd_create: EMFILE", NO_FILE,
         ("timerfd_create", "error=EMFILE:when=2")),
-    not_built("epoll_ctl: ENOMEM at the start", "the reactor",
+    not_built("epoll_ctl: ENOMEM at the start", "Cannot allocate memory (os error 12)",
         ("epoll_ctl", "error=ENOMEM:when=3")),
-    not_built("clone3: EAGAIN, first worker", "arc-worker-0", ("clone3", "error=EAGAIN:when=1")),
-    not_built("clone3: EAGAIN, second worker", "arc-worker-1", ("clone3", "error=EAGAIN:when=2")),
-    not_built("clone3: EAGAIN, monitor", "arc-monitor", ("clone3", "error=EAGAIN:when=3")),
+    not_built("clone3: EAGAIN, first worker", NO_THREAD, ("clone3", "error=EAGAIN:when=1")),
+    not_built("clone3: EAGAIN, second worker", NO_THREAD, ("clone3", "error=EAGAIN:when=2")),
+    not_built("clone3: EAGAIN, monitor", NO_THREAD, ("clone3", "error=EAGAIN:when=3")),
     // strace counts the calls of each thread by themselves: with one worker it is the main
     // thread that starts those for jobs, after the worker's and the monitor.
     Fault { options: "--wakes 0 --workers 1",

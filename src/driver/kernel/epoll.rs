@@ -1,9 +1,11 @@
 //! epoll, edge-triggered, with one system call for each wait.
 //!
 //! A source is registered once, for both directions, with `EPOLLRDHUP`. That flag reports that the
-//! peer has closed its side. Without it, nobody could tell after a short read whether the end of
-//! the stream follows. polling cannot ask for it, and its own wait makes five system calls. So
-//! polling's epoll instance is used directly:
+//! peer has closed its side. Without it, nobody could tell after a read of less than was asked for
+//! whether the end of the stream follows. polling cannot ask for it, and its own wait makes five
+//! system calls. So rustix's calls are made on polling's epoll instance. (polling keeps that open,
+//! and takes descriptors out of it, which the portable kernel needs of it as well.)
+//!
 //!
 //! * a wait is one `epoll_pwait`;
 //! * a notification is one write to an eventfd that is never read;
@@ -100,9 +102,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends the current wait, or else the next one. Only the thread in the seat waits, so no other
-    /// thread can take its notification away. (The eventfd would be full after 2^64 - 2
-    /// notifications, which nobody lives to see.)
+    /// Ends the current wait, or else the next one. Only the thread in the seat waits. If it has
+    /// left before the notification comes, it is awake, and the next one there looks once more.
+    /// (The eventfd would be full after 2^64 - 2 notifications, which nobody lives to see.)
     pub(crate) fn notify(&self) -> io::Result<()> {
         // Unlike `write`, this tries again when a signal interrupts it.
         (&self.notifier).write_all(&1_u64.to_ne_bytes())

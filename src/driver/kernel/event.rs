@@ -23,7 +23,7 @@ pub(crate) struct Event {
     pub(crate) key: usize,
     /// Whether it is worth trying to read, and to write, now.
     pub(crate) ready: [bool; 2],
-    /// There was a hang-up, an error or urgent data. From then on a short read no longer means that
-    /// nothing is left (see `readiness.rs`). It counts for the directions that are ready.
+    /// There was a hang-up, an error or urgent data, in the directions that are ready. From then on
+    /// a read of less than was asked for no longer means that nothing is left (`readiness.rs`).
     pub(crate) hang_up: bool,
 }

@@ -70,6 +70,7 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
+// - drop(lock(&shared.threads));
 // - for worker in 0..shared.workers.len() {
 // -     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // - }
