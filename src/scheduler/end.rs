@@ -39,13 +39,14 @@ use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
 ///
-/// It passes the lock under which threads sign on. What a thread has done before that is seen from
-/// then on: if it runs a job, it has counted the step by which the job begins.
+/// It says so under the lock under which threads sign on. What a thread has done before it signed
+/// on is seen by all who see the end: if it runs a job, it has counted the step that begins it.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or the loop
     // below sees its bit.
+    let signing_on = lock(&shared.threads);
     shared.ending.store(true, Ordering::SeqCst);
-    drop(lock(&shared.threads));
+    drop(signing_on);
 
     for worker in 0..shared.workers.len() {
         shared.unpark(shared.idle.claim(worker).then_some(worker));

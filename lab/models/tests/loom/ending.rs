@@ -38,10 +38,11 @@ fn in_loop(shared: &Arc<Shared>) -> InLoop {
 /// woken. The last one closes the runtime, after all have left.
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
-// - drop(lock(&shared.threads));
+// - drop(signing_on);
 // - for worker in 0..shared.workers.len() {
 // -     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // - }
+// + drop(signing_on);
 // + for worker in 0..shared.workers.len() {
 // +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }

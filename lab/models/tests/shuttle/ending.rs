@@ -70,10 +70,11 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
-// - drop(lock(&shared.threads));
+// - drop(signing_on);
 // - for worker in 0..shared.workers.len() {
 // -     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // - }
+// + drop(signing_on);
 // + for worker in 0..shared.workers.len() {
 // +     shared.unpark(shared.idle.claim(worker).then_some(worker));
 // + }
