@@ -37,7 +37,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
     }
 }
 
-/// Helps the workers that have not moved since the last tick. Returns whether some worker has.
+/// Helps the workers that have not moved since the last tick, and what is in the injector, as that
+/// may have waited for as long. Returns whether some worker has moved.
 fn watch_workers(shared: &Shared) -> bool {
     let mut has_moved = false;
     let mut is_stranded = !shared.injector.is_empty();
