@@ -153,7 +153,6 @@ impl Reactor {
             return Poll::Ready(Ok(()));
         }
         tell!(waits_for_io(source.number, direction as usize));
-
         // An event since this waker was left here would have taken it, or is about to.
         if waiting[direction as usize].iter().any(|other| other.will_wake(&waker)) {
             return Poll::Pending;

@@ -34,8 +34,8 @@
 //! and then claims the worker (in the place of P3). Both accesses are SeqCst.
 //!
 //! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
-//! what it pushed. To wake another worker that shares the load is a matter of speed. It is
-//! decided in `share.rs`.
+//! what it pushed. Nor need a worker that pushes into the injector, for it looks there in S3. To
+//! wake another worker that shares the load is a matter of speed. It is decided in `share.rs`.
 
 use crate::config::WORKERS_MAX;
 use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thread};

@@ -6,6 +6,9 @@
 //!   on other threads ──► injector ──share┘
 //! ```
 //!
+//! While polls are long, tasks that are spawned or woken on a worker go to the injector, too, and
+//! the share is a single one (`Shared::polls_are_long`).
+//!
 //! Each queue is first in, first out. The queues are made of `concurrent_queue`s, which are never
 //! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
 

@@ -13,7 +13,8 @@ use std::{collections::BTreeMap, panic::RefUnwindSafe};
 /// here.
 ///
 /// This table is also the gate of the injector: a thread that runs no worker pushes under the read
-/// lock. So once a runtime was taken out of the table, no thread can push into its injector.
+/// lock. So once a runtime was taken out of the table, no thread can push into its injector. (A
+/// worker pushes without it, but all workers have left their loops by then.)
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
 /// How often the monitor looks at a busy runtime. A look takes some microseconds of a core that a
@@ -23,8 +24,8 @@ pub(crate) const TICK: Duration = Duration::from_millis(1);
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
     pub(crate) config: Builder,
-    /// The runnables that were pushed by threads that run no worker. They are for whichever
-    /// worker comes first.
+    /// The runnables that were pushed by threads that run no worker and, while polls are long, by
+    /// all threads. They are for whichever worker comes first.
     pub(crate) injector: ConcurrentQueue<Runnable>,
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
@@ -112,21 +113,22 @@ impl Shared {
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();
-        self.call_helper_if(|| true);
+        if self.polls_are_long() {
+            self.call_helper(); // a worker that is awake may not come by for a long time
+        }
+    }
+
+    /// Whether polls are long. Then all tasks wait in the injector, and each worker takes one of
+    /// them at a time: what waits in a queue of one worker would wait for that worker, however
+    /// soon another one is free. Beside such polls it costs nothing that all use one queue.
+    pub(crate) fn polls_are_long(&self) -> bool {
+        self.mean_poll.get() > LONG_POLL
     }
 
     /// Wakes a worker if none is awake. A parked one costs less than the one in the seat. (Who sits
     /// there is only a hint here: `unpark` looks again after the claim.)
     pub(crate) fn wake_if_all_asleep(&self) {
         self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
-    }
-
-    /// Calls a helper if polls are long and something waits for whoever comes by: a worker that is
-    /// awake may not come by for a long time.
-    pub(crate) fn call_helper_if(&self, something_waits: impl FnOnce() -> bool) {
-        if self.mean_poll.get() > LONG_POLL && something_waits() {
-            self.call_helper();
-        }
     }
 
     /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.

@@ -14,7 +14,6 @@
 //! | the same while polls are long                | the same, if no helper is on its way   |
 //! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
 //! | nobody is in the seat, polls are very long   | the same                               |
-//! | a helper took some tasks and left others     | that helper, while polls are long      |
 //! | another worker is stuck in one poll, or      | the monitor (`runtime/monitor.rs`)     |
 //! | something is in the injector at its tick     |                                        |
 //! | the monitor sat in the seat for a moment     | the monitor, if all sleep by then      |
@@ -124,10 +123,12 @@ impl Worker {
         if fastrand::u8(..4) > 0 { self.refill() } else { None }
     }
 
-    /// A fair share of the injected tasks: the first is returned, and the others are queued.
+    /// A fair share of the injected tasks: the first is returned, and the others are queued. While
+    /// polls are long it is a single one, as the others would wait behind it.
     fn refill(&self) -> Option<Runnable> {
-        let share = self.shared.injector.len().div_ceil(self.shared.workers.len());
-        self.mine().queue.take(|| self.shared.injector.pop().ok(), share)
+        let Shared { injector, workers, .. } = &*self.shared;
+        let shares = if self.shared.polls_are_long() { usize::MAX } else { workers.len() };
+        self.mine().queue.take(|| injector.pop().ok(), injector.len().div_ceil(shares))
     }
 
     /// The next of its own tasks, or a share of the injected ones, or half of another worker's.
@@ -139,8 +140,7 @@ impl Worker {
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
-    /// Half of another worker's tasks: the first is returned, and the others are queued. If some
-    /// are left anywhere, they wait for one more helper.
+    /// Half of another worker's tasks: the first is returned, and the others are queued.
     fn steal(&self) -> Option<Runnable> {
         let workers = &self.shared.workers;
         let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
@@ -148,7 +148,6 @@ impl Worker {
         let mine = self.mine();
         let stolen = victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
         count(&mine.steals, 1 + mine.queue.len()); // what else it took is in its queue
-        self.shared.call_helper_if(|| workers.iter().any(|other| other.queue.len() > 0));
         Some(stolen)
     }
 

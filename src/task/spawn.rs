@@ -22,7 +22,7 @@
 use crate::panic::{Unread, contain, ignore_panic};
 use crate::registry::{JoinError, Key, Kind, Origin};
 use crate::scheduler::threads::SignedOn;
-use crate::scheduler::{context, context::Role, end, queue::Runnable, shared::Shared};
+use crate::scheduler::{context, context::Role, end, queue, queue::Runnable, shared::Shared};
 use crate::sync::{Arc, thread, unblock};
 use crate::{config::UnhandledPanic, task::join::JoinHandle};
 use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll};
@@ -188,7 +188,8 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
     context::hand_to(id, runnable, |runnable, runtime, worker| {
         runnable.metadata().count_step();
         match worker {
-            Some(worker) => worker.mine().queue.push(runnable),
+            Some(worker) if !runtime.polls_are_long() => worker.mine().queue.push(runnable),
+            Some(_) => queue::push(&runtime.injector, runnable), // this thread is awake to take it
             None => runtime.inject(runnable),
         }
     })

@@ -164,17 +164,27 @@ impl Arc {
         if system.random.u8(..4) > 0 { self.refill(index) } else { None }
     }
 
-    /// What the kernel has, to the worker's queue.
+    /// `Shared::polls_are_long`.
+    fn polls_are_long(&self) -> bool {
+        self.mean_poll.get() > LONG_POLL
+    }
+
+    /// What the kernel has, to the worker's queue or to the injector.
     fn look(&mut self, index: usize, spent: &mut Nanos, system: &mut System) {
         *spent += system.costs.look;
         while let Some(request) = system.take_event() {
             *spent += system.costs.event;
-            self.workers[index].queue.push_back(request);
+            if self.polls_are_long() {
+                self.injector.push_back(request);
+            } else {
+                self.workers[index].queue.push_back(request);
+            }
         }
     }
 
     fn refill(&mut self, index: usize) -> Option<Request> {
-        let count = self.injector.len().div_ceil(self.workers.len()).min(BATCH_MAX);
+        let most = if self.polls_are_long() { 1 } else { BATCH_MAX };
+        let count = self.injector.len().div_ceil(self.workers.len()).min(most);
         let mut taken = self.injector.drain(..count);
         let first = taken.next()?;
         self.workers[index].queue.extend(taken);
@@ -207,8 +217,6 @@ impl Arc {
             let mut taken = self.workers[victim].queue.drain(..count).collect::<VecDeque<_>>();
             let request = taken.pop_front();
             self.workers[index].queue.append(&mut taken);
-            let something_waits = self.workers.iter().any(|other| !other.queue.is_empty());
-            *spent += self.call_helper_if(something_waits, system);
             return request;
         }
         None
@@ -260,14 +268,6 @@ impl Arc {
         system.wake(helper)
     }
 
-    /// `Shared::call_helper_if`.
-    fn call_helper_if(&mut self, something_waits: bool, system: &mut System) -> Nanos {
-        match something_waits && self.mean_poll.get() > LONG_POLL {
-            true => self.call_helper(system),
-            false => 0,
-        }
-    }
-
     /// `Shared::inject`, by the monitor.
     fn inject(&mut self, request: Request, system: &mut System) -> Nanos {
         self.injector.push_back(request);
@@ -279,7 +279,10 @@ impl Arc {
             self.workers[worker].is_asleep = false;
             spent += system.wake(worker);
         }
-        spent + self.call_helper_if(true, system)
+        if self.polls_are_long() {
+            spent += self.call_helper(system);
+        }
+        spent
     }
 }
 

@@ -100,6 +100,13 @@ mod tests {
     }
 
     #[test]
+    fn arc_polls_in_the_order_of_arrival_while_polls_are_long() {
+        let cell = cell(8, Polls::Equal(300_000), Load::Closed(256));
+        let Figures { mean, p99, .. } = cell.run(Rules::Arc, Costs::default(), 5);
+        assert!(p99 < 1.05 * mean, "mean {mean}, p99 {p99}");
+    }
+
+    #[test]
     fn littles_law_holds_for_all() {
         for rules in [Rules::Arc, Rules::Tokio, Rules::Ideal] {
             for load in [Load::Open(0.6), Load::Closed(32)] {

@@ -294,9 +294,9 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 // ~ src/scheduler/shared.rs
 // - self.helper_is_coming.fetch_and(helper.is_some(), Ordering::Relaxed);
 // ~ src/scheduler/shared.rs
-// - if self.mean_poll.get() > LONG_POLL && something_waits() {
+// - if self.polls_are_long() {
 // - self.call_helper();
-// + if self.mean_poll.get() > LONG_POLL && something_waits() {
+// + if self.polls_are_long() {
 #[test]
 fn task_from_outside_begins_beside_a_poll_that_blocks() {
     model(|| {
