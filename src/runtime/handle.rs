@@ -263,7 +263,7 @@ impl Handle {
     }
 
     /// How many tasks wait in the queue that belongs to all workers. Tasks that are spawned or
-    /// woken outside of the workers go there.
+    /// woken outside of the workers go there and, while polls are long, all tasks.
     pub fn global_queue_depth(&self) -> usize {
         self.shared.injector.len()
     }
@@ -327,7 +327,8 @@ pub struct WorkerCounts {
     pub steals: u64,
     /// How often it has gone to sleep, because it had nothing to do.
     pub parks: u64,
-    /// How many tasks wait in its queue now.
+    /// How many tasks wait in its own queue now. While polls are long, tasks wait in the queue that
+    /// belongs to all workers: [`Handle::global_queue_depth`].
     pub queued: usize,
 }
 

@@ -72,12 +72,13 @@ impl RuntimeMetrics {
     }
 
     /// Returns the number of tasks that wait in the queue that belongs to all workers: those that
-    /// were spawned or woken outside of the workers.
+    /// were spawned or woken outside of the workers and, while polls are long, all tasks.
     pub fn global_queue_depth(&self) -> usize {
         self.handle.global_queue_depth()
     }
 
-    /// Returns the number of tasks that wait in the worker's own queue.
+    /// Returns the number of tasks that wait in the worker's own queue. While polls are long, tasks
+    /// wait in the queue that belongs to all workers.
     pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
         self.handle.worker_counts(worker).queued
     }
