@@ -120,7 +120,7 @@ impl MeanPoll {
     }
 
     /// Workers that do this at once may overwrite each other's part, which does no harm.
-    fn learn(&self, polls: u32, took: Duration) {
+    pub(crate) fn learn(&self, polls: u32, took: Duration) {
         let known = self.0.load(Ordering::Relaxed).saturating_mul(MEAN_POLLS);
         let mean = known.saturating_add(nanos(took)) / (MEAN_POLLS + u64::from(polls));
         self.0.store(mean, Ordering::Relaxed);

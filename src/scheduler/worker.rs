@@ -167,7 +167,6 @@ impl Worker {
         }
         self.end_stretch();
         self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
-
         count(&self.mine().parks, 1);
         tell!(sleeps());
         let mut wakers = self.wakers.borrow_mut();
