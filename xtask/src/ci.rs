@@ -195,9 +195,6 @@ fn steps() -> Vec<Step> {
     let mut private = Cargo::new("doc -p arc-runtime -p arc-compat --all-features --no-deps");
     private.arguments.push("--document-private-items".to_owned());
     private.set_flags("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
-    // A third of the schedules, which is enough for all mutations; `trust shuttle` tries them all.
-    let shuttle = Cargo::new("test -p arc-models --release --test shuttle")
-        .with_variable("ARC_SCHEDULES", "33");
     let examples = [
         Cargo::new("build --release -p arc-examples --examples"),
         Cargo::new("run --release -p arc-examples --example hello"),
@@ -229,7 +226,8 @@ fn steps() -> Vec<Step> {
             .skip_if(!is_linux, "polling's own cfg for poll(2) is for Linux"),
         Step::line("loom", 60, "test -p arc-models --release --test loom")
             .skip_if(!is_linux, MODELS_SKIPPED),
-        Step::new("shuttle", 120, [shuttle]).skip_if(!is_linux, MODELS_SKIPPED),
+        Step::line("shuttle", 330, "test -p arc-models --release --test shuttle")
+            .skip_if(!is_linux, MODELS_SKIPPED),
         Step::line("stages", 120, "run --quiet -p arc-inside --bin check --"),
         Step::line("soak", 65, "run --release -p arc-trials --bin soak -- --seconds 60")
             .skip_if(!is_linux, "it reads of memory and descriptors in /proc"),

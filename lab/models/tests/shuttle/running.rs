@@ -23,13 +23,15 @@ use shuttle::thread::spawn;
 // + if false {
 #[test]
 fn tasks_from_outside_are_run() {
-    model(|| {
-        let runtime = runtime(2);
-        let handle = runtime.handle().clone();
-        let other = spawn(move || wait(handle.spawn(async { 1 })).unwrap());
-        assert_eq!(wait(runtime.spawn(async { 2 })).unwrap(), 2);
-        assert_eq!(other.join().unwrap(), 1);
-    });
+    for workers in [1, 2] {
+        model(move || {
+            let runtime = runtime(workers);
+            let handle = runtime.handle().clone();
+            let other = spawn(move || wait(handle.spawn(async { 1 })).unwrap());
+            assert_eq!(wait(runtime.spawn(async { 2 })).unwrap(), 2);
+            assert_eq!(other.join().unwrap(), 1);
+        });
+    }
 }
 
 /// Two tasks wake each other, whichever workers run them.
