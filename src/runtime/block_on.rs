@@ -33,8 +33,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     // before it claims the worker.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
-        // Cleared first. After the look at `is_ending` below, this could wipe out the wake-up that
-        // the end sends; after the poll, one that came during the poll.
+        // Cleared before the poll: a wake-up that comes during it asks for another one. (The end
+        // wakes this thread, too. If that is cleared here, `is_due` brings another look at it.)
         // Acquire pairs with `wake`: what was done before the wake-up is seen.
         let is_due = main.woken.swap(false, Ordering::Acquire);
         if shared.is_ending() {

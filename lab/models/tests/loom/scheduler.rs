@@ -98,8 +98,6 @@ pub(crate) mod shared {
         pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
         pub(crate) threads: Mutex<usize>,
         pub(crate) thread_ended: Condvar,
-        /// Not loom's: it is there for the checks, and orders nothing.
-        closed: std::sync::atomic::AtomicUsize,
     }
 
     pub(crate) struct WorkerShared {
@@ -135,14 +133,13 @@ pub(crate) mod shared {
                 idle: Idle::new(count),
                 driver: Driver::default(),
                 registry: Tasks::new(id, tasks),
-                mains: Mains,
+                mains: Mains::default(),
                 lease: Lease::default(),
                 monitor: Doorbell::default(),
                 ending: AtomicBool::new(false),
                 unfinished: Mutex::default(),
                 threads: Mutex::default(),
                 thread_ended: Condvar::default(),
-                closed: std::sync::atomic::AtomicUsize::new(0),
             });
             lock(&RUNTIMES.0).insert(id, shared.clone());
             shared
@@ -166,18 +163,17 @@ pub(crate) mod shared {
             self.workers[worker].own.with_mut(|own| unsafe { *own += 1 });
         }
 
-        /// Called by the thread that closes the runtime, in place of the list of the tasks.
+        /// Called when the runtime is closed for the first time, in place of the list of the tasks.
         pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
             for worker in 0..self.workers.len() {
                 self.run(worker);
             }
-            self.closed.fetch_add(1, Ordering::Relaxed);
             Vec::new()
         }
 
         /// How many times the runtime was closed.
         pub(crate) fn closed(&self) -> usize {
-            self.closed.load(Ordering::Relaxed)
+            self.mains.closed.load(Ordering::Relaxed)
         }
     }
 
@@ -196,10 +192,15 @@ pub(crate) mod shared {
     }
 
     /// The futures in `block_on`: there are none.
-    pub(crate) struct Mains;
+    #[derive(Default)]
+    pub(crate) struct Mains {
+        /// Not loom's: it is there for the checks, and orders nothing.
+        closed: std::sync::atomic::AtomicUsize,
+    }
 
     impl Mains {
         pub(crate) fn close(&self) -> Vec<Waker> {
+            self.closed.fetch_add(1, Ordering::Relaxed);
             Vec::new()
         }
     }

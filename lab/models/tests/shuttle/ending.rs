@@ -160,12 +160,6 @@ fn both_flavors() -> [Builder; 2] {
 /// panic. On a current-thread runtime one of them has the lease.
 // ~ src/scheduler/end.rs
 // - wakers.extend(shared.mains.close());
-// ~ src/runtime/block_on.rs
-// - let is_due = main.woken.swap(false, Ordering::Acquire);
-// - if shared.is_ending() {
-// + let is_ending = shared.is_ending();
-// + let is_due = main.woken.swap(false, Ordering::Acquire);
-// + if is_ending {
 #[test]
 fn panic_ends_the_runtime_under_threads_in_block_on() {
     for flavor in [0, 1] {
