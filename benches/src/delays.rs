@@ -124,9 +124,7 @@ fn together<R: Runtime>(
     hold: fn(Duration),
     milliseconds: u64,
 ) -> Vec<Duration> {
-    let runtime = R::start(workers);
-    let times = (0..SAMPLES / 4).map(|_| {
-        thread::sleep(Duration::from_millis(20));
+    together_in(workers, |runtime: &R| {
         let (told, ended) = mpsc::channel();
         let start = Instant::now();
         for _ in 0..tasks {
@@ -138,8 +136,7 @@ fn together<R: Runtime>(
         }
         (0..tasks).for_each(|_| ended.recv().expect("the tasks end"));
         start.elapsed()
-    });
-    times.collect()
+    })
 }
 
 /// The same, by a task, which waits for the others.
