@@ -896,6 +896,21 @@ fn tasks_that_wait_are_counted_in_the_queue_that_they_are_in() {
     });
 }
 
+/// As long as nothing is known of polls, they count as long. A queue of one worker's own would keep
+/// its tasks from the other workers.
+#[test]
+fn tasks_wait_in_one_queue_while_polls_are_long() {
+    within_deadline(|| {
+        let runtime = runtime(1);
+        let handle = runtime.handle().clone();
+        let task = runtime.spawn(async move {
+            (0..3).for_each(|_| drop(arc::spawn(async {})));
+            (handle.worker_counts(0).queued, handle.global_queue_depth())
+        });
+        assert_eq!(runtime.block_on(task).unwrap(), (0, 3));
+    });
+}
+
 #[test]
 fn each_stolen_task_is_counted_by_the_thief() {
     with_short_polls(2, |runtime| {
