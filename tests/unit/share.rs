@@ -348,9 +348,19 @@ fn yields(worker: &mut Worker, lasts: Duration) -> bool {
     yielded.get()
 }
 
+/// Yields often enough to know how long it takes. Returns how many yields that took.
+fn learn_to_yield(worker: &mut Worker, lasts: Duration) -> u32 {
+    let needs = |_: &u32| {
+        worker.clocks.pass(SLICE_MAX * PAUSE_FACTOR, Duration::ZERO);
+        yields(worker, lasts) && !yields(worker, lasts)
+    };
+    (0..1_000).take_while(needs).count() as u32
+}
+
 #[test]
 fn worker_yields_to_threads_that_soon_give_the_core_back() {
     let mut worker = Worker::new();
+    assert!(learn_to_yield(&mut worker, YIELD_MAX / 2) < MEAN_YIELDS);
     for _ in 0..1_000 {
         assert!(yields(&mut worker, YIELD_MAX / 2));
     }
@@ -364,46 +374,65 @@ fn worker_yields_to_threads_that_soon_give_the_core_back() {
 #[test]
 fn worker_does_not_yield_to_threads_that_compute() {
     let mut worker = Worker::new();
+    learn_to_yield(&mut worker, YIELD_MAX / 2);
     let slice = 3 * YIELD_MAX;
     let given = (0..MEAN_YIELDS).take_while(|_| yields(&mut worker, slice)).count();
     assert!(given < MEAN_YIELDS as usize / 2, "{given} slices were given away");
     assert!(given > 1, "the first said nothing");
+    tries_now_and_then(&mut worker, slice);
 
-    // It tries again, but the time that this takes is a small part of all.
+    // When a client runs there again, it lets its core go at every sleep.
+    assert!(learn_to_yield(&mut worker, YIELD_MAX / 2) < 2 * MEAN_YIELDS);
+    assert!((0..100).all(|_| yields(&mut worker, YIELD_MAX / 2)));
+}
+
+#[test]
+fn worker_does_not_yield_for_an_answer_or_two() {
+    let mut worker = Worker::new();
+    learn_to_yield(&mut worker, 2 * YIELD_MIN);
+    let answer = YIELD_MIN / 4;
+    let given = (0..100).take_while(|_| yields(&mut worker, answer)).count();
+    assert!((2..MEAN_YIELDS as usize).contains(&given), "{given} yields");
+    tries_now_and_then(&mut worker, answer);
+
+    // Nor where nobody waits for the core, and yields take no time.
+    let mut worker = Worker::new();
+    let count = |_: &i32| {
+        worker.clocks.pass(STRETCH_MAX, Duration::ZERO);
+        yields(&mut worker, NANO)
+    };
+    assert_eq!((0..100).take_while(count).count(), 100, "next to no time is no long pause");
+}
+
+/// It tries again, but the time that this takes is a small part of all.
+fn tries_now_and_then(worker: &mut Worker, lasts: Duration) {
     for _ in 0..10 {
-        worker.clocks.pass(slice * PAUSE_FACTOR - NANO, Duration::ZERO);
-        assert!(!yields(&mut worker, slice));
+        worker.clocks.pass(lasts * PAUSE_FACTOR - NANO, Duration::ZERO);
+        assert!(!yields(worker, lasts));
         worker.clocks.pass(2 * NANO, Duration::ZERO);
-        assert!(yields(&mut worker, slice));
+        assert!(yields(worker, lasts));
     }
-
-    // When the others have gone, it lets its core go at every sleep again.
-    for _ in 0..2 * MEAN_YIELDS {
-        worker.clocks.pass(slice * PAUSE_FACTOR, Duration::ZERO);
-        yields(&mut worker, Duration::ZERO);
-    }
-    assert!((0..100).all(|_| yields(&mut worker, Duration::ZERO)));
 }
 
 /// A virtual machine was stopped, or a terminal stopped the process.
 #[test]
 fn yield_of_an_hour_is_soon_forgotten() {
     let mut worker = Worker::new();
-    assert!(yields(&mut worker, Duration::from_secs(3600)));
-    worker.clocks.pass(SLICE_MAX * PAUSE_FACTOR, Duration::ZERO);
-    assert!(yields(&mut worker, Duration::ZERO));
-    for _ in 0..10 {
-        yields(&mut worker, Duration::ZERO);
+    learn_to_yield(&mut worker, YIELD_MAX / 4);
+    for _ in 0..3 {
+        yields(&mut worker, Duration::from_secs(3600));
     }
-    assert!((0..100).all(|_| yields(&mut worker, Duration::ZERO)));
+    assert!(!yields(&mut worker, YIELD_MAX / 4), "it has had three slices");
+    assert!(learn_to_yield(&mut worker, YIELD_MAX / 4) < 2 * MEAN_YIELDS);
 }
 
 #[test]
 fn time_of_a_yield_is_no_time_that_was_lost() {
     let mut worker = Worker::new();
     worker.span(&mean_of(Duration::ZERO), Duration::ZERO);
+    worker.clocks.cpu_readings.take();
     for _ in 0..100 {
-        assert!(yields(&mut worker, YIELD_MAX));
+        yields(&mut worker, YIELD_MAX);
         worker.wake_up();
     }
     assert_eq!(worker.clocks.cpu_readings.take(), 0, "no time of polling has gone by");
