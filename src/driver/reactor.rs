@@ -161,8 +161,7 @@ impl Reactor {
         // If the kernel refuses, the waker is not left here: a later poll would not ask again.
         let mut wanted = waiting.each_ref().map(|wakers| !wakers.is_empty());
         wanted[direction as usize] = true;
-        let [read, write] = wanted;
-        self.kernel.ask_again(&io, polling::Event::new(source.key, read, write))?;
+        self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
         // At capacity, wake all and start a list that is twice as large. The tasks that still wait
         // come back, and the wakers of those that have gone away do not pile up.
@@ -173,7 +172,6 @@ impl Reactor {
         }
         mine.push(waker);
         drop(waiting);
-
         to_wake.into_iter().for_each(wake);
         Poll::Pending
     }

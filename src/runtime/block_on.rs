@@ -7,8 +7,7 @@
 use crate::config::{RuntimeFlavor, UnhandledPanic};
 use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::lease::Line;
-use crate::scheduler::{coop, end, shared::Shared, threads::SignedOn, worker::Worker};
+use crate::scheduler::{coop, end, lease::Line, shared::Shared, threads::SignedOn, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
 use std::{rc::Rc, task::Context, task::Poll, task::Wake, task::Waker};
 

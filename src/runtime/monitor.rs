@@ -4,47 +4,57 @@
 //! and so must the seat, if the worker has just left it. A poll that lasts for too long is
 //! reported, once, while it still lasts.
 //!
-//! The monitor looks at a busy runtime once a tick. When nothing happens for a while it
-//! sleeps, so that an idle runtime makes no system calls. (Go's sysmon is the same idea.)
+//! The monitor looks at a busy runtime once a tick, and more rarely if every worker is on the move.
+//! When nothing happens for a while it sleeps, so that an idle runtime makes no system calls. (Go's
+//! sysmon is the same idea.)
 
 use crate::scheduler::shared::{Shared, TICK, WorkerShared};
-use crate::sync::{Arc, Ordering, fence, lock, thread};
+use crate::sync::{Arc, Duration, Ordering, fence, lock, thread};
 use crate::{config::Builder, registry, registry::TaskState};
 
 /// After this many ticks in which nothing was polled the monitor sleeps. A program with pauses of
 /// a few milliseconds should not pay for a wake-up of the monitor after each of them.
 const QUIET_TICKS_MAX: u32 = 20;
 
+/// If every worker has moved since the last tick, the next one comes after this time. Nobody needs
+/// the monitor then: no worker is stuck, and none has slept all the while. The first that runs out
+/// of work takes that of the others. A tick takes 20 to 40 µs of a core on a virtual machine. If
+/// there were 1,000 a second, that would be 2 to 4 %.
+///
+/// A poll that gets stuck meanwhile is reported up to 3 ms late.
+const BUSY_TICK: Duration = Duration::from_millis(4);
+
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
     let mut mains = registry::Watch::default();
     let mut quiet_ticks = 0;
+    let mut tick = TICK;
     while !shared.is_ending() {
         if quiet_ticks == QUIET_TICKS_MAX {
             quiet_ticks = 0;
             sleep(shared);
         }
-        thread::park_timeout(TICK);
-
+        thread::park_timeout(tick);
         let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
         let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
-        let has_moved = watch_workers(shared);
-        quiet_ticks = if has_moved || mains_poll { 0 } else { quiet_ticks + 1 };
-        if !has_moved {
+        let moved = watch_workers(shared);
+        quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
+        tick = if moved == shared.workers.len() && !mains_poll { BUSY_TICK } else { TICK };
+        if moved == 0 {
             watch_kernel(shared);
         }
     }
 }
 
 /// Helps the workers that have not moved since the last tick, and what is in the injector, as that
-/// may have waited for as long. Returns whether some worker has moved.
-fn watch_workers(shared: &Shared) -> bool {
-    let mut has_moved = false;
+/// may have waited for as long. Returns how many workers have moved.
+fn watch_workers(shared: &Shared) -> usize {
+    let mut moved = 0;
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
         if worker.stuck.tick() {
-            has_moved = true;
+            moved += 1;
         } else if !shared.idle.is_asleep(index) {
             is_stranded |= worker.queue.len() > 0;
             report_if_stuck(shared, worker);
@@ -54,7 +64,7 @@ fn watch_workers(shared: &Shared) -> bool {
     if is_stranded {
         shared.call_helper();
     }
-    has_moved
+    moved
 }
 
 /// Reports the task that the worker polls, when that has lasted for as long as the limit says.
@@ -66,9 +76,8 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     // Acquire pairs with the Release in `Worker::run_one`: if this is the id of a later task, the
     // turn that it began with is seen as well, and nothing is reported.
     let polled = worker.polled.load(Ordering::Acquire);
-    let task = shared.tasks().into_iter().find(|task| task.id.0 == polled);
-    let task = task.filter(|_| !worker.stuck.has_moved());
-    if let Some(task) = task
+    let mut tasks = shared.tasks().into_iter();
+    if let Some(task) = tasks.find(|task| task.id.0 == polled && !worker.stuck.has_moved())
         && !shared.config.on_long_poll.report(task)
     {
         worker.stuck.try_again();

@@ -145,9 +145,8 @@ impl Worker {
         let workers = &self.shared.workers;
         let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
         let mut victims = workers[first..].iter().chain(&workers[..first]);
-        let mine = self.mine();
-        let stolen = victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
-        count(&mine.steals, 1 + mine.queue.len()); // what else it took is in its queue
+        let stolen = victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))?;
+        count(&self.mine().steals, 1 + self.mine().queue.len()); // the others are in its queue
         Some(stolen)
     }
 

@@ -17,6 +17,9 @@ const EVENT_INTERVAL: u32 = 61;
 /// As in `queue.rs`.
 const BATCH_MAX: usize = 256;
 
+/// After so many ticks comes the next one, if every worker has moved.
+const BUSY_TICK: u32 = 4;
+
 /// After so many ticks without a poll the monitor sleeps.
 const QUIET_TICKS_MAX: u32 = 20;
 
@@ -50,6 +53,7 @@ pub struct Arc {
     /// Who sleeps in the seat.
     seat: Option<usize>,
     quiet_ticks: u32,
+    ticks_to_pass: u32,
     /// When virtual time began.
     start: Instant,
 }
@@ -64,6 +68,7 @@ impl Arc {
             helper_is_coming: false,
             seat: None,
             quiet_ticks: 0,
+            ticks_to_pass: 0,
             start: Instant::now(),
         }
     }
@@ -312,16 +317,21 @@ impl Policy for Arc {
 
     /// `monitor::main`, but for its reports.
     fn tick(&mut self, system: &mut System) {
-        let mut has_moved = false;
+        if self.ticks_to_pass > 0 {
+            self.ticks_to_pass -= 1;
+            return;
+        }
+        let mut moved = 0;
         let mut is_stranded = !self.injector.is_empty();
         for worker in &mut self.workers {
             if std::mem::take(&mut worker.moved) {
-                has_moved = true;
+                moved += 1;
             } else if !worker.is_asleep {
                 is_stranded |= !worker.queue.is_empty();
             }
         }
-        self.quiet_ticks = if has_moved { 0 } else { self.quiet_ticks + 1 };
+        self.quiet_ticks = if moved > 0 { 0 } else { self.quiet_ticks + 1 };
+        self.ticks_to_pass = if moved == self.workers.len() { BUSY_TICK - 1 } else { 0 };
         if self.quiet_ticks < QUIET_TICKS_MAX {
             system.monitor_uses(system.costs.tick);
         }
@@ -329,7 +339,7 @@ impl Policy for Arc {
         if is_stranded {
             spent += self.call_helper(system);
         }
-        if !has_moved && self.seat.is_none() {
+        if moved == 0 && self.seat.is_none() {
             if self.workers.iter().any(|worker| worker.is_asleep) {
                 spent += self.call_helper(system);
             } else {
