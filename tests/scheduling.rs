@@ -70,36 +70,50 @@ fn a_single_task_behind_a_long_poll_is_run_by_others() {
     });
 }
 
-/// However many there are: none has its turn twice while another waits for one.
+/// However many there are: none has its turn twice while another waits for one. (When polls become
+/// long, those that wait in the worker's own queue and those in the injector mix.)
 #[test]
 fn tasks_take_turns() {
+    with_short_polls(1, |runtime| [10, 1_000].iter().all(|tasks| take_turns(runtime, *tasks)));
+}
+
+/// Returns whether polls were short all the while. Then all tasks were in the worker's own queue.
+fn take_turns(runtime: &Runtime, tasks: usize) -> bool {
     const TURNS: usize = 100;
-    within_deadline(|| {
-        for tasks in [10, 1_000] {
-            // How many tasks have had their first turn, their second ...
-            let had: Arc<[Counter]> = (0..TURNS).map(|_| Counter::new()).collect();
-            let turns = move |_| {
-                let had = had.clone();
-                async move {
-                    for turn in 0..TURNS {
-                        // All have had the turn before the last.
-                        assert!(turn < 2 || had[turn - 2].get() == tasks, "turn {turn}");
-                        had[turn].add();
-                        yield_now().await;
-                    }
-                }
-            };
-            // All in the worker's own queue: a task from outside waits for a look there.
-            let all = async move {
-                let spawned: Vec<_> = (0..tasks).map(turns).map(arc::spawn).collect();
-                for task in spawned {
-                    task.await.unwrap();
-                }
-            };
-            let runtime = runtime(1);
-            runtime.block_on(runtime.spawn(all)).unwrap();
+    let handle = runtime.handle().clone();
+    let are_long = Arc::new(AtomicBool::new(false));
+    let is_unfair = Arc::new(AtomicBool::new(false));
+    // How many tasks have had their first turn, their second ...
+    let had: Arc<[Counter]> = (0..TURNS).map(|_| Counter::new()).collect();
+
+    let (long, unfair) = (are_long.clone(), is_unfair.clone());
+    let turns = move |_| {
+        let (handle, long, unfair) = (handle.clone(), long.clone(), unfair.clone());
+        let had = had.clone();
+        async move {
+            for turn in 0..TURNS {
+                // While polls are long, tasks wait in the injector.
+                long.fetch_or(handle.global_queue_depth() > 0, Ordering::Relaxed);
+                // All have had the turn before the last.
+                let is_fair = turn < 2 || had[turn - 2].get() == tasks;
+                unfair.fetch_or(!is_fair, Ordering::Relaxed);
+                had[turn].add();
+                yield_now().await;
+            }
         }
-    });
+    };
+    // All in the worker's own queue: a task from outside waits for a look there.
+    let all = async move {
+        let spawned: Vec<_> = (0..tasks).map(turns).map(arc::spawn).collect();
+        for task in spawned {
+            task.await.unwrap();
+        }
+    };
+    runtime.block_on(runtime.spawn(all)).unwrap();
+
+    let are_short = !are_long.load(Ordering::Relaxed);
+    assert!(!are_short || !is_unfair.load(Ordering::Relaxed), "some had two turns of {tasks}");
+    are_short
 }
 
 #[test]

@@ -100,8 +100,10 @@ const NOT_UNDER_ASAN: [Exception; 3] = [
 ];
 
 /// What ThreadSanitizer cannot be asked.
-const NOT_UNDER_TSAN: [Exception; 1] =
-    [("no_threads_and_no_descriptors_and_no_memory", "it keeps books of memory and threads")];
+const NOT_UNDER_TSAN: [Exception; 2] = [
+    ("no_threads_and_no_descriptors_and_no_memory", "it keeps books of memory and threads"),
+    ("tasks_take_turns", "it needs short polls, and they are too slow there"),
+];
 
 /// What is left out of arc-util's tests.
 const NOT_OF_UTIL: [Exception; 2] = [

@@ -31,7 +31,7 @@ fn end_waits_for_a_job_that_has_begun() {
         let job = runtime.spawn_blocking(move || {
             begins.send();
             // The other threads may all sign off first.
-            (0..30).for_each(|_| yield_now());
+            (0..100).for_each(|_| yield_now());
             ends.send();
             7
         });

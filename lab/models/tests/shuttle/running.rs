@@ -267,8 +267,8 @@ fn a_park_inside_the_future_does_not_lose_a_wake_up() {
 // ~ src/runtime/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - victims.find_map(|victim| mine.queue.steal_from(&victim.queue))?;
-// + victims.find_map(|_| mine.queue.pop())?;
+// - victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))?;
+// + victims.find_map(|_| self.mine().queue.pop())?;
 #[test]
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {
