@@ -9,6 +9,7 @@
 //! | `measure.rs` | one measurement of one server |
 //! | `before.rs` | arc of another commit, to be measured beside the present one |
 //! | `ratios.rs` | the same for single operations |
+//! | `reality.rs` | what the simulation says, beside what real servers do |
 //! | `load.rs` | the load generators: oha, wrk and those of `lab/versus/` |
 //! | `costs.rs` | instructions per request, sizes, memory per connection |
 //! | `process.rs` | processes that end in any case |
@@ -29,6 +30,7 @@ mod options;
 mod proc;
 mod process;
 mod ratios;
+mod reality;
 mod record;
 mod report;
 mod statistics;
@@ -48,6 +50,8 @@ enum Measurement {
     Versus(options::Options),
     /// Measure single operations on arc and its peers, in interleaved rounds
     Ratios(ratios::Arguments),
+    /// Hold the simulation of many cores against real servers whose handlers sleep
+    Reality(reality::Arguments),
     /// Draw what `cargo xtask versus --json FILE.json`, or `growth` of arc-benches, measured
     Chart { from: PathBuf, to: PathBuf },
 }
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
     let done = match Measurement::parse() {
         Measurement::Versus(options) => versus::run(options),
         Measurement::Ratios(arguments) => ratios::run(arguments),
+        Measurement::Reality(arguments) => reality::run(&arguments),
         Measurement::Chart { from, to } => chart::run(&from, &to),
     };
     match done {

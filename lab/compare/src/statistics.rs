@@ -21,6 +21,7 @@ const fn metric(
 }
 
 pub const PER_SECOND: Metric = metric("requests/s", "", true, Round::per_second);
+pub const MEAN: Metric = metric("latency mean", "µs", true, |it| it.mean);
 pub const P99: Metric = metric("latency p99", "µs", true, |it| it.p99);
 pub const P999: Metric = metric("latency p99.9", "µs", true, |it| it.p999);
 pub const CPU: Metric = metric("server CPU/request", "µs", true, Round::cpu);
@@ -28,7 +29,7 @@ pub const CPU: Metric = metric("server CPU/request", "µs", true, Round::cpu);
 /// All of them, in the order of the table.
 pub const METRICS: [Metric; 12] = [
     PER_SECOND,
-    metric("latency mean", "µs", true, |it| it.mean),
+    MEAN,
     metric("latency p50", "µs", true, |it| it.p50),
     metric("latency p90", "µs", false, |it| it.p90),
     P99,

@@ -20,29 +20,9 @@ const OVERHEAD_SECONDS: f64 = 0.8;
 ///
 /// # Errors
 /// The options do not go together, something cannot be built or measured, or ctrl-c.
-pub fn run(mut options: Options) -> Result<(), Failure> {
-    options.check()?;
-    if !cfg!(target_os = "linux") {
-        let message = "versus measures by Linux's /proc and loads by its epoll: it runs on \
-             Linux only";
-        return Err(Failure(message.to_owned()));
-    }
+pub fn run(options: Options) -> Result<(), Failure> {
     let tools = tools(&options)?;
-    let root = workspace_root();
-    process::build(&root, "arc-versus", None)?;
-    let programs = programs("http-arc")?;
-    if options.peers.iter().any(|peer| peer == "go") && !build_go(&root, &programs)? {
-        eprintln!("go is not on PATH: the servers on it are left out");
-        options.peers.retain(|peer| peer != "go");
-    }
-    let programs_before = if options.before.is_given() {
-        let target = programs.parent().expect("it is in cargo's target folder");
-        before::build(&root, target, &options.before, "arc-versus")?
-    } else {
-        PathBuf::new()
-    };
-    process::catch_interrupts()?;
-    let versus = Versus { options, root, programs, programs_before };
+    let versus = Versus::prepare(options)?;
     let arguments: Vec<String> = env::args().skip(2).collect();
     let mut record = machine::empty_record(&versus.root, &arguments, &tools);
     let result = versus.fill(&mut record);
@@ -90,8 +70,9 @@ pub fn programs(one: &str) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure(format!("{one} is not where cargo builds programs")))
 }
 
-struct Versus {
-    options: Options,
+/// What is measured, and with which programs.
+pub struct Versus {
+    pub options: Options,
     root: PathBuf,
     programs: PathBuf,
     /// The same with the arc of before.
@@ -99,6 +80,34 @@ struct Versus {
 }
 
 impl Versus {
+    /// Builds what the options ask for.
+    ///
+    /// # Errors
+    /// The options do not go together, something cannot be built, or ctrl-c.
+    pub fn prepare(mut options: Options) -> Result<Self, Failure> {
+        options.check()?;
+        if !cfg!(target_os = "linux") {
+            let message = "versus measures by Linux's /proc and loads by its epoll: it runs on \
+                 Linux only";
+            return Err(Failure(message.to_owned()));
+        }
+        let root = workspace_root();
+        process::build(&root, "arc-versus", None)?;
+        let programs = programs("http-arc")?;
+        if options.peers.iter().any(|peer| peer == "go") && !build_go(&root, &programs)? {
+            eprintln!("go is not on PATH: the servers on it are left out");
+            options.peers.retain(|peer| peer != "go");
+        }
+        let programs_before = if options.before.is_given() {
+            let target = programs.parent().expect("it is in cargo's target folder");
+            before::build(&root, target, &options.before, "arc-versus")?
+        } else {
+            PathBuf::new()
+        };
+        process::catch_interrupts()?;
+        Ok(Self { options, root, programs, programs_before })
+    }
+
     fn fill(&self, record: &mut Record) -> Result<(), Failure> {
         if !self.options.no_load {
             self.announce();
@@ -145,7 +154,11 @@ impl Versus {
         words
     }
 
-    fn series(&self, workload: Workload, connections: usize) -> Result<Series, Failure> {
+    /// Measures all servers with one number of connections.
+    ///
+    /// # Errors
+    /// A server or the load fails, or ctrl-c.
+    pub fn series(&self, workload: Workload, connections: usize) -> Result<Series, Failure> {
         let options = &self.options;
         let tool = Tool::choose(options.load, workload, options.open.is_some())?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
