@@ -1,6 +1,6 @@
 //! axum's Router, served on arc.
 
-use crate::common::{Result, first, http2_client, listen, soon};
+use crate::common::{Result, first, http2_client, listen, refuses, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{ConnectInfo, Response, WebSocket, WebSocketUpgrade, serve};
@@ -164,7 +164,7 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     drop(stop);
     soon(idle.read_to_end(&mut Vec::new())).await?;
     // The idle one has been closed: the server has heard it, and listens no more.
-    assert!(soon(TcpStream::connect(address)).await.is_err());
+    refuses(address).await;
     let waits = first(&mut server, arc::task::yield_now()).await;
     assert!(matches!(waits, Either::Right(())), "three requests are not answered yet");
     drop(go);

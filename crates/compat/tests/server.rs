@@ -1,6 +1,6 @@
 //! What the documentation of `server::serve` and of `axum::serve` says, beyond their limits.
 
-use crate::common::{Result, http2_client, listen, soon};
+use crate::common::{Result, http2_client, listen, refuses, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{Response, Serve, WebSocketUpgrade, serve};
@@ -89,7 +89,7 @@ async fn a_server_that_is_dropped_finishes_what_has_begun() -> Result {
     server.abort();
     assert!(soon(server).await.is_err_and(|error| error.is_cancelled()));
     assert_eq!(rest(&mut idle).await?, "");
-    assert!(TcpStream::connect(address).await.is_err(), "nobody listens");
+    refuses(address).await;
     drop(gate.go);
     assert!(rest(&mut begun).await?.ends_with("\r\n\r\nslow"));
     Ok(())

@@ -36,6 +36,17 @@ pub async fn listen() -> Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
+/// Returns when nobody listens at the address. The listener may live a little longer in a process
+/// that another test starts: it has a copy of the descriptor until it executes its program.
+pub async fn refuses(address: SocketAddr) {
+    let refused = async {
+        while TcpStream::connect(address).await.is_ok() {
+            arc::task::yield_now().await;
+        }
+    };
+    soon(refused).await
+}
+
 /// The two ends of a connection over the loopback interface: client, server.
 pub async fn tcp_pair() -> Result<(TcpStream, TcpStream)> {
     let (listener, address) = listen().await?;
