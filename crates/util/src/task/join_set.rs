@@ -136,8 +136,9 @@ impl<T: 'static> JoinSet<T> {
 
     /// Removes a task that has ended and returns its output. Does not wait.
     ///
-    /// Returns `None` when no task has ended. Joining takes one unit of the calling task's
-    /// budget: when the budget is used up, this returns `None` until the caller has yielded.
+    /// Returns `None` when no task has ended. A task that has just ended on another worker may be
+    /// found here a moment after its [`AbortHandle`] says that it has finished. A call takes
+    /// nothing of the calling task's budget.
     ///
     /// # Errors
     ///
