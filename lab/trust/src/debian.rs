@@ -23,12 +23,7 @@ const NEEDED: [Needed; 4] = [
     ("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src"),
 ];
 
-/// What is missing for this command, if anything: Debian's packages.
-pub fn missing() -> Option<String> {
-    missing_of(&[])
-}
-
-/// The same, for what needs some more besides.
+/// Which of Debian's packages are missing, if any, for a trial that needs `more` besides.
 pub fn missing_of(more: &[Needed]) -> Option<String> {
     let missing = NEEDED.iter().chain(more).filter(|(path, _)| !Path::new(path).exists());
     let packages: Vec<_> = missing.map(|it| it.1).collect();

@@ -37,7 +37,7 @@ pub fn trials() -> Vec<Trial> {
             name: "clippy",
             what: "libraries and tests compile for Windows, macOS, FreeBSD, aarch64; no warning",
             on_demand: true,
-            missing: debian::missing,
+            missing: || debian::missing_of(&[(DLLTOOL, "binutils-mingw-w64-x86-64")]),
             run: clippy,
         },
         Trial {
@@ -122,6 +122,9 @@ fn counted(printed: &str) -> Result<String, String> {
         (passed, programs) => Ok(format!("{passed} tests in {programs} programs")),
     }
 }
+
+/// What rustc makes the import libraries of the GNU platform with.
+const DLLTOOL: &str = "/usr/bin/x86_64-w64-mingw32-dlltool";
 
 fn clippy() -> Result<Outcome, String> {
     // What other platforms share with one of these has been compiled by another trial.
