@@ -103,6 +103,7 @@ pub struct Load<'a> {
     pub workload: Workload,
     pub address: &'a str,
     pub connections: usize,
+    pub wrk_threads: usize,
     pub seconds: f64,
     /// Where the programs of `lab/versus/` are.
     pub programs: &'a Path,
@@ -154,7 +155,8 @@ impl Load<'_> {
                 let mut command = Command::new("wrk");
                 // It takes whole seconds only.
                 let seconds = format!("-d{}s", self.seconds.ceil());
-                command.args(["-t1", "-c", &connections, &seconds, "-s", script, &url]);
+                let threads = format!("-t{}", self.wrk_threads);
+                command.args([&threads, "-c", &connections, &seconds, "-s", script, &url]);
                 command
             }
             Tool::Builtin => {
@@ -287,6 +289,22 @@ mod tests {
     fn an_open_loop_is_for_the_own_tool() {
         assert_eq!(Tool::choose(None, Workload::Hyper, true), Ok(Tool::Builtin));
         assert!(Tool::choose(Some(Tool::Wrk), Workload::Hyper, true).is_err());
+    }
+
+    #[test]
+    fn wrk_is_told_its_connections_and_threads() {
+        let load = Load {
+            tool: Tool::Wrk,
+            workload: Workload::Hyper,
+            address: "127.0.0.1:80",
+            connections: 64,
+            wrk_threads: 2,
+            seconds: 2.5,
+            programs: Path::new(""),
+            cores: None,
+            open: None,
+        };
+        assert!(process::display(&load.command()).starts_with("wrk -t2 -c 64 -d3s -s "));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub struct Setting {
     pub workload: Workload,
     pub tool: Tool,
     pub connections: usize,
+    pub wrk_threads: usize,
     pub seconds: f64,
     /// How many cores there are, if servers and load are to be kept apart.
     pub pin: Option<usize>,
@@ -62,6 +63,7 @@ impl Setting {
             workload,
             address: &address,
             connections: self.connections,
+            wrk_threads: self.wrk_threads,
             seconds,
             programs: &self.programs,
             cores: load_cores.clone(),

@@ -67,6 +67,9 @@ pub struct Options {
     /// loaded by builtin
     #[arg(long)]
     pub load: Option<Tool>,
+    /// With how many threads wrk loads: with one it takes one core at the most
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "1")]
+    pub wrk_threads: usize,
     /// Servers on the first cores, one per worker, load on the others
     #[arg(long)]
     pub pin: bool,
@@ -121,6 +124,12 @@ impl Options {
                 && !self.workloads.iter().all(is_plain) =>
             {
                 "--work and --open are for the workload hyper alone"
+            }
+            () if self.wrk_threads > 1 && self.load != Some(Tool::Wrk) => {
+                "--wrk-threads goes with `--load wrk`"
+            }
+            () if self.connections.iter().any(|it| *it < self.wrk_threads) => {
+                "wrk needs at least as many connections as threads"
             }
             () if self.open.is_some() && self.pins() && cores < 2 => {
                 "--open on one core goes with --share-cores"
@@ -242,6 +251,8 @@ mod tests {
             ("--open 9 --workload tiny", "--work and --open are for the workload hyper"),
             ("--workers 65", "--workers"),
             ("--load ab", "--load"),
+            ("--wrk-threads 2", "`--load wrk`"),
+            ("--load wrk --wrk-threads 9 --connections 64,8", "as many connections as threads"),
             ("--no-load", "--instructions"),
             ("--commit a --before b", "--before"),
             ("--pin --workers 64", "--pin leaves no core"),
