@@ -15,14 +15,17 @@
 //! times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges
 //! the queues of a network by the time that is spent in them, not by their length.)
 //!
-//! If a worker loses more than a quarter, and then sees all others asleep, other programs take its
-//! core away, and while they do nobody serves its tasks. It is *pressed*. For some time it then
-//! shares in any case: a second worker gets a second share of the machine.
+//! If a worker loses more than a quarter twice in a row, and then sees all others asleep each time,
+//! it is *pressed*: another program takes its core away, and while it does nobody serves the
+//! worker's tasks. It may be the very program that the worker serves, if that needs more cores than
+//! the others leave it. For some time the worker then shares in any case: a second worker gets a
+//! second share of the machine.
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
-//! helper that it called is awake when it looks again. Then being pressed counts, for it ends
-//! sooner. Beside a program that never rests, a worker so has help for a few spans, does without
-//! for the rest of the fifty, and is pressed again.
+//! helper that it called is awake when it looks again. Then being pressed counts. When that is
+//! over, a worker on crowded cores tries once more to do without help, and is pressed again at once
+//! if it still loses its core. Only such times tell. While it is pressed, a helper has done a part
+//! of the work, whether or not that helper sleeps in the end.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
@@ -76,13 +79,10 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 /// until then shares more than it should.
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
-/// For how many spans a worker counts as pressed after one in which it was. That it is not known
-/// to be so any longer is found out soon.
-pub(crate) const PRESSED_SPANS: u32 = 3;
-
-/// For how many spans the cores count as crowded after one in which they were. Whether they have
-/// become free is found out by trying, in the span after these: one in fifty is 2 %.
-pub(crate) const CROWDED_SPANS: u32 = 50;
+/// For how many spans a worker counts as pressed, or its cores as crowded, after one in which they
+/// were. Whether they still are is found out by trying, in the span after these: one in fifty is
+/// 2 %.
+pub(crate) const LOST_SPANS: u32 = 50;
 
 /// Yields are too short if they take less than this on average. In them oha deals with its 8
 /// connections for 15 µs, one by one, and with 64 for 250 µs.
@@ -111,15 +111,13 @@ pub(crate) const MEAN_POLLS: u64 = 512;
 /// What all workers know of how long a poll takes: the mean, in nanoseconds.
 pub(crate) struct MeanPoll(AtomicU64);
 
-impl Default for MeanPoll {
+impl MeanPoll {
     /// As long as nothing is known, polls count as very long: a few wake-ups cost little, and to
     /// wait behind a poll may cost much.
-    fn default() -> Self {
+    pub(crate) fn new() -> Self {
         Self(AtomicU64::new(5 * nanos(LONG_POLL)))
     }
-}
 
-impl MeanPoll {
     pub(crate) fn get(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
@@ -144,6 +142,9 @@ pub(crate) struct Sharing {
     /// the span began.
     span: Duration,
     cpu_time_before: Option<Duration>,
+    /// Whether the worker lost more than a quarter of the last span that tells whether it is
+    /// pressed: one that ended with all others asleep, and in which it did not count as pressed.
+    is_losing: bool,
     pressed_spans: u32,
     crowded_spans: u32,
     /// How long a yield takes, on average, and until when there is none. (None sorts before all
@@ -205,12 +206,15 @@ impl Sharing {
             let cpu_time = cpu_time();
             let before = replace(&mut self.cpu_time_before, cpu_time);
             let used = cpu_time.zip(before).map_or(span, |(now, then)| now.saturating_sub(then));
+            let (lost, was_pressed) = (span.saturating_sub(used), self.pressed_spans > 0);
             self.pressed_spans = self.pressed_spans.saturating_sub(1);
             self.crowded_spans = self.crowded_spans.saturating_sub(1);
-            let lost = span.saturating_sub(used);
             match is_alone() {
-                true if lost > span / 4 => self.pressed_spans = PRESSED_SPANS,
-                false if lost > span / 8 => self.crowded_spans = CROWDED_SPANS,
+                true if !was_pressed => {
+                    let again = replace(&mut self.is_losing, lost > span / 4) && self.is_losing;
+                    self.pressed_spans = if again { LOST_SPANS } else { 0 };
+                }
+                false if lost > span / 8 => self.crowded_spans = LOST_SPANS,
                 _ => {}
             }
         }
@@ -229,9 +233,8 @@ impl Sharing {
         let now = now();
         let took = (now - self.began.unwrap_or(now)).min(SLICE_MAX);
         self.mean_yield = (self.mean_yield * (MEAN_YIELDS - 1) + took) / MEAN_YIELDS;
-        if !(YIELD_MIN..=YIELD_MAX).contains(&self.mean_yield) {
-            self.no_yield_until = Some(now + took * PAUSE_FACTOR);
-        }
+        let is_worth_it = (YIELD_MIN..=YIELD_MAX).contains(&self.mean_yield);
+        self.no_yield_until = (!is_worth_it).then(|| now + took * PAUSE_FACTOR);
     }
 }
 

@@ -86,7 +86,7 @@ impl Shared {
             injector: ConcurrentQueue::unbounded(),
             workers: (0..config.workers).map(|_| WorkerShared::default()).collect(),
             idle: Idle::new(config.workers),
-            mean_poll: MeanPoll::default(),
+            mean_poll: MeanPoll::new(),
             helper_is_coming: AtomicBool::new(false),
             driver: Driver::new(config.workers)?,
             registry: Registry::new(id, config.workers),

@@ -136,6 +136,13 @@ impl Worker {
         self.sharing.before_poll(mean, || 1, || true)
     }
 
+    /// Makes it find out that it is pressed, with short polls.
+    fn press(&mut self) {
+        let mean = mean_of(Duration::ZERO);
+        self.span(&mean, Duration::ZERO);
+        (0..2).for_each(|_| self.span(&mean, WHOLE_SPAN / 2));
+    }
+
     /// Makes it find out that the cores are crowded, with short polls.
     fn crowd(&mut self) {
         let mean = mean_of(Duration::ZERO);
@@ -151,7 +158,7 @@ const WHOLE_SPAN: Duration = Duration::from_nanos((SPAN.as_nanos() as u64 / 8 + 
 
 /// What is known when each of the last polls took this long.
 fn mean_of(lasts: Duration) -> MeanPoll {
-    let mean = MeanPoll::default();
+    let mean = MeanPoll::new();
     let mut teacher = Worker::new();
 
     // Nothing is left of what counts at first. Then one poll weighs as much as all before it do.
@@ -187,7 +194,7 @@ fn is_long(mean: &MeanPoll) -> bool {
 
 #[test]
 fn unknown_polls_count_as_long() {
-    let mean = MeanPoll::default();
+    let mean = MeanPoll::new();
     assert!(is_long(&mean));
     assert!(Worker::new().watches(&mean));
 }
@@ -208,7 +215,7 @@ fn polls_are_long_if_the_mean_is_above_the_limit() {
 /// Short polls are known as such soon, and long ones as well.
 #[test]
 fn mean_follows_the_polls() {
-    let mean = MeanPoll::default();
+    let mean = MeanPoll::new();
     let mut worker = Worker::new();
     let mut learn = |lasts: Duration| {
         for polls in 0..20 * MEAN_POLLS {
@@ -441,7 +448,7 @@ fn time_of_a_yield_is_no_time_that_was_lost() {
 #[test]
 fn numbers_that_are_too_large_do_no_harm() {
     let years = Duration::from_secs(1 << 40);
-    let mean = MeanPoll::default();
+    let mean = MeanPoll::new();
     for _ in 0..3 {
         let mut worker = Worker::new();
         worker.stretch(&mean, years, years);
@@ -479,13 +486,11 @@ fn clock_that_goes_back_does_no_harm() {
 #[test]
 fn pressed_worker_and_one_with_long_polls_call_if_tasks_wait_or_nobody_is_at_the_kernel() {
     let pressed = {
-        let mean = mean_of(Duration::ZERO);
         let mut worker = Worker::new();
-        worker.span(&mean, Duration::ZERO);
-        worker.span(&mean, WHOLE_SPAN / 2);
+        worker.press();
         (worker, mean_of(Duration::ZERO))
     };
-    let long_polls = (Worker::new(), MeanPoll::default());
+    let long_polls = (Worker::new(), MeanPoll::new());
     for (mut worker, mean) in [pressed, long_polls] {
         let mut calls =
             |waiting, is_watched| worker.sharing.before_poll(&mean, || waiting, || is_watched);
@@ -527,7 +532,7 @@ fn worker_on_crowded_cores_never_calls_before_a_short_poll() {
 // Whether the worker has its core to itself.
 
 #[test]
-fn worker_that_loses_more_than_a_quarter_while_it_is_alone_is_pressed() {
+fn worker_that_loses_more_than_a_quarter_twice_while_it_is_alone_is_pressed() {
     for (lost, is_pressed) in [
         (Duration::ZERO, false),
         (WHOLE_SPAN / 4, false),
@@ -538,6 +543,8 @@ fn worker_that_loses_more_than_a_quarter_while_it_is_alone_is_pressed() {
         worker.span(&mean, Duration::ZERO);
         worker.span(&mean, lost);
         let short = mean_of(Duration::ZERO);
+        assert!(!worker.watches(&short), "once is not enough");
+        worker.span(&mean, lost);
         assert_eq!(worker.watches(&short), is_pressed, "{lost:?}");
         assert!(worker.shares(&short), "the cores are not crowded");
     }
@@ -567,37 +574,69 @@ fn pressed_worker_shares_on_crowded_cores() {
     let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
     worker.crowd();
     assert!(!worker.shares(&mean));
-    worker.span(&mean_of(Duration::ZERO), WHOLE_SPAN);
+    worker.press();
     assert!(worker.shares(&mean));
+}
+
+/// Two spans of which a quarter was lost tell only if the worker was alone at the end of both, and
+/// lost nothing in between. A span in which it was not alone says neither.
+#[test]
+fn losses_have_to_follow_each_other() {
+    let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
+    let mut span = |lost, is_alone| {
+        worker.is_alone = is_alone;
+        worker.span(&mean, lost);
+        worker.watches(&mean_of(Duration::ZERO))
+    };
+    for _ in 0..3 {
+        assert!(!span(Duration::ZERO, true));
+        assert!(!span(WHOLE_SPAN, true));
+    }
+    for lost in [Duration::ZERO, WHOLE_SPAN] {
+        assert!(!span(lost, false));
+    }
+    assert!(span(WHOLE_SPAN, true));
+}
+
+/// While it is pressed it has help, so that it is alone now and then says nothing. The span after
+/// that is a trial, and it is enough if that is lost once more.
+#[test]
+fn pressed_worker_is_judged_when_it_is_so_no_longer() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    for (lost, lost_in_trial) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let mut worker = Worker::new();
+        worker.press();
+        for _ in 0..LOST_SPANS {
+            assert!(worker.watches(&short));
+            worker.span(&mean, WHOLE_SPAN * lost);
+        }
+        assert!(!worker.watches(&short), "now it is tried");
+        worker.span(&mean, WHOLE_SPAN * lost_in_trial);
+        assert_eq!(worker.watches(&short), lost_in_trial == 1);
+    }
 }
 
 /// What the thread did before is not known, and neither how long it took.
 #[test]
 fn first_span_is_not_judged() {
     let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
-    worker.span(&mean, WHOLE_SPAN);
+    (0..2).for_each(|_| worker.span(&mean, WHOLE_SPAN));
     assert!(!worker.watches(&mean_of(Duration::ZERO)));
 }
 
 #[test]
-fn both_last_for_some_spans_after_the_loss() {
-    let short = mean_of(Duration::ZERO);
-    let pressed = (PRESSED_SPANS, true, Worker::watches as fn(&mut Worker, &MeanPoll) -> bool);
-    let crowded =
-        (CROWDED_SPANS, false, |worker: &mut Worker, mean: &MeanPoll| !worker.shares(mean));
-    for (spans, is_alone, is_so) in [pressed, (crowded.0, crowded.1, crowded.2)] {
-        let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
-        worker.is_alone = is_alone;
-        worker.span(&mean, Duration::ZERO);
-        for good in [spans, 1, spans - 1, spans] {
-            // However long it was so before: it is for as long after the last loss.
-            worker.span(&mean, WHOLE_SPAN);
-            for span in 1..=good {
-                assert!(is_so(&mut worker, &short), "before good span {span}");
-                worker.span(&mean, Duration::ZERO);
-            }
-            assert_eq!(is_so(&mut worker, &short), good < spans);
+fn cores_count_as_crowded_for_some_spans_after_the_last_loss() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
+    worker.is_alone = false;
+    worker.span(&mean, Duration::ZERO);
+    for good in [LOST_SPANS, 1, LOST_SPANS - 1, LOST_SPANS] {
+        worker.span(&mean, WHOLE_SPAN);
+        for span in 1..=good {
+            assert!(!worker.shares(&short), "before good span {span}");
+            worker.span(&mean, Duration::ZERO);
         }
+        assert_eq!(worker.shares(&short), good == LOST_SPANS);
     }
 }
 
@@ -611,8 +650,8 @@ fn spans_are_judged_one_by_one() {
     worker.clocks.pass(Duration::ZERO, Duration::from_secs(1));
     worker.span(&mean, Duration::ZERO);
     assert!(!worker.watches(&short));
-    worker.span(&mean, WHOLE_SPAN);
-    (0..PRESSED_SPANS).for_each(|_| worker.span(&mean, Duration::ZERO));
+    (0..2).for_each(|_| worker.span(&mean, WHOLE_SPAN));
+    (0..LOST_SPANS).for_each(|_| worker.span(&mean, Duration::ZERO));
     assert!(!worker.watches(&short));
 }
 
@@ -648,8 +687,8 @@ fn stretches_add_up_to_a_span() {
     let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
     let mut worker = Worker::new();
     worker.span(&mean, Duration::ZERO);
-    (0..8).for_each(|_| worker.stretch(&mean, WHOLE_SPAN / 8, WHOLE_SPAN / 16));
-    assert_eq!(worker.clocks.cpu_readings.take(), 1);
+    (0..16).for_each(|_| worker.stretch(&mean, WHOLE_SPAN / 8, WHOLE_SPAN / 16));
+    assert_eq!(worker.clocks.cpu_readings.take(), 2);
     assert!(worker.watches(&short));
 }
 
@@ -766,16 +805,26 @@ impl Model {
         self.stretches.last_mut().unwrap()
     }
 
-    /// Whether a span of the last ones was lost by more than this part of it.
-    fn has_lost(&self, spans: u32, part: u64, while_alone: bool) -> bool {
-        let mut last = self.spans.iter().rev().take(spans as usize);
-        last.any(|&(span, lost, is_alone)| is_alone == while_alone && lost > span / part)
+    /// Whether it has been found out in the last spans: by two losses of a quarter in a row, of
+    /// those spans in which it was not known and that ended alone.
+    fn is_pressed(&self) -> bool {
+        let (mut found, mut last_lost) = (None, false);
+        for (index, &(span, lost, is_alone)) in self.spans.iter().enumerate() {
+            if is_alone && found.is_none_or(|found| index > found + LOST_SPANS as usize) {
+                if last_lost && lost > span / 4 {
+                    found = Some(index);
+                }
+                last_lost = lost > span / 4;
+            }
+        }
+        found.is_some_and(|found| self.spans.len() <= found + LOST_SPANS as usize)
     }
 
     fn before_poll(&mut self, mean: u64, waiting: usize, is_watched: bool) -> bool {
         self.stretch().1 += 1;
-        let is_pressed = self.has_lost(PRESSED_SPANS, 4, true);
-        let is_crowded = self.has_lost(CROWDED_SPANS, 8, false);
+        let is_pressed = self.is_pressed();
+        let mut last = self.spans.iter().rev().take(LOST_SPANS as usize);
+        let is_crowded = last.any(|&(span, lost, is_alone)| !is_alone && lost > span / 8);
         let needs_watch = is_pressed || mean > VERY_LONG_POLL.as_nanos() as u64;
         let needs_share = needs_watch || !is_crowded || mean > LONG_POLL.as_nanos() as u64;
         (needs_share && waiting > 0) || (needs_watch && !is_watched)

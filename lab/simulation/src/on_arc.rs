@@ -64,7 +64,7 @@ impl Arc {
         Self {
             workers: (0..workers).map(|_| Worker::default()).collect(),
             injector: VecDeque::new(),
-            mean_poll: MeanPoll::default(),
+            mean_poll: MeanPoll::new(),
             helper_is_coming: false,
             seat: None,
             quiet_ticks: 0,
@@ -177,7 +177,7 @@ impl Arc {
     /// What the kernel has, to the worker's queue or to the injector.
     fn look(&mut self, index: usize, spent: &mut Nanos, system: &mut System) {
         *spent += system.costs.look;
-        while let Some(request) = system.take_event() {
+        while let Some(request) = system.take_last_event() {
             *spent += system.costs.event;
             if self.polls_are_long() {
                 self.injector.push_back(request);
@@ -344,7 +344,7 @@ impl Policy for Arc {
                 spent += self.call_helper(system);
             } else {
                 spent += system.costs.look;
-                while let Some(request) = system.take_event() {
+                while let Some(request) = system.take_last_event() {
                     spent += self.inject(request, system);
                 }
             }

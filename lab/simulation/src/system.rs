@@ -196,9 +196,14 @@ impl System {
         !self.ready.is_empty()
     }
 
-    /// Takes one event.
+    /// Takes the event that came first.
     pub fn take_event(&mut self) -> Option<Request> {
         self.ready.pop_front()
+    }
+
+    /// Takes the event that came last.
+    pub fn take_last_event(&mut self) -> Option<Request> {
+        self.ready.pop_back()
     }
 
     /// A worker sleeps until there are events, or it is woken.
