@@ -107,15 +107,12 @@ impl Reactor {
     }
 
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
-    ///
-    /// The last event comes first: its task was probably the last to be served, so its data is
-    /// still in the caches. Who always goes round in the same direction finds little there.
     pub(crate) fn wait(&self, into: &mut Events, until: Until, wakers: &mut Wakers) -> Result<()> {
         tell!(asks_kernel(until != Until::Now));
         self.kernel.wait(into, until)?;
         tell!(kernel_told());
         let sources = lock(&self.sources);
-        for event in into.iter().rev() {
+        for event in into {
             let source = sources.slab.get(event.key & INDEX_MASK);
             if let Some(source) = source.filter(|source| source.key == event.key) {
                 tell!(ready(source.number, event.ready));

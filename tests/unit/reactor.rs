@@ -111,30 +111,6 @@ fn event_wakes_who_waits_for_its_direction() {
 }
 
 #[test]
-fn last_event_that_the_kernel_reports_is_the_first_to_wake() {
-    let reactor = Reactor::new().unwrap();
-    let pairs: Vec<_> = (0..5).map(|_| pair()).collect();
-    let sources: Vec<_> = pairs.iter().map(|(left, _)| register(&reactor, left)).collect();
-    let wakers: Vec<_> = pairs.iter().map(|_| counting().1).collect();
-    for ((source, (left, _)), waker) in sources.iter().zip(&pairs).zip(&wakers) {
-        assert!(!is_ready(&reactor, (source, left), Direction::Write, waker));
-    }
-
-    // All of them can be written to at once.
-    let (mut events, mut woken) = (Vec::new(), Vec::new());
-    let deadline = Instant::now() + Duration::from_secs(30);
-    reactor.wait(&mut events, Until::Deadline(deadline), &mut woken).unwrap();
-    let source_of = |waker: &Waker| wakers.iter().position(|other| other.will_wake(waker)).unwrap();
-    let mut keys: Vec<_> = woken.iter().map(|waker| sources[source_of(waker)].key).collect();
-    keys.reverse();
-    assert_eq!(keys, events.iter().map(|event| event.key).collect::<Vec<_>>());
-    assert_eq!(keys.len(), 5);
-    for (source, (left, _)) in sources.iter().zip(&pairs) {
-        reactor.deregister(source, left).unwrap();
-    }
-}
-
-#[test]
 fn same_waker_is_kept_once_and_others_beside_it() {
     let reactor = Reactor::new().unwrap();
     let (mut left, right) = pair();

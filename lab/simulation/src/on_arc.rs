@@ -177,7 +177,7 @@ impl Arc {
     /// What the kernel has, to the worker's queue or to the injector.
     fn look(&mut self, index: usize, spent: &mut Nanos, system: &mut System) {
         *spent += system.costs.look;
-        while let Some(request) = system.take_last_event() {
+        while let Some(request) = system.take_event() {
             *spent += system.costs.event;
             if self.polls_are_long() {
                 self.injector.push_back(request);
@@ -344,7 +344,7 @@ impl Policy for Arc {
                 spent += self.call_helper(system);
             } else {
                 spent += system.costs.look;
-                while let Some(request) = system.take_last_event() {
+                while let Some(request) = system.take_event() {
                     spent += self.inject(request, system);
                 }
             }

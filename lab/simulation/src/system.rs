@@ -196,14 +196,9 @@ impl System {
         !self.ready.is_empty()
     }
 
-    /// Takes the event that came first.
+    /// Takes one event.
     pub fn take_event(&mut self) -> Option<Request> {
         self.ready.pop_front()
-    }
-
-    /// Takes the event that came last.
-    pub fn take_last_event(&mut self) -> Option<Request> {
-        self.ready.pop_back()
     }
 
     /// A worker sleeps until there are events, or it is woken.
