@@ -15,8 +15,8 @@
 //! times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges
 //! the queues of a network by the time that is spent in them, not by their length.)
 //!
-//! If a worker loses more than a quarter twice in a row, and then sees all others asleep each time,
-//! it is *pressed*: another program takes its core away, and while it does nobody serves the
+//! If a worker twice in a row loses more than a quarter, and sees all others asleep after each
+//! loss, it is *pressed*: another program takes its core away, and while it does nobody serves the
 //! worker's tasks. It may be the very program that the worker serves, if that needs more cores than
 //! the others leave it. For some time the worker then shares in any case: a second worker gets a
 //! second share of the machine.
@@ -24,8 +24,8 @@
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
 //! over, a worker on crowded cores tries once more to do without help, and is pressed again at once
-//! if it still loses its core. Only such times tell. While it is pressed, a helper has done a part
-//! of the work, whether or not that helper sleeps in the end.
+//! if it still loses its core. Only what it loses without help counts: while it is pressed, a
+//! helper does a part of the work, whether or not that helper sleeps in the end.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
@@ -79,9 +79,8 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 /// until then shares more than it should.
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
-/// For how many spans a worker counts as pressed, or its cores as crowded, after one in which they
-/// were. Whether they still are is found out by trying, in the span after these: one in fifty is
-/// 2 %.
+/// For how many spans a worker counts as pressed, or its cores as crowded, once that was found out.
+/// Whether it is still so is found out by trying, in the span after these: one in fifty is 2 %.
 pub(crate) const LOST_SPANS: u32 = 50;
 
 /// Yields are too short if they take less than this on average. In them oha deals with its 8
