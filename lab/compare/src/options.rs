@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use crate::Failure;
 use crate::load::Tool;
@@ -41,6 +41,7 @@ impl Before {
 
 /// What the command line asks for.
 #[derive(Args, Clone, Debug, PartialEq)]
+#[command(group(ArgGroup::new("costs").multiple(true)))]
 pub struct Options {
     /// What the servers do, with commas between them
     #[arg(long = "workload", value_delimiter = ',', default_value = "hyper")]
@@ -224,6 +225,8 @@ mod tests {
         assert_eq!((options.peers, options.connections), (vec!["may".to_owned()], vec![8, 64]));
         assert_eq!((options.seconds, options.load), (0.5, Some(Tool::Builtin)));
         assert!(options.sizes && options.no_load && !options.instructions);
+        let options = parse("--no-load --instructions --sizes").unwrap();
+        assert!(options.sizes && options.instructions);
     }
 
     #[test]
