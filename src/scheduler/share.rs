@@ -9,23 +9,24 @@
 //! the injector. Only one helper at a time is on its way. It calls the next one, if there is more
 //! to do.
 //!
-//! If a worker loses more than an eighth of its time, and then sees others awake, it takes the
-//! cores for *crowded*: the workers take them from each other, or from the program that they
-//! serve. For some time it then calls a helper only if tasks wait for too long: if their number
-//! times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges
-//! the queues of a network by the time that is spent in them, not by their length.)
+//! After each 16 ms of polling, a *span*, a worker finds out what it has *lost* of it, and looks at
+//! the others. If it lost more than an eighth, and others are awake, it takes the cores for
+//! *crowded*: the workers take them from each other, or from the program that they serve. For 50
+//! spans it then calls a helper only if tasks wait for too long: if their number times the mean of
+//! a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the queues of a
+//! network by the time that is spent in them, not by their length.)
 //!
 //! If a worker twice in a row loses more than a quarter, and sees all others asleep after each
 //! loss, it is *pressed*: another program takes its core away, and while it does nobody serves the
 //! worker's tasks. It may be the very program that the worker serves, if that needs more cores than
-//! the others leave it. For some time the worker then shares in any case: a second worker gets a
+//! the others leave it. For 50 spans the worker then shares in any case: a second worker gets a
 //! second share of the machine.
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
 //! over, a worker on crowded cores tries once more to do without help, and is pressed again at once
-//! if it still loses its core. Only what it loses without help counts: while it is pressed, a
-//! helper does a part of the work, whether or not that helper sleeps in the end.
+//! if it still loses its core. What it loses while it is pressed does not tell whether it still is:
+//! a helper does a part of the work, whether or not that helper sleeps in the end.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
@@ -55,7 +56,7 @@
 use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 use std::mem::{replace, take};
 
-/// Polls are long if their mean is above this, several times the cost of waking a worker.
+/// Polls are long if their mean is above this, twice what it costs to wake a worker.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
 /// Polls are very long if their mean is above this: events should not wait until one ends. At 20 µs
@@ -66,8 +67,8 @@ pub(crate) const VERY_LONG_POLL: Duration = Duration::from_micros(60);
 /// longer than this. To wake one costs a hundredth of it.
 pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
 
-/// A stretch that is found to have lasted for this long ends, however few polls it had. It bounds
-/// how long events go unseen, and a look at the kernel costs less than a hundredth of it.
+/// A stretch that is found to have lasted for this long ends, however few polls it had. So events
+/// do not go unseen for long, and a look at the kernel costs less than a hundredth of it.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
 /// After this much time of polling, a worker compares it with the CPU time that its thread has used
@@ -80,7 +81,7 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
 /// For how many spans a worker counts as pressed, or its cores as crowded, once that was found out.
-/// Whether it is still so is found out by trying, in the span after these: one in fifty is 2 %.
+/// Whether it is still pressed is found out by trying, in the span after these: 2 % of the time.
 pub(crate) const LOST_SPANS: u32 = 50;
 
 /// Yields are too short if they take less than this on average. In them oha deals with its 8
