@@ -39,8 +39,8 @@ use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
 ///
-/// It says so under the lock under which threads sign on. What a thread has done before it signed
-/// on is seen by all who see the end: if it runs a job, it has counted the step that begins it.
+/// It says so under the lock under which threads sign on. What a thread has done by then is seen
+/// by all who see the end: if it runs a job, it has counted the step that begins it.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or the loop
     // below sees its bit.

@@ -18,7 +18,7 @@ pub(crate) fn start(
     let default = || format!("{}-{suffix}", config.thread_name);
     let name = config.thread_name_fn.as_ref().map_or_else(default, |name| name());
     let builder = thread::Builder::new().stack_size(config.thread_stack_size);
-    let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
+    let signed_on = SignedOn::new(shared.clone(), || ()); // signs off as well if no thread starts
     builder.name(name).spawn(move || {
         let Some(signed_on) = signed_on else { return };
         let shared = &signed_on.0;
@@ -33,12 +33,14 @@ pub(crate) fn start(
 pub(crate) struct SignedOn(pub(crate) Arc<Shared>);
 
 impl SignedOn {
-    /// None: the runtime ends, and perhaps nobody waits for its threads any more.
-    pub(crate) fn new(shared: Arc<Shared>) -> Option<Self> {
+    /// None: the runtime ends, and perhaps nobody waits for its threads any more. Otherwise this
+    /// calls `mark`, under the lock: who sees the end sees what `mark` did, if it ever does it.
+    pub(crate) fn new(shared: Arc<Shared>, mark: impl FnOnce()) -> Option<Self> {
         let mut threads = lock(&shared.threads);
         if shared.is_ending() {
             return None;
         }
+        mark();
         *threads += 1;
         drop(threads);
         Some(Self(shared))

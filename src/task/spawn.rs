@@ -234,9 +234,9 @@ fn run_job(job: Runnable) {
     let key = *job.metadata();
     let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else { return };
 
-    // From here on the job counts as begun. So the end does not take it out of the registry.
-    key.count_step();
-    let signed_on = SignedOn::new(runtime.clone());
+    // A job that is signed on counts as begun, and no other: the end takes those that have not
+    // begun out of the registry, and waits for those that have.
+    let signed_on = SignedOn::new(runtime.clone(), || key.count_step());
     if signed_on.is_some() {
         let role = Role::OwnThread(key.runtime, Some(key.id));
         let _context = context::enter_as(role, runtime.clone(), None);

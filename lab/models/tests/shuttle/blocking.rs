@@ -74,6 +74,31 @@ fn job_that_has_not_begun_is_dropped() {
     });
 }
 
+/// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
+/// tasks for as long as it does. After the end the list is empty.
+// ~ src/task/spawn.rs
+// - let signed_on = SignedOn::new(runtime.clone(), || key.count_step());
+// + key.count_step();
+// + let signed_on = SignedOn::new(runtime.clone(), || ());
+// ~ src/task/spawn.rs
+// - let signed_on = SignedOn::new(runtime.clone(), || key.count_step());
+// + let signed_on = SignedOn::new(runtime.clone(), || ());
+// + key.count_step();
+#[test]
+fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
+    model(|| {
+        let runtime = runtime(1);
+        let (handle, inside) = (runtime.handle().clone(), runtime.handle().clone());
+        let job = runtime.spawn_blocking(move || inside.tasks().len());
+        drop(runtime);
+        assert_eq!(handle.tasks().len(), 0);
+        match wait(job) {
+            Ok(listed) => assert_eq!(listed, 1),
+            Err(error) => assert!(error.is_cancelled()),
+        }
+    });
+}
+
 /// A job spawns a task, another job, and drops the runtime itself.
 #[test]
 fn job_may_end_its_own_runtime() {
