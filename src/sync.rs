@@ -28,12 +28,12 @@ pub(crate) use arc_trace::tell;
 #[cfg(not(feature = "trace"))]
 pub(crate) use tell;
 
-/// How much CPU time this thread has used. None: the system does not tell.
-pub(crate) fn thread_cpu_time() -> Option<Duration> {
-    #[cfg(target_os = "linux")]
-    return rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok();
-    #[cfg(not(target_os = "linux"))]
-    None
+/// For how long the calling thread has had a core, and for how long it was ready to run and waited
+/// for one. None: the system does not tell. Linux does; the first time may be some milliseconds old.
+pub(crate) fn core_times() -> Option<(Duration, Duration)> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let mut times = text.split(' ').map_while(|time| time.parse().ok().map(Duration::from_nanos));
+    Some((times.next()?, times.next()?))
 }
 
 /// Locks a mutex, also after another thread has panicked while it held the lock: arc wakes, polls

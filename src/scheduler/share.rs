@@ -3,30 +3,32 @@
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of another
 //! core. Whether that is worth it depends on what the workers measure:
 //!
-//! **Are there free cores?** A thread that is alone on its core uses as much CPU time as time goes
-//! by. As long as little time is lost, the cores count as free, and a worker *shares*: before each
-//! poll it calls a helper, which is another worker that sleeps, if tasks wait in its queue or in
-//! the injector. Only one helper at a time is on its way. It calls the next one, if there is more
-//! to do.
+//! **Are there free cores?** A thread that is alone on its core never waits for one. As long as a
+//! worker hardly waits, the cores count as free, and the worker *shares*: before each poll it calls
+//! a helper, which is another worker that sleeps, if tasks wait in its queue or in the injector.
+//! Only one helper at a time is on its way. It calls the next one, if there is more to do.
 //!
-//! After each 16 ms of polling, a *span*, a worker finds out what it has *lost* of it, and looks at
-//! the others. If it lost more than an eighth, and others are awake, it takes the cores for
-//! *crowded*: the workers take them from each other, or from the program that they serve. For 50
-//! spans it then calls a helper only if tasks wait for too long: if their number times the mean of
-//! a poll is more than [`WAIT_MAX`]. (The idea comes from CoDel, which judges the queues of a
-//! network by the time that is spent in them, not by their length.)
+//! After each 16 ms of polling, a *span*, a worker finds out for how much of it it was ready to run
+//! and had no core. If that is more than an eighth, the span was a *loss*. (A worker whose poll
+//! blocks in the kernel, by a lock or a file, does not wait for a core: that is no loss.) What
+//! follows from a loss depends on the other workers:
 //!
-//! If a worker twice in a row loses more than a quarter, and sees all others asleep after each
-//! loss, it is *pressed*: another program takes its core away, and while it does nobody serves the
-//! worker's tasks. It may be the very program that the worker serves, if that needs more cores than
-//! the others leave it. For 50 spans the worker then shares in any case: a second worker gets a
-//! second share of the machine.
+//! * If some are awake, the cores are *crowded*: the workers take them from each other, or from the
+//!   program that they serve. For 50 spans the worker then calls a helper only if tasks wait for too
+//!   long: if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from
+//!   CoDel, which judges the queues of a network by the time that is spent in them, not by their
+//!   length.)
+//! * If all sleep, and it was like that after the span before, too, the worker is *pressed*: another
+//!   program takes its core away, and while it does nobody serves the worker's tasks. It may be the
+//!   very program that the worker serves, if that needs more cores than the others leave it. For 50
+//!   spans the worker then shares in any case: a second worker gets a second share of the machine.
+//!   (A span after which some others are awake does not count here: neither for nor against it.)
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
 //! over, a worker on crowded cores tries once more to do without help, and is pressed again at once
-//! if it still loses its core. What it loses while it is pressed does not tell whether it still is:
-//! a helper does a part of the work, whether or not that helper sleeps in the end.
+//! if that span is a loss, too. That it sees all others asleep while it is pressed tells nothing: a
+//! helper has done a part of the work, whether or not that helper sleeps in the end.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
@@ -71,9 +73,13 @@ pub(crate) const WAIT_MAX: Duration = Duration::from_millis(1);
 /// do not go unseen for long, and a look at the kernel costs less than a hundredth of it.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
-/// After this much time of polling, a worker compares it with the CPU time that its thread has used
-/// since the last time that it did so. To ask for that is a system call. Over 4 ms a single
-/// preemption was enough to make a difference.
+/// After this much time of polling, a worker asks for how long its thread has had a core, and for
+/// how long it has waited for one. The system writes both into a file. To read it takes some
+/// microseconds. Over 4 ms a single preemption was enough to make a difference.
+///
+/// A span is a loss by the time for which the thread had no core *and* waited for one. Either alone
+/// would say too much. A thread has no core while it blocks in a lock. And each time that it is
+/// woken it waits for a moment, also on a core that is free.
 ///
 /// What the thread does between two stretches, such as going to sleep, counts as used though it is
 /// no part of the span. So a worker that sleeps often finds out later that it loses time, and
@@ -101,7 +107,10 @@ pub(crate) const SLICE_MAX: Duration = Duration::from_millis(10);
 pub(crate) const MEAN_YIELDS: u32 = 16;
 
 /// While yields are too long or too short, a worker does without for this many times as long as the
-/// last one took: the others cost 2 % of the time.
+/// last one took, so that yields cost at most 2 % of the time.
+///
+/// It does without for a [`SPAN`] at least. What a short yield costs is not only the time that it
+/// takes: for some milliseconds after it, the client preempts the worker for each answer.
 pub(crate) const PAUSE_FACTOR: u32 = 50;
 
 /// Over how many polls of all workers the mean is taken. A single poll of 2 ms among polls of 5 µs
@@ -115,7 +124,7 @@ impl MeanPoll {
     /// As long as nothing is known, polls count as very long: a few wake-ups cost little, and to
     /// wait behind a poll may cost much.
     pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(5 * nanos(LONG_POLL)))
+        Self(AtomicU64::new(5 * LONG_POLL.as_nanos() as u64))
     }
 
     pub(crate) fn get(&self) -> Duration {
@@ -125,7 +134,8 @@ impl MeanPoll {
     /// Workers that do this at once may overwrite each other's part, which does no harm.
     pub(crate) fn learn(&self, polls: u32, took: Duration) {
         let known = self.0.load(Ordering::Relaxed).saturating_mul(MEAN_POLLS);
-        let mean = known.saturating_add(nanos(took)) / (MEAN_POLLS + u64::from(polls));
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let mean = known.saturating_add(took) / (MEAN_POLLS + u64::from(polls));
         self.0.store(mean, Ordering::Relaxed);
     }
 }
@@ -138,13 +148,13 @@ pub(crate) struct Sharing {
     pub(crate) began: Option<Instant>,
     /// How many polls the stretch has had.
     polls: u32,
-    /// How long the worker has polled in the current span, and what its thread's CPU time was when
-    /// the span began.
+    /// How long the worker has polled in the current span, and for how long its thread had had a
+    /// core, and had waited for one, when the span began.
     span: Duration,
-    cpu_time_before: Option<Duration>,
-    /// Whether the worker lost more than a quarter of the last span that tells whether it is
-    /// pressed: one that ended with all others asleep, and in which it did not count as pressed.
-    is_losing: bool,
+    core_times: Option<(Duration, Duration)>,
+    /// Whether the last span that tells whether the worker is pressed was a loss: one that ended
+    /// with all others asleep, and in which it did not count as pressed.
+    was_loss: bool,
     pressed_spans: u32,
     crowded_spans: u32,
     /// How long a yield takes, on average, and until when there is none. (None sorts before all
@@ -160,9 +170,8 @@ impl Sharing {
     /// anybody looks. If they take more than a tick each, the monitor looks sooner.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
         let is_late = |now| self.began.is_none_or(|began| now - began > STRETCH_MAX);
-        let is_eighth = self.polls > 0 && self.polls.is_multiple_of(8);
-        let reads_clock = is_eighth || self.polls.is_power_of_two();
-        self.polls >= polls_max || (reads_clock && is_late(now()))
+        let reads_clock = self.polls.is_power_of_two() || self.polls.is_multiple_of(8);
+        self.polls >= polls_max || (self.polls > 0 && reads_clock && is_late(now()))
     }
 
     /// Called before each poll. `waiting` is the number of tasks that wait behind it. Returns
@@ -191,37 +200,38 @@ impl Sharing {
         now: Instant,
         waiting: usize,
         is_alone: impl Fn() -> bool,
-        cpu_time: impl Fn() -> Option<Duration>,
+        core_times: impl Fn() -> Option<(Duration, Duration)>,
     ) -> bool {
-        let took = now - self.began.unwrap_or(now);
+        let took = now - self.began.replace(now).unwrap_or(now);
         let polls = take(&mut self.polls);
         if polls > 0 {
             mean.learn(polls, took);
         }
-        self.began = Some(now);
 
         self.span += took;
         if self.span > SPAN {
             let span = take(&mut self.span);
-            let cpu_time = cpu_time();
-            let before = replace(&mut self.cpu_time_before, cpu_time);
-            let used = cpu_time.zip(before).map_or(span, |(now, then)| now.saturating_sub(then));
-            let (lost, was_pressed) = (span.saturating_sub(used), self.pressed_spans > 0);
+            let before = replace(&mut self.core_times, core_times());
+            let is_loss = self.core_times.zip(before).is_some_and(|((used, waited), before)| {
+                let not_used = span.saturating_sub(used.saturating_sub(before.0));
+                not_used.min(waited.saturating_sub(before.1)) > span / 8
+            });
+            let was_pressed = self.pressed_spans > 0;
             self.pressed_spans = self.pressed_spans.saturating_sub(1);
             self.crowded_spans = self.crowded_spans.saturating_sub(1);
             match is_alone() {
                 true if !was_pressed => {
-                    let again = replace(&mut self.is_losing, lost > span / 4) && self.is_losing;
+                    let again = replace(&mut self.was_loss, is_loss) && is_loss;
                     self.pressed_spans = if again { LOST_SPANS } else { 0 };
                 }
-                false if lost > span / 8 => self.crowded_spans = LOST_SPANS,
+                false if is_loss => self.crowded_spans = LOST_SPANS,
                 _ => {}
             }
         }
 
         // The mean of all workers says little about the tasks of this one, if they take longer.
         let poll = mean.get().max(took / polls.max(1));
-        nanos(poll).saturating_mul(waiting as u64) > nanos(WAIT_MAX)
+        poll.as_nanos().saturating_mul(waiting as u128) > WAIT_MAX.as_nanos()
     }
 
     /// Called before a sleep, when a stretch has just ended.
@@ -230,14 +240,9 @@ impl Sharing {
             return;
         }
         yield_core();
-        let now = now();
-        let took = (now - self.began.unwrap_or(now)).min(SLICE_MAX);
+        let took = self.began.map_or(SLICE_MAX, |began| SLICE_MAX.min(now() - began));
         self.mean_yield = (self.mean_yield * (MEAN_YIELDS - 1) + took) / MEAN_YIELDS;
         let is_worth_it = (YIELD_MIN..=YIELD_MAX).contains(&self.mean_yield);
-        self.no_yield_until = (!is_worth_it).then(|| now + took * PAUSE_FACTOR);
+        self.no_yield_until = (!is_worth_it).then(|| now() + (took * PAUSE_FACTOR).max(SPAN));
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

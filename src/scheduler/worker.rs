@@ -26,7 +26,7 @@
 use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared, count};
 use crate::scheduler::{coop, queue::Runnable, share::Sharing};
-use crate::sync::{Arc, Instant, Ordering, lock, tell, thread, thread_cpu_time};
+use crate::sync::{Arc, Instant, Ordering, core_times, lock, tell, thread};
 use std::{cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.
@@ -105,7 +105,7 @@ impl Worker {
         let Shared { mean_poll: mean, idle, .. } = &*self.shared;
         let is_alone = || idle.all_asleep_but(self.index);
         let (mut sharing, now) = (self.sharing.borrow_mut(), Instant::now());
-        sharing.end_stretch(mean, now, self.waiting().saturating_sub(1), is_alone, thread_cpu_time)
+        sharing.end_stretch(mean, now, self.waiting().saturating_sub(1), is_alone, core_times)
     }
 
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the

@@ -125,11 +125,11 @@ pub(crate) fn eager_runtime(workers: usize) -> Runtime {
 fn learn_that_polls_are_short(mean: &MeanPoll) {
     let mut now = Instant::now();
     let mut worker = Sharing::default();
-    // A worker that has lost its core does not ask for the mean before each poll, where another
-    // thread would go on.
-    for _ in 0..2 {
+    // A worker that is pressed does not ask for the mean before each poll, where another thread
+    // would go on. The first span is not judged, and the next two are losses.
+    for spans in 1..=3 {
         now = now + 2 * SPAN;
-        worker.end_stretch(mean, now, 0, || true, || Some(Duration::ZERO));
+        worker.end_stretch(mean, now, 0, || true, || Some((Duration::ZERO, 2 * SPAN * spans)));
     }
     // The workers that have just started may overwrite what they had not read yet.
     while mean.get() > LONG_POLL {

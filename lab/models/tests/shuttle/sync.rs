@@ -182,9 +182,9 @@ impl std::ops::Sub for Instant {
 
 /// A thread has a core to itself whenever the clock moves, or the system does not tell. Any of
 /// them may be so at any time.
-pub(crate) fn thread_cpu_time() -> Option<Duration> {
-    let is_told = shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng());
-    if is_told { Some(CLOCK.get()) } else { None }
+pub(crate) fn core_times() -> Option<(Duration, Duration)> {
+    let is_told: bool = shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng());
+    is_told.then(|| (CLOCK.get(), Duration::ZERO))
 }
 
 /// A thread-local of shuttle's threads, with the methods of std's.
