@@ -8,7 +8,7 @@
 //! When nothing happens for a while it sleeps, so that an idle runtime makes no system calls. (Go's
 //! sysmon is the same idea.)
 
-use crate::scheduler::shared::{Shared, TICK, WorkerShared};
+use crate::scheduler::{share::VERY_LONG_POLL, shared::Shared, shared::TICK, shared::WorkerShared};
 use crate::sync::{Arc, Duration, Ordering, fence, lock, thread};
 use crate::{config::Builder, registry, registry::TaskState};
 
@@ -16,12 +16,15 @@ use crate::{config::Builder, registry, registry::TaskState};
 /// a few milliseconds should not pay for a wake-up of the monitor after each of them.
 const QUIET_TICKS_MAX: u32 = 20;
 
-/// If every worker has moved since the last tick, the next one comes after this time. Nobody needs
-/// the monitor then: no worker is stuck, and none has slept all the while. The first that runs out
-/// of work takes that of the others. A tick takes 20 to 40 µs of a core on a virtual machine. If
-/// there were 1,000 a second, that would be 2 to 4 %.
+/// The next tick comes after this time if nobody needs the monitor. A tick takes 20 to 40 µs of a
+/// core on a virtual machine. If there were 1,000 a second, that would be 2 to 4 %.
 ///
-/// A poll that gets stuck meanwhile is reported up to 3 ms late.
+/// * If every worker has moved since the last tick, none is stuck, and none has slept all the
+///   while. The first that runs out of work takes that of the others.
+/// * If polls are very long, somebody always waits for the kernel, and no task waits in the queue of
+///   a worker. So a worker that gets stuck holds up nothing but its own task.
+///
+/// A poll that gets stuck meanwhile is reported up to 7 ms late.
 const BUSY_TICK: Duration = Duration::from_millis(4);
 
 /// The main function of the monitor's thread.
@@ -38,9 +41,10 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         thread::park_timeout(tick);
         let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
         let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
-        let moved = watch_workers(shared);
+        let (moved, stuck) = watch_workers(shared);
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
-        tick = if moved == shared.workers.len() && !mains_poll { BUSY_TICK } else { TICK };
+        let needs_none = moved == shared.workers.len() || shared.mean_poll.get() > VERY_LONG_POLL;
+        tick = if needs_none && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
         if moved == 0 {
             watch_kernel(shared);
         }
@@ -48,14 +52,16 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 }
 
 /// Helps the workers that have not moved since the last tick, and what is in the injector, as that
-/// may have waited for as long. Returns how many workers have moved.
-fn watch_workers(shared: &Shared) -> usize {
+/// may have waited for as long. Returns how many workers have moved, and how many are stuck.
+fn watch_workers(shared: &Shared) -> (usize, usize) {
     let mut moved = 0;
+    let mut stuck = 0;
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
         if worker.stuck.tick() {
             moved += 1;
         } else if !shared.idle.is_asleep(index) {
+            stuck += 1;
             is_stranded |= worker.queue.len() > 0;
             report_if_stuck(shared, worker);
         }
@@ -64,7 +70,7 @@ fn watch_workers(shared: &Shared) -> usize {
     if is_stranded {
         shared.call_helper();
     }
-    moved
+    (moved, stuck)
 }
 
 /// Reports the task that the worker polls, when that has lasted for as long as the limit says.
