@@ -23,7 +23,7 @@ use crate::panic::{Unread, contain, ignore_panic};
 use crate::registry::{JoinError, Key, Kind, Origin};
 use crate::scheduler::threads::SignedOn;
 use crate::scheduler::{context, context::Role, end, queue, queue::Runnable, shared::Shared};
-use crate::sync::{Arc, thread, unblock};
+use crate::sync::{Arc, Ordering, thread, unblock};
 use crate::{config::UnhandledPanic, task::join::JoinHandle};
 use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll};
 
@@ -187,10 +187,11 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
     let id = runnable.metadata().runtime;
     context::hand_to(id, runnable, |runnable, runtime, worker| {
         runnable.metadata().count_step();
+        let polls = worker.is_some_and(|worker| worker.mine().polled.load(Ordering::Relaxed) > 0);
         match worker {
             Some(worker) if !runtime.polls_are_long() => worker.mine().queue.push(runnable),
-            Some(_) => queue::push(&runtime.injector, runnable), // this thread is awake to take it
-            None => runtime.inject(runnable),
+            Some(_) if !polls => queue::push(&runtime.injector, runnable), // it is about to take it
+            _ => runtime.inject(runnable), // no worker, or one that is in a poll, which may be long
         }
     })
 }

@@ -320,6 +320,25 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
     });
 }
 
+/// The same, but the other task is spawned in the very poll that blocks until it has run.
+// ~ src/task/spawn.rs
+// - Some(_) if !polls => queue::push(&runtime.injector, runnable),
+// + Some(_) => queue::push(&runtime.injector, runnable),
+#[test]
+fn task_that_is_spawned_in_a_poll_begins_beside_it() {
+    model(|| {
+        let runtime = eager_runtime(2);
+        let task = runtime.spawn(async {
+            let other = Signal::default();
+            let inside = other.clone();
+            let task = task::spawn(async move { inside.send() });
+            wait(other.sent(1));
+            task.await.unwrap();
+        });
+        wait(task).unwrap();
+    });
+}
+
 /// As many tasks as there are workers block until all of them run. They are spawned by a task, so
 /// that they are all in one worker's queue. Whatever call is lost, the monitor makes it later.
 // ~ src/runtime/monitor.rs
