@@ -62,9 +62,10 @@ impl<T> Local<T> {
         self.take(|| victim.pop(), victim.len().div_ceil(2))
     }
 
-    /// Takes some items of another queue. Returns the first, and queues the others.
+    /// Takes some items of another queue. Returns the first, and queues the others. Most queues
+    /// that a thief comes to are empty, and to pop from one of these would cost a fence.
     pub(crate) fn take(&self, pop: impl Fn() -> Option<T>, count: usize) -> Option<T> {
-        let first = pop()?;
+        let first = if count > 0 { pop()? } else { return None };
         let more = count.min(BATCH_MAX).saturating_sub(1);
         iter::from_fn(&pop).take(more).for_each(|item| self.push(item));
         Some(first)
