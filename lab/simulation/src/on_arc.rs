@@ -1,11 +1,11 @@
 //! arc's workers: the policy is `src/scheduler/share.rs` itself, and the loop around it
 //! is that of `worker.rs`, `shared.rs` and `runtime/monitor.rs`, in the same order.
 //!
-//! To yield before a sleep costs a system call here, as to ask for the CPU time does. Whom the core
-//! goes to meanwhile is not played.
+//! To yield before a sleep costs a system call here, and is over at once: whom the core goes to
+//! meanwhile is not played. So workers soon yield only once in a while.
 
 use crate::machine::{Nanos, Step};
-use crate::share::{LONG_POLL, MeanPoll, Sharing};
+use crate::share::{LONG_POLL, MeanPoll, Sharing, VERY_LONG_POLL};
 use crate::system::{Policy, Request, System};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ const EVENT_INTERVAL: u32 = 61;
 /// As in `queue.rs`.
 const BATCH_MAX: usize = 256;
 
-/// After so many ticks comes the next one, if every worker has moved.
+/// After so many ticks comes the next one, if nobody needs it.
 const BUSY_TICK: u32 = 4;
 
 /// After so many ticks without a poll the monitor sleeps.
@@ -140,16 +140,18 @@ impl Arc {
         *spent += system.costs.clock;
         let (now, behind_next) = (self.at(system, *spent), self.waiting(index).saturating_sub(1));
         let used = Duration::from_nanos(system.cpu_time(index) + *spent);
+        // No poll blocks here, so a thread that has no core waits for one.
+        let waited = Duration::from_nanos(system.now() + *spent);
         let asked = Cell::new(0);
-        let cpu_time = || {
+        let core_times = || {
             asked.set(asked.get() + 1);
-            Some(used)
+            Some((used, waited))
         };
         let others = (0..self.workers.len()).filter(|it| *it != index);
         let is_alone = others.map(|it| &self.workers[it]).all(|worker| worker.is_asleep);
         let sharing = &mut self.workers[index].sharing;
         let needs_helper =
-            sharing.end_stretch(&self.mean_poll, now, behind_next, || is_alone, cpu_time);
+            sharing.end_stretch(&self.mean_poll, now, behind_next, || is_alone, core_times);
         *spent += system.costs.cpu_clock * asked.get();
         needs_helper
     }
@@ -234,7 +236,12 @@ impl Arc {
             return true;
         }
         self.end_stretch(index, spent, system);
-        *spent += system.costs.clock + system.costs.cpu_clock;
+        let now = self.at(system, *spent);
+        let (yields, cost) = (Cell::new(0), system.costs.cpu_clock + system.costs.clock);
+        let after = || now + Duration::from_nanos(yields.get() * cost);
+        let sharing = &mut self.workers[index].sharing;
+        sharing.before_sleep(|| yields.set(1), after);
+        *spent += yields.get() * cost;
         if self.seat.is_some() {
             system.wait();
             self.workers[index].state = State::Sleeps;
@@ -321,17 +328,19 @@ impl Policy for Arc {
             self.ticks_to_pass -= 1;
             return;
         }
-        let mut moved = 0;
+        let (mut moved, mut stuck) = (0, 0);
         let mut is_stranded = !self.injector.is_empty();
         for worker in &mut self.workers {
             if std::mem::take(&mut worker.moved) {
                 moved += 1;
             } else if !worker.is_asleep {
+                stuck += 1;
                 is_stranded |= !worker.queue.is_empty();
             }
         }
         self.quiet_ticks = if moved > 0 { 0 } else { self.quiet_ticks + 1 };
-        self.ticks_to_pass = if moved == self.workers.len() { BUSY_TICK - 1 } else { 0 };
+        let needs_none = moved == self.workers.len() || self.mean_poll.get() > VERY_LONG_POLL;
+        self.ticks_to_pass = if needs_none && stuck == 0 { BUSY_TICK - 1 } else { 0 };
         if self.quiet_ticks < QUIET_TICKS_MAX {
             system.monitor_uses(system.costs.tick);
         }
