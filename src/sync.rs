@@ -29,7 +29,8 @@ pub(crate) use arc_trace::tell;
 pub(crate) use tell;
 
 /// For how long the calling thread has had a core, and for how long it was ready to run and waited
-/// for one. None: the system does not tell. Linux does; the first time may be some milliseconds old.
+/// for one. None: the system does not tell. Linux does, but the first time may be that of some
+/// milliseconds ago.
 pub(crate) fn core_times() -> Option<(Duration, Duration)> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let mut times = text.split(' ').map_while(|time| time.parse().ok().map(Duration::from_nanos));

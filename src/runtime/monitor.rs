@@ -21,8 +21,8 @@ const QUIET_TICKS_MAX: u32 = 20;
 ///
 /// * If every worker has moved since the last tick, none is stuck, and none has slept all the
 ///   while. The first that runs out of work takes that of the others.
-/// * If polls are very long, somebody always waits for the kernel, and no task waits in the queue of
-///   a worker. So a worker that gets stuck holds up nothing but its own task.
+/// * If polls are very long, somebody always waits for the kernel, and all tasks wait in the
+///   injector, for any worker. So a worker that gets stuck holds up nothing but its own task.
 ///
 /// A poll that gets stuck meanwhile is reported up to 7 ms late.
 const BUSY_TICK: Duration = Duration::from_millis(4);
@@ -43,8 +43,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
         let (moved, stuck) = watch_workers(shared);
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
-        let needs_none = moved == shared.workers.len() || shared.mean_poll.get() > VERY_LONG_POLL;
-        tick = if needs_none && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
+        let is_needless = moved == shared.workers.len() || shared.mean_poll.get() > VERY_LONG_POLL;
+        tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
         if moved == 0 {
             watch_kernel(shared);
         }

@@ -13,16 +13,16 @@
 //! blocks in the kernel, by a lock or a file, does not wait for a core: that is no loss.) What
 //! follows from a loss depends on the other workers:
 //!
-//! * If some are awake, the cores are *crowded*: the workers take them from each other, or from the
-//!   program that they serve. For 50 spans the worker then calls a helper only if tasks wait for too
-//!   long: if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from
-//!   CoDel, which judges the queues of a network by the time that is spent in them, not by their
-//!   length.)
-//! * If all sleep, and it was like that after the span before, too, the worker is *pressed*: another
-//!   program takes its core away, and while it does nobody serves the worker's tasks. It may be the
-//!   very program that the worker serves, if that needs more cores than the others leave it. For 50
-//!   spans the worker then shares in any case: a second worker gets a second share of the machine.
-//!   (A span after which some others are awake does not count here: neither for nor against it.)
+//! * If some are awake, the cores are *crowded*: the workers take them from each other, or from
+//!   the program that they serve. For 50 spans the worker then calls a helper only if tasks wait
+//!   for too long: if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea
+//!   comes from CoDel, which judges the queues of a network by the time that is spent in them, not
+//!   by their length.)
+//! * If all sleep, and it was like that after the span before, too, the worker is *pressed*:
+//!   another program takes its core away, and while it does nobody serves the worker's tasks. It
+//!   may be the very program that the worker serves, if that needs more cores than the others leave
+//!   it. For 50 spans the worker then shares in any case: a second worker gets a second share of
+//!   the machine. (A span after which some others are awake counts neither for nor against this.)
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
