@@ -144,7 +144,8 @@ builder! {
     event_interval: u32 = 61, |polls: u32| within("event_interval", polls, 1..=u32::MAX);
 
     /// Sets for how long a poll may last before it is [reported](Self::on_long_poll); 100 ms by
-    /// default. `Duration::MAX` switches the reports off. The precision is 1 ms.
+    /// default. `Duration::MAX` switches the reports off. A report may come some
+    /// milliseconds late, 7 on a busy runtime.
     ///
     /// # Panics
     ///

@@ -108,8 +108,8 @@ impl Shared {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// P1 to P3 of the sleep protocol (`idle.rs`), by a thread that runs no worker of this
-    /// runtime.
+    /// P1 to P3 of the sleep protocol (`idle.rs`), by a thread that runs no worker of this runtime,
+    /// or whose worker is in a long poll.
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
         self.wake_if_all_asleep();

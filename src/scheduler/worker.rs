@@ -12,6 +12,7 @@
 //! | a timer is armed that is due earlier         | `Driver::arm`, if it is in the seat    |
 //! | a runnable was injected while all slept      | the thread that injected it            |
 //! | the same while polls are long                | the same, if no helper is on its way   |
+//! | a runnable was queued in a long poll         | the worker in that poll, likewise      |
 //! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
 //! | nobody is in the seat, polls are very long   | the same                               |
 //! | another worker is stuck in one poll, or      | the monitor (`runtime/monitor.rs`)     |
