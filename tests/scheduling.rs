@@ -925,6 +925,25 @@ fn tasks_wait_in_one_queue_while_polls_are_long() {
     });
 }
 
+/// It is queued again when its own poll has ended, so that its worker takes it at once.
+#[test]
+fn a_task_that_yields_after_long_polls_wakes_no_other_worker() {
+    const YIELDS: u64 = 300;
+    within_deadline(|| {
+        let runtime = runtime(2);
+        let parks = || [0, 1].map(|worker| runtime.worker_counts(worker).parks).iter().sum::<u64>();
+        let task = runtime.spawn(async {
+            for _ in 0..YIELDS {
+                std::thread::sleep(Duration::from_micros(200));
+                arc::task::yield_now().await;
+            }
+        });
+        runtime.block_on(task).unwrap();
+        // Whoever waits for the kernel does so all the time, but for a tick of the monitor's.
+        assert!(parks() < YIELDS / 6, "{} sleeps for {YIELDS} yields", parks());
+    });
+}
+
 #[test]
 fn each_stolen_task_is_counted_by_the_thief() {
     with_short_polls(2, |runtime| {

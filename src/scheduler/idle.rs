@@ -35,7 +35,8 @@
 //!
 //! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
 //! what it pushed. Nor need a worker that pushes into the injector, for it looks there in S3. To
-//! wake another worker that shares the load is a matter of speed. It is decided in `share.rs`.
+//! wake another worker that shares the load is a matter of speed. It is decided in `share.rs`
+//! and, in the middle of a long poll, in `task/spawn.rs`.
 
 use crate::config::WORKERS_MAX;
 use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thread};

@@ -8,8 +8,8 @@
 //! a helper, which is another worker that sleeps, if tasks wait in its queue or in the injector.
 //! Only one helper at a time is on its way. It calls the next one, if there is more to do.
 //!
-//! After each 16 ms of polling, a *span*, a worker finds out for how much of it it was ready to run
-//! and had no core. If that is more than an eighth, the span was a *loss*. (A worker whose poll
+//! After each 16 ms of polling, a *span*, a worker finds out for how long it waited for a core
+//! during that time. If that is more than an eighth, the span was a *loss*. (A worker whose poll
 //! blocks in the kernel, by a lock or a file, does not wait for a core: that is no loss.) What
 //! follows from a loss depends on the other workers:
 //!
@@ -18,17 +18,17 @@
 //!   for too long: if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea
 //!   comes from CoDel, which judges the queues of a network by the time that is spent in them, not
 //!   by their length.)
-//! * If all sleep, and it was like that after the span before, too, the worker is *pressed*:
+//! * If all sleep, and the last span that ended like that was a loss, too, the worker is *pressed*:
 //!   another program takes its core away, and while it does nobody serves the worker's tasks. It
 //!   may be the very program that the worker serves, if that needs more cores than the others leave
 //!   it. For 50 spans the worker then shares in any case: a second worker gets a second share of
-//!   the machine. (A span after which some others are awake counts neither for nor against this.)
+//!   the machine.
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
 //! over, a worker on crowded cores tries once more to do without help, and is pressed again at once
-//! if that span is a loss, too. That it sees all others asleep while it is pressed tells nothing: a
-//! helper has done a part of the work, whether or not that helper sleeps in the end.
+//! if that span is a loss, too. While it is pressed, no span is judged for this, even if all others
+//! sleep at its end: a helper has done a part of the work.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
@@ -83,15 +83,18 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 ///
 /// What the thread does between two stretches, such as going to sleep, counts as used though it is
 /// no part of the span. So a worker that sleeps often finds out later that it loses time, and
-/// until then shares more than it should.
+/// until then shares more than it should. What it waits for there, in a yield or when it is woken,
+/// counts as waited. So where a worker yields often, a poll that blocks may still be taken for a
+/// loss. And the time for which it had a core may be some milliseconds old, so that a single span
+/// may be judged wrongly.
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
 /// For how many spans a worker counts as pressed, or its cores as crowded, once that was found out.
 /// Whether it is still pressed is found out by trying, in the span after these: 2 % of the time.
 pub(crate) const LOST_SPANS: u32 = 50;
 
-/// Yields are too short if they take less than this on average. In them oha deals with its 8
-/// connections for 15 µs, one by one, and with 64 for 250 µs.
+/// Yields are too short if they take less than this on average. With 8 connections a yield lasts
+/// for 15 µs, as oha deals with one answer, and with 64 for 250 µs.
 pub(crate) const YIELD_MIN: Duration = Duration::from_micros(50);
 
 /// Yields are too long if they take more than this on average: then it is not a client that runs
@@ -107,7 +110,7 @@ pub(crate) const SLICE_MAX: Duration = Duration::from_millis(10);
 pub(crate) const MEAN_YIELDS: u32 = 16;
 
 /// While yields are too long or too short, a worker does without for this many times as long as the
-/// last one took, so that yields cost at most 2 % of the time.
+/// last one took, so that yields of up to [`SLICE_MAX`] take at most 2 % of the time.
 ///
 /// It does without for a [`SPAN`] at least. What a short yield costs is not only the time that it
 /// takes: for some milliseconds after it, the client preempts the worker for each answer.

@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, panic::RefUnwindSafe};
 /// worker pushes without it, but all workers have left their loops by then.)
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
-/// How often the monitor looks at a busy runtime, unless every worker moves (`BUSY_TICK` there). A
+/// How often the monitor looks at a busy runtime, unless nobody needs it (`BUSY_TICK` there). A
 /// look takes some microseconds of a core that a worker could use.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
 

@@ -184,14 +184,15 @@ fn schedule(runnable: Runnable) {
 
 /// Queues a task to be polled. If its runtime has ended, the task comes back, to be dropped.
 fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
-    let id = runnable.metadata().runtime;
-    context::hand_to(id, runnable, |runnable, runtime, worker| {
-        runnable.metadata().count_step();
-        let polls = worker.is_some_and(|worker| worker.mine().polled.load(Ordering::Relaxed) > 0);
+    let key = *runnable.metadata();
+    context::hand_to(key.runtime, runnable, |runnable, runtime, worker| {
+        key.count_step();
+        let polled = worker.map_or(0, |worker| worker.mine().polled.load(Ordering::Relaxed));
         match worker {
             Some(worker) if !runtime.polls_are_long() => worker.mine().queue.push(runnable),
-            Some(_) if !polls => queue::push(&runtime.injector, runnable), // it is about to take it
-            _ => runtime.inject(runnable), // no worker, or one that is in a poll, which may be long
+            // This thread comes to it soon: it polls nothing, or has just polled this very task.
+            Some(_) if [0, key.id.0].contains(&polled) => queue::push(&runtime.injector, runnable),
+            _ => runtime.inject(runnable),
         }
     })
 }

@@ -322,7 +322,7 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
 
 /// The same, but the other task is spawned in the very poll that blocks until it has run.
 // ~ src/task/spawn.rs
-// - Some(_) if !polls => queue::push(&runtime.injector, runnable),
+// - Some(_) if [0, key.id.0].contains(&polled) => queue::push(&runtime.injector, runnable),
 // + Some(_) => queue::push(&runtime.injector, runnable),
 #[test]
 fn task_that_is_spawned_in_a_poll_begins_beside_it() {
