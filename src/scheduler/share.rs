@@ -45,7 +45,7 @@
 //! gone for a whole slice of time. And if they run for an answer or two, each answer costs a switch
 //! to them and back: Linux lets a thread that wakes up preempt one that has yielded. So the worker
 //! measures how long yields take. If that is too long or too short on average, it does not yield
-//! for a while, and those yields that it still tries cost it 2 % of the time.
+//! for a while, and those yields that it still tries take some 2 % of the time.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.

@@ -263,6 +263,15 @@ fn a_park_inside_the_future_does_not_lose_a_wake_up() {
     });
 }
 
+/// Blocks in the poll in which it spawns another task, until that has run.
+async fn wait_in_a_poll_for_another_task() {
+    let other = Signal::default();
+    let inside = other.clone();
+    let task = task::spawn(async move { inside.send() });
+    wait(other.sent(1));
+    task.await.unwrap();
+}
+
 /// A worker is stuck in a poll. The monitor sees to it that another one takes over its queue.
 // ~ src/runtime/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
@@ -273,14 +282,7 @@ fn a_park_inside_the_future_does_not_lose_a_wake_up() {
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {
         let runtime = runtime(2);
-        let task = runtime.spawn(async {
-            let other = Signal::default();
-            let inside = other.clone();
-            let task = task::spawn(async move { inside.send() });
-            wait(other.sent(1));
-            task.await.unwrap();
-        });
-        wait(task).unwrap();
+        wait(runtime.spawn(wait_in_a_poll_for_another_task())).unwrap();
         assert!(!thread::panicking());
     });
 }
@@ -328,14 +330,7 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
 fn task_that_is_spawned_in_a_poll_begins_beside_it() {
     model(|| {
         let runtime = eager_runtime(2);
-        let task = runtime.spawn(async {
-            let other = Signal::default();
-            let inside = other.clone();
-            let task = task::spawn(async move { inside.send() });
-            wait(other.sent(1));
-            task.await.unwrap();
-        });
-        wait(task).unwrap();
+        wait(runtime.spawn(wait_in_a_poll_for_another_task())).unwrap();
     });
 }
 
