@@ -84,7 +84,7 @@ impl Driver {
     /// Wakes the tasks for which something has happened so far, without waiting. `wakers` is empty
     /// before and after it. Returns false if another thread is in the seat, and so looks itself.
     pub(crate) fn look(&self, wakers: &mut Wakers) -> bool {
-        let Some(mut seat) = self.take_seat() else { return false };
+        let Some(mut seat) = self.take_seat().filter(|_| self.is_needed()) else { return false };
         seat.collect(Until::Now, wakers);
         drop(seat);
         wakers.drain(..).for_each(wake);

@@ -5,7 +5,7 @@ use crate::registry::{Kind, Origin, RuntimeId, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared, shared::WorkerShared};
 use crate::sync::{Arc, Duration, Ordering, lock, thread};
-use crate::task::{JoinHandle, spawn_blocking, spawn_on};
+use crate::task::{JoinHandle, spawn::spawn_on, spawn_blocking};
 use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.

@@ -32,8 +32,7 @@ const BUSY_TICK: Duration = Duration::from_millis(4);
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
     let mut mains = registry::Watch::default();
-    let mut quiet_ticks = 0;
-    let mut tick = TICK;
+    let (mut quiet_ticks, mut tick) = (0, TICK);
     while !shared.is_ending() {
         if quiet_ticks == QUIET_TICKS_MAX {
             quiet_ticks = 0;
@@ -55,8 +54,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 /// Helps the workers that have not moved since the last tick, and what is in the injector, as that
 /// may have waited for as long. Returns how many workers have moved, and how many are stuck.
 fn watch_workers(shared: &Shared) -> (usize, usize) {
-    let mut moved = 0;
-    let mut stuck = 0;
+    let (mut moved, mut stuck) = (0, 0);
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
         if worker.stuck.tick() {

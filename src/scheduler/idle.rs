@@ -129,8 +129,6 @@ impl Doorbell {
     }
 
     pub(crate) fn unpark(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
-        }
+        self.thread.get().into_iter().for_each(Thread::unpark);
     }
 }

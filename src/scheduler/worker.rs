@@ -66,7 +66,7 @@ impl Worker {
         let polls_max = self.shared.config.event_interval;
         let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
         let found = if is_time { self.look_outside() } else { None };
-        let Some(runnable) = found.or_else(|| self.find_work()) else {
+        let Some(runnable) = found.or_else(|| self.find_work()).or_else(|| self.search()) else {
             return self.sleep(stop);
         };
 
@@ -115,9 +115,7 @@ impl Worker {
     /// If polls are long, it is done after each of them. Then the first injected task must not
     /// always be the next one, or a stream of them would keep the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
-        if self.shared.driver.is_needed() {
-            self.shared.driver.look(&mut self.wakers.borrow_mut());
-        }
+        self.shared.driver.look(&mut self.wakers.borrow_mut());
         if self.end_stretch() {
             self.shared.call_helper();
         }
@@ -151,10 +149,23 @@ impl Worker {
         Some(stolen)
     }
 
+    /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the
+    /// policy says so: what comes soon is found sooner by this worker than by one that must be
+    /// woken. The pauses leave the cache lines of the queues to those who push and pop.
+    fn search(&self) -> Option<Runnable> {
+        self.end_stretch();
+        let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
+        let found = (0..looks).find_map(|_| {
+            (0..20).for_each(|_| std::hint::spin_loop());
+            self.shared.driver.look(&mut self.wakers.borrow_mut());
+            self.find_work()
+        });
+        found.inspect(|_| self.sharing.borrow_mut().goes_on(Instant::now()))
+    }
+
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
-
         idle.fall_asleep(self.index); // S1, S2
 
         // S3
@@ -165,7 +176,6 @@ impl Worker {
             self.share_load();
             return monitor.ring();
         }
-        self.end_stretch();
         self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
         count(&self.mine().parks, 1);
         tell!(sleeps());
@@ -186,7 +196,7 @@ impl Worker {
         self.shared.helper_is_coming.store(false, Ordering::Relaxed);
         // Before the wakers: one of them may block this thread while nobody sits in the seat.
         monitor.ring();
-        self.sharing.borrow_mut().began = Some(Instant::now());
+        self.sharing.borrow_mut().goes_on(Instant::now());
         wakers.drain(..).for_each(wake);
     }
 }

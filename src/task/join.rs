@@ -3,7 +3,7 @@
 use crate::registry::{Id, JoinError, Key};
 use crate::{panic::Unread, scheduler::coop, sync::tell};
 use async_task::FallibleTask;
-use std::{panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll, task::ready};
+use std::{panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll, task::Waker, task::ready};
 
 /// What async-task gives for a task.
 type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;
@@ -95,9 +95,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.0.detach();
-        }
+        self.task.take().into_iter().for_each(|task| task.0.detach());
     }
 }
 
@@ -122,9 +120,7 @@ impl AbortHandle {
     /// Aborts the task, as [`JoinHandle::abort`] does.
     pub fn abort(&self) {
         // The task finds out that it was aborted when it is polled.
-        if let Some(waker) = self.0.abort() {
-            waker.wake();
-        }
+        self.0.abort().into_iter().for_each(Waker::wake);
     }
 
     /// Whether the task has ended: it finished, panicked, or was aborted and dropped. Also true

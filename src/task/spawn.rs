@@ -47,9 +47,7 @@ use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, tas
 /// # }
 /// ```
 #[track_caller]
-pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
-    future: F,
-) -> JoinHandle<F::Output> {
+pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     let origin = Origin::new(Kind::Async);
     context::with_current("arc::spawn", |runtime| spawn_on(runtime, origin, future)).0
 }

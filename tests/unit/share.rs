@@ -368,7 +368,7 @@ fn yields(worker: &mut Worker, lasts: Duration) -> bool {
 /// Yields often enough to know how long it takes. Returns how many yields that took.
 fn learn_to_yield(worker: &mut Worker, lasts: Duration) -> u32 {
     let needs = |_: &u32| {
-        worker.clocks.pass(SLICE_MAX * PAUSE_FACTOR, Duration::ZERO);
+        worker.clocks.pass(SPAN * TRIAL_FACTOR, Duration::ZERO);
         yields(worker, lasts) && !yields(worker, lasts)
     };
     (0..1_000).take_while(needs).count() as u32
@@ -421,7 +421,7 @@ fn worker_does_not_yield_for_an_answer_or_two() {
 /// It tries again, but the time that this takes is a small part of all.
 fn tries_now_and_then(worker: &mut Worker, lasts: Duration) {
     for _ in 0..10 {
-        worker.clocks.pass((lasts * PAUSE_FACTOR).max(SPAN) - NANO, Duration::ZERO);
+        worker.clocks.pass((lasts * TRIAL_FACTOR).max(SPAN) - NANO, Duration::ZERO);
         assert!(!yields(worker, lasts));
         worker.clocks.pass(2 * NANO, Duration::ZERO);
         assert!(yields(worker, lasts));
@@ -450,6 +450,58 @@ fn time_of_a_yield_is_no_time_that_was_lost() {
         worker.wake_up();
     }
     assert_eq!(worker.clocks.core_readings.take(), 0, "no time of polling has gone by");
+}
+
+// Whether the next work comes soon.
+
+/// Finds nothing, and is idle for this long. Returns how many times it looks again before it sleeps.
+fn idles(worker: &mut Worker, mean: &MeanPoll, lasts: Duration) -> u32 {
+    worker.end_stretch(mean);
+    let looks = worker.sharing.looks(mean);
+    worker.clocks.pass(lasts, Duration::ZERO);
+    worker.sharing.goes_on(worker.clocks.time());
+    looks
+}
+
+#[test]
+fn worker_searches_if_it_was_idle_for_a_moment_the_last_time() {
+    let (mean, mut worker) = (mean_of(LONG_POLL), Worker::new());
+    idles(&mut worker, &mean, SHORT_IDLE - NANO);
+    for short in [true, true, false, false, true, false] {
+        let looks = idles(&mut worker, &mean, if short { SHORT_IDLE - NANO } else { SHORT_IDLE });
+        worker.poll(&mean, SHORT_IDLE);
+        let next = worker.sharing.looks(&mean);
+        assert_eq!(next, if short { LOOKS } else { 0 }, "before: {looks}");
+    }
+}
+
+/// Others need the core, or a wake-up is cheap beside a poll.
+#[test]
+fn worker_searches_only_on_a_core_of_its_own_and_while_polls_are_short() {
+    let short = mean_of(LONG_POLL);
+    let mut worker = Worker::new();
+    idles(&mut worker, &short, Duration::ZERO);
+    assert_eq!(worker.sharing.looks(&short), LOOKS);
+    assert_eq!(worker.sharing.looks(&mean_of(LONG_POLL + NANO)), 0);
+
+    let make: [fn(&mut Worker); 2] = [Worker::press, Worker::crowd];
+    for make in make {
+        let mut worker = Worker::new();
+        make(&mut worker);
+        idles(&mut worker, &short, Duration::ZERO);
+        assert_eq!(worker.sharing.looks(&short), 0);
+    }
+}
+
+/// What it looks for is no work of its own: its polls count as no longer for it.
+#[test]
+fn time_of_a_search_is_part_of_no_stretch() {
+    let (mean, mut worker) = (mean_of(MICRO), Worker::new());
+    for _ in 0..10 * MEAN_POLLS {
+        worker.stretch(&mean, MICRO, MICRO);
+        idles(&mut worker, &mean, 100 * MICRO);
+    }
+    assert!(mean.get() <= MICRO, "{:?}", mean.get());
 }
 
 #[test]
@@ -613,7 +665,7 @@ fn pressed_worker_is_judged_when_it_is_so_no_longer() {
     for (lost, lost_in_trial) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let mut worker = Worker::new();
         worker.press();
-        for _ in 0..LOST_SPANS {
+        for _ in 0..TRIAL_FACTOR {
             assert!(worker.watches(&short));
             worker.span(&mean, WHOLE_SPAN * lost);
         }
@@ -637,13 +689,13 @@ fn cores_count_as_crowded_for_some_spans_after_the_last_loss() {
     let mut worker = Worker::new();
     worker.is_alone = false;
     worker.span(&mean, Duration::ZERO);
-    for good in [LOST_SPANS, 1, LOST_SPANS - 1, LOST_SPANS] {
+    for good in [TRIAL_FACTOR, 1, TRIAL_FACTOR - 1, TRIAL_FACTOR] {
         worker.span(&mean, WHOLE_SPAN);
         for span in 1..=good {
             assert!(!worker.shares(&short), "before good span {span}");
             worker.span(&mean, Duration::ZERO);
         }
-        assert_eq!(worker.shares(&short), good == LOST_SPANS);
+        assert_eq!(worker.shares(&short), good == TRIAL_FACTOR);
     }
 }
 
@@ -679,7 +731,7 @@ fn spans_are_judged_one_by_one() {
     worker.span(&mean, Duration::ZERO);
     assert!(!worker.watches(&short));
     (0..2).for_each(|_| worker.span(&mean, WHOLE_SPAN));
-    (0..LOST_SPANS).for_each(|_| worker.span(&mean, Duration::ZERO));
+    (0..TRIAL_FACTOR).for_each(|_| worker.span(&mean, Duration::ZERO));
     assert!(!worker.watches(&short));
 }
 
@@ -838,20 +890,20 @@ impl Model {
     fn is_pressed(&self) -> bool {
         let (mut found, mut last_lost) = (None, false);
         for (index, &(span, lost, is_alone)) in self.spans.iter().enumerate() {
-            if is_alone && found.is_none_or(|found| index > found + LOST_SPANS as usize) {
+            if is_alone && found.is_none_or(|found| index > found + TRIAL_FACTOR as usize) {
                 if last_lost && lost > span / 8 {
                     found = Some(index);
                 }
                 last_lost = lost > span / 8;
             }
         }
-        found.is_some_and(|found| self.spans.len() <= found + LOST_SPANS as usize)
+        found.is_some_and(|found| self.spans.len() <= found + TRIAL_FACTOR as usize)
     }
 
     fn before_poll(&mut self, mean: u64, waiting: usize, is_watched: bool) -> bool {
         self.stretch().1 += 1;
         let is_pressed = self.is_pressed();
-        let mut last = self.spans.iter().rev().take(LOST_SPANS as usize);
+        let mut last = self.spans.iter().rev().take(TRIAL_FACTOR as usize);
         let is_crowded = last.any(|&(span, lost, is_alone)| !is_alone && lost > span / 8);
         let needs_watch = is_pressed || mean > VERY_LONG_POLL.as_nanos() as u64;
         let needs_share = needs_watch || !is_crowded || mean > LONG_POLL.as_nanos() as u64;

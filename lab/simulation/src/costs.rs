@@ -24,6 +24,8 @@ pub struct Costs {
     pub steal: Nanos,
     /// To find another worker's queue empty.
     pub search: Nanos,
+    /// A pause between two looks for work.
+    pub pause: Nanos,
     /// To push and pop a task, and all else around a poll.
     pub poll: Nanos,
     /// To read the clock.
@@ -48,6 +50,7 @@ impl Default for Costs {
             event: 220,
             steal: 110,
             search: 4,
+            pause: 200,
             poll: 40,
             clock: 30,
             cpu_clock: 820,
@@ -68,6 +71,7 @@ impl Costs {
         event: 0,
         steal: 0,
         search: 0,
+        pause: 0,
         poll: 0,
         clock: 0,
         cpu_clock: 0,
@@ -86,6 +90,7 @@ impl Costs {
             "event" => &mut self.event,
             "steal" => &mut self.steal,
             "search" => &mut self.search,
+            "pause" => &mut self.pause,
             "poll" => &mut self.poll,
             "clock" => &mut self.clock,
             "cpu-clock" => &mut self.cpu_clock,

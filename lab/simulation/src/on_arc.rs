@@ -28,6 +28,8 @@ enum State {
     #[default]
     Begins,
     Polls(Request),
+    /// It looks for work, and has so many looks left.
+    Searches(u32),
     SleepsInSeat,
     Sleeps,
 }
@@ -77,7 +79,7 @@ impl Arc {
         self.start + Duration::from_nanos(system.now() + spent)
     }
 
-    /// `Worker::run_one` until a poll or a sleep.
+    /// `Worker::run_one` until a poll, a search or a sleep.
     fn turn(&mut self, index: usize, mut spent: Nanos, system: &mut System) -> Step {
         loop {
             self.workers[index].moved = true;
@@ -99,9 +101,42 @@ impl Arc {
             if let Some(request) = found {
                 return self.poll(index, request, spent, system);
             }
+            self.end_stretch(index, &mut spent, system);
+            let looks = self.workers[index].sharing.looks(&self.mean_poll);
+            if looks > 0 {
+                return self.search(index, looks, spent, system);
+            }
             if !self.sleep(index, &mut spent, system) {
                 return Step::Sleep(spent);
             }
+        }
+    }
+
+    /// A part of `Worker::search`: the pause and the look at the kernel. What others do meanwhile
+    /// is found when it is over.
+    fn search(&mut self, index: usize, looks: u32, mut spent: Nanos, system: &mut System) -> Step {
+        spent += system.costs.pause;
+        if self.seat.is_none() {
+            self.look(index, &mut spent, system);
+        }
+        self.workers[index].state = State::Searches(looks - 1);
+        Step::Run(spent)
+    }
+
+    /// The rest of it, and what follows.
+    fn after_look(&mut self, index: usize, looks: u32, system: &mut System) -> Step {
+        let mut spent = 0;
+        let found = self.find_work(index, &mut spent, system);
+        if let Some(request) = found {
+            self.goes_on(index, &mut spent, system);
+            return self.poll(index, request, spent, system);
+        }
+        if looks > 0 {
+            return self.search(index, looks, spent, system);
+        }
+        match self.sleep(index, &mut spent, system) {
+            true => self.turn(index, spent, system),
+            false => Step::Sleep(spent),
         }
     }
 
@@ -235,7 +270,6 @@ impl Arc {
             *spent += self.share_load(index, system);
             return true;
         }
-        self.end_stretch(index, spent, system);
         let now = self.at(system, *spent);
         let (yields, cost) = (Cell::new(0), system.costs.cpu_clock + system.costs.clock);
         let after = || now + Duration::from_nanos(yields.get() * cost);
@@ -260,9 +294,13 @@ impl Arc {
 
     fn after_sleep(&mut self, index: usize, spent: &mut Nanos, system: &System) {
         self.helper_is_coming = false;
+        self.goes_on(index, spent, system);
+    }
+
+    fn goes_on(&mut self, index: usize, spent: &mut Nanos, system: &System) {
         *spent += system.costs.clock;
         let now = self.at(system, *spent);
-        self.workers[index].sharing.began = Some(now);
+        self.workers[index].sharing.goes_on(now);
     }
 
     fn call_helper(&mut self, system: &mut System) -> Nanos {
@@ -308,6 +346,7 @@ impl Policy for Arc {
                 self.workers[index].sharing.began = Some(now);
             }
             State::Polls(request) => system.answer(request),
+            State::Searches(looks) => return self.after_look(index, looks, system),
             State::SleepsInSeat | State::Sleeps => {
                 spent += system.costs.sleep;
                 self.workers[index].is_asleep = false;
