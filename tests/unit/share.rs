@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use crate::scheduler::share::*;
 use crate::sync::{Duration, Instant};
 
+mod search;
+
 const NANO: Duration = Duration::from_nanos(1);
 const MICRO: Duration = Duration::from_micros(1);
 
@@ -438,70 +440,6 @@ fn yield_of_an_hour_is_soon_forgotten() {
     }
     assert!(!yields(&mut worker, YIELD_MAX / 4), "it has had three slices");
     assert!(learn_to_yield(&mut worker, YIELD_MAX / 4) < 2 * MEAN_YIELDS);
-}
-
-#[test]
-fn time_of_a_yield_is_no_time_that_was_lost() {
-    let mut worker = Worker::new();
-    worker.span(&mean_of(Duration::ZERO), Duration::ZERO);
-    worker.clocks.core_readings.take();
-    for _ in 0..100 {
-        yields(&mut worker, YIELD_MAX);
-        worker.wake_up();
-    }
-    assert_eq!(worker.clocks.core_readings.take(), 0, "no time of polling has gone by");
-}
-
-// Whether the next work comes soon.
-
-/// Finds nothing, and is idle for this long. Returns how many times it looks again before it sleeps.
-fn idles(worker: &mut Worker, mean: &MeanPoll, lasts: Duration) -> u32 {
-    worker.end_stretch(mean);
-    let looks = worker.sharing.looks(mean);
-    worker.clocks.pass(lasts, Duration::ZERO);
-    worker.sharing.goes_on(worker.clocks.time());
-    looks
-}
-
-#[test]
-fn worker_searches_if_it_was_idle_for_a_moment_the_last_time() {
-    let (mean, mut worker) = (mean_of(LONG_POLL), Worker::new());
-    idles(&mut worker, &mean, SHORT_IDLE - NANO);
-    for short in [true, true, false, false, true, false] {
-        let looks = idles(&mut worker, &mean, if short { SHORT_IDLE - NANO } else { SHORT_IDLE });
-        worker.poll(&mean, SHORT_IDLE);
-        let next = worker.sharing.looks(&mean);
-        assert_eq!(next, if short { LOOKS } else { 0 }, "before: {looks}");
-    }
-}
-
-/// Others need the core, or a wake-up is cheap beside a poll.
-#[test]
-fn worker_searches_only_on_a_core_of_its_own_and_while_polls_are_short() {
-    let short = mean_of(LONG_POLL);
-    let mut worker = Worker::new();
-    idles(&mut worker, &short, Duration::ZERO);
-    assert_eq!(worker.sharing.looks(&short), LOOKS);
-    assert_eq!(worker.sharing.looks(&mean_of(LONG_POLL + NANO)), 0);
-
-    let make: [fn(&mut Worker); 2] = [Worker::press, Worker::crowd];
-    for make in make {
-        let mut worker = Worker::new();
-        make(&mut worker);
-        idles(&mut worker, &short, Duration::ZERO);
-        assert_eq!(worker.sharing.looks(&short), 0);
-    }
-}
-
-/// What it looks for is no work of its own: its polls count as no longer for it.
-#[test]
-fn time_of_a_search_is_part_of_no_stretch() {
-    let (mean, mut worker) = (mean_of(MICRO), Worker::new());
-    for _ in 0..10 * MEAN_POLLS {
-        worker.stretch(&mean, MICRO, MICRO);
-        idles(&mut worker, &mean, 100 * MICRO);
-    }
-    assert!(mean.get() <= MICRO, "{:?}", mean.get());
 }
 
 #[test]
