@@ -10,8 +10,8 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 /// and `Source::collect` for the driver. Two events come; with the first there is
 /// nothing yet, with the second there is: the task gets it, or is woken for it.
 // ~ src/driver/readiness.rs
-// - let _ = self.0.compare_exchange(seen.0, cleared, relaxed, relaxed);
-// + let _ = self.0.swap(cleared, relaxed);
+// - let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, Relaxed, Relaxed);
+// + let _ = self.0.swap(seen.0 & !READY, Relaxed);
 // ~ src/driver/readiness.rs
 // - Some((word | flags).wrapping_add(ONE_EVENT))
 // + Some(word | flags)
@@ -19,8 +19,8 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 // - self.0.load(Ordering::Acquire)
 // + self.0.load(Ordering::Relaxed)
 // ~ src/driver/readiness.rs
-// - self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next)
-// + self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+// - self.0.fetch_update(Ordering::Release, Relaxed, next)
+// + self.0.fetch_update(Relaxed, Relaxed, next)
 // ~ lab/models/tests/loom/sockets.rs
 // - seen = self.readiness.load();
 // - if !seen.is_ready() {
@@ -62,8 +62,8 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 // - if read > 0 && !seen.is_hung_up() {
 // + if read > 0 {
 // ~ src/driver/readiness.rs
-// - let _ = self.0.compare_exchange(seen.0, cleared, relaxed, relaxed);
-// + let _ = self.0.swap(cleared, relaxed);
+// - let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, Relaxed, Relaxed);
+// + let _ = self.0.swap(seen.0 & !READY, Relaxed);
 #[test]
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {

@@ -83,9 +83,7 @@ fn children_are_joined_wherever_they_run() {
 /// A task is aborted and joined at once, and perhaps woken by another thread. It ends, and its
 /// future is dropped before its joiner is woken.
 // ~ src/task/join.rs
-// - if let Some(waker) = self.0.abort() {
-// -     waker.wake();
-// - }
+// - self.0.abort().into_iter().for_each(Waker::wake);
 // + drop(self.0.abort());
 // ~ src/task/spawn.rs
 // - if !key.is_aborted()
