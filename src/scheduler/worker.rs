@@ -56,8 +56,8 @@ impl Worker {
 
     /// One turn: polls one task, or sleeps until there may be one.
     ///
-    /// `stop` is asked once, just before the sleep. A thread that makes it true must do so with
-    /// SeqCst, and then claim this worker.
+    /// `stop` is asked when nothing was found, for the last time just before the sleep. A thread
+    /// that makes it true must do so with SeqCst, and then claim this worker.
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
@@ -66,7 +66,8 @@ impl Worker {
         let polls_max = self.shared.config.event_interval;
         let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
         let found = if is_time { self.look_outside() } else { None };
-        let Some(runnable) = found.or_else(|| self.find_work()).or_else(|| self.search()) else {
+        let Some(runnable) = found.or_else(|| self.find_work()).or_else(|| self.search(stop))
+        else {
             return self.sleep(stop);
         };
 
@@ -151,11 +152,12 @@ impl Worker {
 
     /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the
     /// policy says so: what comes soon is found sooner by this worker than by one that must be
-    /// woken. The pauses leave the cache lines of the queues to those who push and pop.
-    fn search(&self) -> Option<Runnable> {
-        self.end_stretch();
+    /// woken. The pauses leave the cache lines of the queues to those who push and pop. Nothing of
+    /// that is done if the future in `block_on` is to be polled: it comes first.
+    fn search(&self, stop: &impl Fn() -> bool) -> Option<Runnable> {
+        (!stop()).then(|| self.end_stretch())?;
         let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
-        let found = (0..looks).find_map(|_| {
+        let found = (0..looks).take_while(|_| !stop()).find_map(|_| {
             (0..20).for_each(|_| std::hint::spin_loop());
             self.shared.driver.look(&mut self.wakers.borrow_mut());
             self.find_work()
@@ -167,7 +169,6 @@ impl Worker {
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
         idle.fall_asleep(self.index); // S1, S2
-
         // S3
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
