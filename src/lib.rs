@@ -108,4 +108,4 @@ mod tests;
 
 pub use arc_macros::{main, test};
 use arc_tasks as registry;
-pub use task::spawn;
+pub use task::spawn::spawn;
