@@ -82,9 +82,12 @@ impl Driver {
     }
 
     /// Wakes the tasks for which something has happened so far, without waiting. `wakers` is empty
-    /// before and after it. Returns false if another thread is in the seat, and so looks itself.
+    /// before and after it. Returns false if another thread is in the seat, and so looks itself, or
+    /// if there is nothing to look at. Then the seat is not taken: not even for a moment, in which
+    /// a worker that falls asleep would find it taken.
     pub(crate) fn look(&self, wakers: &mut Wakers) -> bool {
-        let Some(mut seat) = self.take_seat().filter(|_| self.is_needed()) else { return false };
+        let seat = self.is_needed().then(|| self.take_seat());
+        let Some(Some(mut seat)) = seat else { return false };
         seat.collect(Until::Now, wakers);
         drop(seat);
         wakers.drain(..).for_each(wake);

@@ -38,7 +38,15 @@
 //! A poll takes as long as its worker does not come to the next one. What others take of the core
 //! meanwhile is part of that, because the tasks behind it wait all the same.
 //!
-//! **Who else is on this core?** A worker that is about to sleep first *yields*: it lets other
+//! **Does the next work come soon?** To sleep and to be woken takes some microseconds, and so does
+//! waking somebody. A worker that finds nothing therefore *searches* before anything else, if it
+//! was idle for less than [`SHORT_IDLE`] when it last found nothing: it looks at the kernel and at
+//! all queues again, up to [`LOOKS`] times. Meanwhile it counts as awake. So nobody has to wake it,
+//! and a task that is injected wakes nobody while polls are short, as some worker is awake. It
+//! searches only if polls are not long, and if it counts neither as pressed nor its cores as
+//! crowded: as far as it knows, nobody else needs the time.
+//!
+//! **Who else is on this core?** A worker that is about to sleep may *yield*: it lets other
 //! threads run that wait for its core. Often they are what brings the next work, such as the
 //! client of a server on the same machine. The worker then finds its events when it asks the
 //! kernel, and need not be put to sleep and be woken. But if these threads compute, the core is
@@ -46,13 +54,6 @@
 //! to them and back: Linux lets a thread that wakes up preempt one that has yielded. So the worker
 //! measures how long yields take. If that is too long or too short on average, it does not yield
 //! for a while, and those yields that it still tries take some 2 % of the time.
-//!
-//! **Does the next work come soon?** To sleep and to be woken takes some microseconds, and so does
-//! waking somebody. A worker that finds nothing therefore *searches* before it sleeps, if it had to
-//! wait for less than [`SHORT_IDLE`] when it last had nothing to do: it looks at the kernel and at
-//! all queues up to [`LOOKS`] times more. It is not asleep meanwhile, so nobody wakes it, and what
-//! is injected calls nobody. It searches only while it has its core to itself and polls are short.
-//! On crowded cores somebody else needs the time, and beside a long poll a wake-up is cheap.
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock.
@@ -120,14 +121,17 @@ pub(crate) const YIELD_MAX: Duration = Duration::from_millis(1);
 /// Over how many yields the average is taken.
 pub(crate) const MEAN_YIELDS: u32 = 16;
 
-/// A worker searches before it sleeps if it was idle for less than this when it last found nothing:
-/// with its search, its sleep, and the time until it ran again. At 20 µs, more searches find
-/// nothing: they cost a server with 40,000 requests per second 16 % more CPU, instead of 10.
+/// A worker searches before it sleeps if it was idle for less than this when it last found nothing.
+/// That counts from there until it went on: a search, a yield and a sleep, as far as there were
+/// any. With 20 µs, more searches find nothing. A server with 40,000 requests per second then takes
+/// 16 % more CPU than without searches, and with 10 µs it takes 10 % more.
 pub(crate) const SHORT_IDLE: Duration = Duration::from_micros(10);
 
-/// How many looks a search has. They take five to ten microseconds, as much as it costs to wake a
-/// worker. (The time is not measured: in models the clock stands still.) In simulations there is
-/// no search, as nothing comes while a worker runs.
+/// How many looks a search has at most. They take five to ten microseconds, as much as it costs to
+/// wake a worker, and twenty on processors that make a longer pause of a spin loop. (The end of a
+/// search is not a matter of time, as the clock stands still in models.) A runtime that was built
+/// for simulations by arc-sim (the feature `sim`) does not search: nothing comes there while a
+/// worker runs.
 pub(crate) const LOOKS: u32 = if cfg!(feature = "sim") { 0 } else { 16 };
 
 /// Over how many polls of all workers the mean is taken. A single poll of 2 ms among polls of 5 µs
@@ -160,9 +164,8 @@ impl MeanPoll {
 /// What a worker remembers.
 #[derive(Default)]
 pub(crate) struct Sharing {
-    /// When the current stretch began, or when the worker found nothing to do. It sets this itself
-    /// when it goes on. None: it was not measured when the worker began, and ends with the first
-    /// poll.
+    /// When the current stretch began. While the worker is idle: when it found nothing. None: it
+    /// has just been made, and its first stretch, which is not measured, ends with its first poll.
     pub(crate) began: Option<Instant>,
     /// How many polls the stretch has had.
     polls: u32,
@@ -175,7 +178,8 @@ pub(crate) struct Sharing {
     was_loss: bool,
     pressed_spans: u32,
     crowded_spans: u32,
-    /// How long a yield takes, on average, and until when there is none. (None sorts before all
+    /// How long a yield takes, on average (with the search before it, if there was one), and until
+    /// when there is none. (None sorts before all
     /// times.)
     mean_yield: Duration,
     no_yield_until: Option<Instant>,

@@ -54,10 +54,11 @@ impl Worker {
         &self.shared.workers[self.index]
     }
 
-    /// One turn: polls one task, or sleeps until there may be one.
+    /// One turn: polls one task, or searches and then sleeps until there may be one.
     ///
-    /// `stop` is asked when nothing was found, for the last time just before the sleep. A thread
-    /// that makes it true must do so with SeqCst, and then claim this worker.
+    /// `stop` says that the thread has something else to do, such as to poll the future in
+    /// `block_on`. It is asked when nothing was found, and for the last time just before the sleep.
+    /// A thread that makes it true must do so with SeqCst, and then claim this worker.
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
@@ -65,9 +66,8 @@ impl Worker {
 
         let polls_max = self.shared.config.event_interval;
         let is_time = self.sharing.borrow().is_time_to_look(polls_max, Instant::now);
-        let found = if is_time { self.look_outside() } else { None };
-        let Some(runnable) = found.or_else(|| self.find_work()).or_else(|| self.search(stop))
-        else {
+        let next = if is_time { self.look_outside() } else { None };
+        let Some(runnable) = next.or_else(|| self.find_work()).or_else(|| self.search(stop)) else {
             return self.sleep(stop);
         };
 
@@ -152,8 +152,8 @@ impl Worker {
 
     /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the
     /// policy says so: what comes soon is found sooner by this worker than by one that must be
-    /// woken. The pauses leave the cache lines of the queues to those who push and pop. Nothing of
-    /// that is done if the future in `block_on` is to be polled: it comes first.
+    /// woken. The pauses leave the cache lines of the queues to those who push and pop. If
+    /// `stop` is true, nothing of that is done, or no more of it.
     fn search(&self, stop: &impl Fn() -> bool) -> Option<Runnable> {
         (!stop()).then(|| self.end_stretch())?;
         let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
@@ -173,7 +173,7 @@ impl Worker {
         if stop() || !injector.is_empty() {
             let _ = idle.claim(self.index);
             self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
-            // The stretch goes on: the future in `block_on`, which is polled next, counts as well.
+            // The future in `block_on`, which is polled next, counts as a poll of the stretch.
             self.share_load();
             return monitor.ring();
         }

@@ -7,3 +7,4 @@ mod reactor;
 mod readiness;
 mod share;
 mod timers;
+mod worker;
