@@ -32,7 +32,7 @@
 //!               │                               reactor (sockets), timers (the clock)
 //!               │ Waker                                   │
 //!               └─────────────────────────────────────────┘
-//!                 the worker that has nothing to do sits in the driver's seat: it waits for
+//!                 a worker that has nothing to do takes a seat in the driver: it waits for
 //!                 the kernel, wakes the tasks whose events came, and runs them itself
 //! ```
 //!
@@ -57,7 +57,7 @@
 //! | `driver/reactor.rs` | how an event finds the wakers of the tasks that wait for it |
 //! | `driver/wheel.rs` | how a million deadlines are kept, as a pure data structure |
 //! | `driver/timers.rs` | how no deadline slips past a thread that is about to sleep |
-//! | `driver/mod.rs` | the seat: why one thread at a time waits for all of this |
+//! | `driver/mod.rs` | the seats: how workers wait for all of this |
 //! | **running tasks** | |
 //! | `scheduler/mod.rs` | what belongs to this room |
 //! | `scheduler/queue.rs` | where tasks wait for their turn |

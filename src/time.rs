@@ -114,7 +114,12 @@ impl Sleep {
     /// end waits for its poll. The end wakes all timers after it has changed the table.
     fn arm(&mut self, runtime: RuntimeId, waker: Waker) -> Result<(), Waker> {
         let key = context::hand_to(runtime, waker, |waker, runtime, worker| {
-            runtime.driver.arm(worker.map(|worker| worker.index), self.deadline, waker)
+            let (worker, driver) = (worker.map(|worker| worker.index), &runtime.driver);
+            let (key, alarm_is_late) = driver.timers.arm(worker, self.deadline, waker);
+            if alarm_is_late && runtime.idle.any_seated() {
+                driver.move_alarm();
+            }
+            key
         })?;
         self.armed = Some((runtime, key));
         Ok(())

@@ -18,9 +18,9 @@
 //!   driver finds the waker, or the task finds the event.
 //! * *After the waker was left, while the task is still being polled.* The driver wakes a running
 //!   task, and async-task queues it again when its poll has ended.
-//! * *While no thread sits in the seat.* The kernel keeps the event until a thread waits or looks.
+//! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 
-use crate::driver::{kernel::Events, kernel::Kernel, kernel::Until, readiness::Readiness};
+use crate::driver::{kernel::Kernel, kernel::Until, readiness::Readiness};
 use crate::{panic::wake, sync::Arc, sync::Mutex, sync::lock, sync::tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
@@ -107,19 +107,19 @@ impl Reactor {
     }
 
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
-    pub(crate) fn wait(&self, into: &mut Events, until: Until, wakers: &mut Wakers) -> Result<()> {
+    pub(crate) fn wait(&self, until: Until, wakers: &mut Wakers) -> Result<()> {
         tell!(asks_kernel(until != Until::Now));
-        self.kernel.wait(into, until)?;
-        tell!(kernel_told());
-        let sources = lock(&self.sources);
-        for event in into {
-            let source = sources.slab.get(event.key & INDEX_MASK);
-            if let Some(source) = source.filter(|source| source.key == event.key) {
-                tell!(ready(source.number, event.ready));
-                source.collect(event.ready, |readiness| readiness.set(event.hang_up), wakers);
+        self.kernel.wait(until, |events| {
+            tell!(kernel_told());
+            let sources = lock(&self.sources);
+            for event in events {
+                let source = sources.slab.get(event.key & INDEX_MASK);
+                if let Some(source) = source.filter(|source| source.key == event.key) {
+                    tell!(ready(source.number, event.ready));
+                    source.collect(event.ready, |readiness| readiness.set(event.hang_up), wakers);
+                }
             }
-        }
-        Ok(())
+        })
     }
 
     pub(crate) fn has_sources(&self) -> bool {

@@ -1,25 +1,28 @@
 //! The armed timers of a runtime: one wheel per worker, so that timers that are armed and
 //! dropped on different workers do not contend.
 //!
-//! The thread in the seat sleeps until the earliest deadline of all wheels, rounded up by
-//! `SLACK`. A new timer with an earlier deadline, rounded likewise, must cut that sleep short.
-//! And no timer may slip through while the thread computes how long to sleep:
+//! The kernel's alarm wakes one of the workers that sit. It is set for the earliest deadline of all
+//! wheels, rounded up by `SLACK`, by each worker that sits down. A new timer with an earlier
+//! deadline, rounded likewise, must set it again. And no timer may slip through while the alarm is
+//! being set:
 //!
 //! ```text
-//!   the thread in the seat               a task that arms a timer
-//!   ----------------------               ------------------------
-//!   T1  sleeping_until = for ever        A1  insert; store `earliest`
+//!   a thread that sets the alarm         a task that arms a timer
+//!   ----------------------------         ------------------------
+//!   T1  alarm_at = for ever              A1  insert; store `earliest`
 //!   T2  fence                            A2  fence
-//!   T3  read every `earliest`            A3  read sleeping_until:
-//!   T4  sleeping_until = the least           later than my deadline? notify
+//!   T3  read every `earliest`            A3  read alarm_at:
+//!   T4  alarm_at = the least                 later than my deadline? set the alarm
 //! ```
 //!
-//! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1 wrote, or
-//! something newer, which is no later while the timer is in the wheel. Or T2 comes before A2: then
-//! A3 reads "for ever" or what T4 stored, and notifies the seat if that is too late. A3 may also
-//! read the 0 that the thread stores when it is awake again. Then the argument holds for its next
-//! sleep. Only the thread in the seat writes `sleeping_until`. (A notification that was not needed
-//! costs one empty turn.)
+//! T1 to T4 and the setting itself are done under one lock (`Driver::set_alarm`), so they come one
+//! after the other. The two fences are totally ordered. Either A2 comes before T2: then T3 reads
+//! what A1 wrote, or something newer, which is no later while the timer is in the wheel. Or T2
+//! comes before A2: then A3 reads what T1 or T4 stored, or something that was stored under the lock
+//! after it. If that is too late, A3 sets the alarm, and reads its own timer in T3. The same pair
+//! of fences serves the bits of those who sit: the alarm need not be set if nobody does, and a
+//! worker that sits down sets its bit before T1. (An alarm that was not needed costs one empty
+//! turn.)
 
 use crate::driver::wheel::{self, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
@@ -35,8 +38,8 @@ pub(crate) const SLACK: u64 = (1 << 17) - 1;
 pub(crate) struct Timers {
     pub(crate) epoch: Instant,
     pub(crate) shards: Box<[Shard]>,
-    /// Until when the thread in the seat sleeps. 0 while no thread sleeps there.
-    pub(crate) sleeping_until: AtomicU64,
+    /// What the alarm was last set for: those who sit sleep until then at the most.
+    pub(crate) alarm_at: AtomicU64,
 }
 
 #[repr(align(128))]
@@ -59,7 +62,7 @@ impl Timers {
         Self {
             epoch: Instant::now(),
             shards: (0..shards).map(shard).collect(),
-            sleeping_until: AtomicU64::new(0),
+            alarm_at: AtomicU64::new(0),
         }
     }
 
@@ -69,7 +72,7 @@ impl Timers {
     }
 
     /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag that is
-    /// returned says that the thread in the seat sleeps beyond the deadline: notify it.
+    /// returned says that the alarm comes too late for it, if anybody waits for the alarm.
     pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Key, bool) {
         let deadline = self.nanos(due);
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
@@ -81,12 +84,12 @@ impl Timers {
         earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
         drop(wheel);
 
-        // A2: pairs with T2 in `sleep_until_next`.
+        // A2: pairs with T2 in `set_alarm`.
         fence(Ordering::SeqCst);
 
         // A3
-        let seat_oversleeps = deadline | SLACK < self.sleeping_until.load(Ordering::Relaxed);
-        (Key { shard, key }, seat_oversleeps)
+        let alarm_is_late = deadline | SLACK < self.alarm_at.load(Ordering::Relaxed);
+        (Key { shard, key }, alarm_is_late)
     }
 
     /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or None if
@@ -102,11 +105,11 @@ impl Timers {
         wheel.get_mut(key.key).map(|armed| std::mem::swap(armed, waker)).is_some()
     }
 
-    /// T1 to T4: until when the thread in the seat may sleep; None is for ever. From now on `arm`
+    /// T1 to T4: what the alarm must be set for; None is for ever. From now on `arm`
     /// says when that thread must be notified.
-    pub(crate) fn sleep_until_next(&self) -> Option<Instant> {
+    pub(crate) fn set_alarm(&self) -> Option<Instant> {
         // T1
-        self.sleeping_until.store(NEVER, Ordering::Relaxed);
+        self.alarm_at.store(NEVER, Ordering::Relaxed);
 
         // T2: pairs with A2 in `arm`.
         fence(Ordering::SeqCst);
@@ -115,7 +118,7 @@ impl Timers {
         let until = self.earliest()? | SLACK;
 
         // T4
-        self.sleeping_until.store(until, Ordering::Relaxed);
+        self.alarm_at.store(until, Ordering::Relaxed);
         self.epoch.checked_add(Duration::from_nanos(until))
     }
 
@@ -126,10 +129,8 @@ impl Timers {
         self.shards.iter().map(read).min().filter(|&at| at != NEVER)
     }
 
-    /// The thread in the seat is awake. Takes the wakers of all timers whose deadline has passed.
+    /// Takes the wakers of all timers whose deadline has passed.
     pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
-        self.sleeping_until.store(0, Ordering::Relaxed);
-
         let now = self.nanos(Instant::now());
         for Shard { wheel, earliest } in &self.shards {
             if earliest.load(Ordering::Relaxed) <= now {

@@ -29,7 +29,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
     let mut lease = None;
     // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
-    // before it claims the worker.
+    // before it asks whether anybody sits.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
         // Cleared before the poll: a wake-up that comes during it asks for another one. (The end
@@ -83,10 +83,10 @@ impl Wake for Main {
         }
         self.thread.unpark();
 
-        // A thread with the lease may sleep as the worker does, in the seat. If another thread has
-        // the lease, that one takes an empty turn.
+        // A thread with the lease may sleep as the worker does, for which it sits. If another
+        // thread has the lease, that one takes an empty turn.
         if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
-            self.shared.unpark(self.shared.idle.claim(0).then_some(0));
+            self.shared.notify_if_seated();
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The monitor: a thread that runs no tasks and watches over the threads that do.
 //!
 //! A worker in a long poll cannot help itself. What waits in its queue must go to another worker,
-//! and so must the seat, if the worker has just left it. A poll that lasts for too long is
+//! and so must the wait for the kernel, if nobody sits. A poll that lasts for too long is
 //! reported, once, while it still lasts.
 //!
 //! The monitor looks at a busy runtime once a tick, and more rarely if every worker is on the move.
 //! When nothing happens for a while it sleeps, so that an idle runtime makes no system calls. (Go's
 //! sysmon is the same idea.)
 
-use crate::scheduler::{share::VERY_LONG_POLL, shared::Shared, shared::TICK, shared::WorkerShared};
+use crate::scheduler::{shared::Shared, shared::TICK, shared::WorkerShared};
 use crate::sync::{Arc, Duration, Ordering, fence, lock, thread};
 use crate::{config::Builder, registry, registry::TaskState};
 
@@ -43,7 +43,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
         let (moved, stuck) = watch_workers(shared);
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
-        let is_needless = moved == shared.workers.len() || shared.mean_poll.get() > VERY_LONG_POLL;
+        let is_needless = moved == shared.workers.len() || shared.polls_are_long();
         tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
         if moved == 0 {
             watch_kernel(shared);
@@ -59,7 +59,7 @@ fn watch_workers(shared: &Shared) -> (usize, usize) {
     for (index, worker) in shared.workers.iter().enumerate() {
         if worker.stuck.tick() {
             moved += 1;
-        } else if !shared.idle.is_asleep(index) {
+        } else if shared.idle.asleep() & 1 << index == 0 {
             stuck += 1;
             is_stranded |= worker.queue.len() > 0;
             report_if_stuck(shared, worker);
@@ -91,19 +91,13 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
 
 /// Sees to it that some thread looks at the kernel. A worker that moves does so itself.
 fn watch_kernel(shared: &Shared) {
-    let driver = &shared.driver;
-    if driver.sleeper().is_some() || !driver.is_needed() {
-        return;
-    }
-    if shared.idle.any_asleep() {
+    let Shared { driver, idle, .. } = shared;
+    if idle.asleep() != 0 && !idle.any_seated() && driver.is_needed() {
         return shared.call_helper();
     }
 
     // All workers are busy, or stuck. This at least serves those who wait and are no tasks.
-    if driver.look(&mut Vec::new()) {
-        // A worker that fell asleep meanwhile found the seat taken. Some worker must sit there.
-        shared.wake_if_all_asleep();
-    }
+    driver.look(&mut Vec::new(), || idle.any_seated());
 }
 
 /// Sleeps while nothing is polled. The fence pairs with the one in `Doorbell::ring`.

@@ -48,9 +48,10 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
 
-    for worker in 0..shared.workers.len() {
-        shared.unpark(shared.idle.claim(worker).then_some(worker));
-    }
+    // One of those who sit is enough: each that leaves its seat wakes the next.
+    let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
+    sleepers.for_each(|worker| shared.unpark(worker));
+    shared.notify_if_seated();
     shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.

@@ -1,37 +1,46 @@
-//! Which workers sleep, and how no wake-up is lost.
+//! Which workers sleep, where, and how no wake-up is lost.
 //!
-//! Every worker has one bit. The bit is set while the worker sleeps, parked or in the seat.
-//! Another thread wakes a worker by clearing its bit. It has then *claimed* the worker, and owes
-//! the sleeping thread an unpark (or a notification, if that sits in the seat). A worker that the
-//! kernel wakes in the seat clears its own bit, and owes nobody anything. The set of sleepers and
-//! their count are the same word, so they cannot drift apart.
+//! A worker that sleeps either *sits*, which means that it waits for the kernel
+//! (`driver/mod.rs`), or is *parked*. Every worker has one bit for each. While polls are short,
+//! only one worker sits: it takes all events that have come, and runs what they wake. While polls
+//! are long, all who sleep sit. Then each event finds a worker of its own: the kernel wakes the one
+//! that sat down last.
+//!
+//! Another thread wakes a parked worker by clearing its bit. It has then *claimed* the worker, and
+//! owes the sleeping thread an unpark. Those who sit cannot be woken one by one: a thread
+//! *notifies* them, and the kernel wakes one of them, whichever it is. That one clears its own bit.
 //!
 //! # The sleep protocol
 //!
 //! ```text
 //!   a worker that runs out of work          a thread that brings work
 //!   ------------------------------          -------------------------
-//!   S1  set my bit                          P1  push into the injector
+//!   S1  set one of my bits                  P1  push into the injector
 //!   S2  fence                               P2  fence
-//!   S3  look into the injector again        P3  read the bits; if all are set,
-//!       found something: clear my bit           clear one and unpark its worker
-//!       nothing: sleep while my bit is set
+//!   S3  look into the injector again        P3  read the bits of those who are parked, and then
+//!       found something: clear my bit           of those who sit; if nobody is awake, wake one
+//!       nothing: sleep
 //! ```
 //!
-//! No wake-up is lost. The two fences are totally ordered, so there are two cases:
+//! No wake-up is lost. The two fences are totally ordered, so for each worker there are two cases:
 //!
-//! * P2 comes before S2. Then S3 sees what P1 pushed, and the worker stays awake. (Or another
-//!   worker, which is awake, has taken it.)
-//! * S2 comes before P2. Then P3 sees the bit that S1 set. If all bits are set, P3 clears one and
-//!   wakes that worker. If P3 sees some bit clear, or another thread clears the last one before P3
-//!   can, that worker's next S2 comes after P2, and so its next S3 sees what P1 pushed. (A worker
-//!   that no thread runs yet has its bit clear, too. Whichever thread runs it next looks before it
-//!   sleeps.)
+//! * P2 comes before the last S2 of this worker. Then its S3 sees what P1 pushed, and it stays
+//!   awake. (Or another worker, which is awake, has taken it.)
+//! * The last S2 of this worker comes before P2. Then P3 sees the bit that its S1 set, unless the
+//!   worker was claimed or has left its seat since. Then it is awake or about to be, its next S2
+//!   comes after P2, and so its next S3 sees what P1 pushed.
+//!
+//! So whichever worker P3 takes for awake finds what P1 pushed. If P3 takes none for awake, it
+//! wakes one itself. If others claim all who are parked before P3 can, and nobody sits any more,
+//! then those are awake. (A worker that leaves its seat and parks while P3 reads may seem to be
+//! awake, as P3 saw neither of its bits. Then its last S2 comes after P2. And a worker that no
+//! thread runs yet has no bit set. Whichever thread runs it looks before it sleeps.)
 //!
 //! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
 //! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's
 //! `block_on` was woken. A thread that makes one of these true does so first (in the place of P1),
-//! and then claims the worker (in the place of P3). Both accesses are SeqCst.
+//! and then claims the workers or notifies those who sit (in the place of P3). Both accesses are
+//! SeqCst.
 //!
 //! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
 //! what it pushed. Nor need a worker that pushes into the injector, for it looks there in S3. To
@@ -43,70 +52,76 @@ use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thre
 
 /// The sleeping workers, a bit each.
 pub(crate) struct Idle {
-    asleep: AtomicU64,
+    parked: AtomicU64,
+    seated: AtomicU64,
     /// The bits of the workers that exist.
-    all: u64,
+    pub(crate) all: u64,
 }
 
 impl Idle {
     /// All workers are awake at first.
     pub(crate) fn new(workers: usize) -> Self {
         let all = u64::MAX >> (WORKERS_MAX - workers);
-        Self { asleep: AtomicU64::new(0), all }
+        Self { parked: AtomicU64::new(0), seated: AtomicU64::new(0), all }
     }
 
-    /// S1 and S2: `worker` is about to sleep. It must look for work once more before it does. The
-    /// fence pairs with the one in `claim_if_all_asleep`. SeqCst pairs with `claim`, for
-    /// `end::begin` and for the waker of `block_on`, which pass no fence.
-    pub(crate) fn fall_asleep(&self, worker: usize) {
-        self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+    /// S1 and S2: `worker` is about to sleep. It must look for work once more before it does. True:
+    /// it sits, and must wait for the kernel. It does if nobody else sits or if it `joins` those
+    /// who do. False: it must park.
+    ///
+    /// The fence pairs with the one in `all_asleep`. SeqCst pairs with `claim` and
+    /// `any_seated`, for `end::begin` and for the waker of `block_on`, which pass no fence.
+    pub(crate) fn fall_asleep(&self, worker: usize, joins: bool) -> bool {
+        let me = 1 << worker;
+        let sit_down = |seated: u64| (joins || seated == 0).then_some(seated | me);
+        let sits = self.seated.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sit_down).is_ok();
+        if !sits {
+            self.parked.fetch_or(me, Ordering::SeqCst);
+        }
         fence(Ordering::SeqCst);
+        sits
     }
 
-    /// Whether nobody has claimed `worker` yet. SeqCst pairs with `claim`: a worker stores that
-    /// it sits in the seat before it loads this (`Seat::sleep`), and a thread that claims it
-    /// loads who sits in the seat afterwards.
-    pub(crate) fn is_asleep(&self, worker: usize) -> bool {
-        self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
+    /// The worker is awake, and leaves its seat if it has one. SeqCst pairs with `any_seated`.
+    pub(crate) fn wake_up(&self, worker: usize) {
+        self.seated.fetch_and(!(1 << worker), Ordering::SeqCst);
+        let _ = self.claim(worker);
     }
 
-    /// Clears the worker's bit. True: the worker was asleep, and the caller owes it an unpark.
-    /// SeqCst pairs with `is_asleep`.
+    /// Whether `worker` is parked, and nobody has claimed it yet. SeqCst pairs with `claim`.
+    pub(crate) fn is_parked(&self, worker: usize) -> bool {
+        self.parked.load(Ordering::SeqCst) & (1 << worker) != 0
+    }
+
+    /// Clears the bit of a parked worker. True: it was parked, and the caller owes it an unpark.
+    /// SeqCst pairs with `fall_asleep`, for `end::begin`.
     pub(crate) fn claim(&self, worker: usize) -> bool {
-        self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
+        self.parked.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// Claims the sleeping worker with the lowest index: as it is always the first to be woken, its
-    /// caches are warm. `last_choice` is claimed only if no other worker sleeps.
-    pub(crate) fn claim_one(&self, last_choice: Option<usize>) -> Option<usize> {
-        let asleep = self.asleep.load(Ordering::Relaxed);
-        let others = (0..WORKERS_MAX).filter(|worker| Some(*worker) != last_choice);
-        let mut sleepers = others.chain(last_choice).filter(|worker| asleep & (1 << worker) != 0);
-
+    /// Claims the parked worker with the lowest index: as it is always the first to be woken, its
+    /// caches are warm.
+    pub(crate) fn claim_one(&self) -> Option<usize> {
+        let parked = self.parked.load(Ordering::Relaxed);
         // Another thread may claim a worker between the look at the bits and this claim.
-        sleepers.find(|&worker| self.claim(worker))
+        (0..WORKERS_MAX).filter(|worker| parked & (1 << worker) != 0).find(|&it| self.claim(it))
     }
 
-    /// P2 and P3: work was made visible to every worker. If no worker is awake to find it, one
-    /// is claimed: the caller owes it an unpark. The fence pairs with the one in `fall_asleep`.
-    pub(crate) fn claim_if_all_asleep(&self, last_choice: Option<usize>) -> Option<usize> {
-        fence(Ordering::SeqCst);
-        if self.all_asleep() { self.claim_one(last_choice) } else { None }
+    /// Whether some worker waits for the kernel. SeqCst pairs with `fall_asleep`.
+    pub(crate) fn any_seated(&self) -> bool {
+        self.seated.load(Ordering::SeqCst) != 0
     }
 
-    /// Whether some worker sleeps. This is only a hint.
-    pub(crate) fn any_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed) != 0
+    /// The bits of those who sleep, wherever. This is only a hint.
+    pub(crate) fn asleep(&self) -> u64 {
+        self.parked.load(Ordering::Relaxed) | self.seated.load(Ordering::Relaxed)
     }
 
-    /// Whether every worker but this one sleeps. This is only a hint.
-    pub(crate) fn all_asleep_but(&self, worker: usize) -> bool {
-        self.asleep.load(Ordering::Relaxed) | 1 << worker == self.all
-    }
-
-    /// Whether every worker sleeps. Without a fence before it, this is only a hint.
+    /// P2 and P3: whether every worker sleeps, so that none is awake to find what was made visible
+    /// to all of them, and one must be woken. The fence pairs with the one in `fall_asleep`.
     pub(crate) fn all_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed) == self.all
+        fence(Ordering::SeqCst);
+        self.asleep() == self.all
     }
 }
 

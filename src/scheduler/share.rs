@@ -67,11 +67,7 @@ use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 use std::mem::{replace, take};
 
 /// Polls are long if their mean is above this, twice what it costs to wake a worker.
-pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
-
-/// Polls are very long if their mean is above this: events should not wait until one ends. At 20 µs
-/// the wake-ups cost a server with one connection, in the simulation, a tenth of its requests.
-pub(crate) const VERY_LONG_POLL: Duration = Duration::from_micros(60);
+pub(crate) const LONG_POLL: Duration = Duration::from_micros(15);
 
 /// On crowded cores a worker calls a helper at its next look if the tasks that wait would take it
 /// longer than this. To wake one costs a hundredth of it.
@@ -145,7 +141,7 @@ impl MeanPoll {
     /// As long as nothing is known, polls count as very long: a few wake-ups cost little, and to
     /// wait behind a poll may cost much.
     pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(5 * LONG_POLL.as_nanos() as u64))
+        Self(AtomicU64::new(2 * LONG_POLL.as_nanos() as u64))
     }
 
     pub(crate) fn get(&self) -> Duration {
@@ -210,8 +206,8 @@ impl Sharing {
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let watches = self.pressed_spans > 0 || mean.get() > VERY_LONG_POLL;
-        let shares = watches || self.crowded_spans == 0 || mean.get() > LONG_POLL;
+        let watches = self.pressed_spans > 0 || mean.get() > LONG_POLL;
+        let shares = watches || self.crowded_spans == 0;
         shares && (waiting() > 0 || (watches && !kernel_is_watched()))
     }
 
@@ -263,7 +259,8 @@ impl Sharing {
         if is_free && self.last_idle < SHORT_IDLE { LOOKS } else { 0 }
     }
 
-    /// Called before a sleep, when a stretch has ended. Yields the core, if that pays.
+    /// Called before a sleep, when a stretch has ended and polls are short. (Beside long ones, a
+    /// sleep and a wake-up are cheap.) Yields the core, if that pays.
     pub(crate) fn before_sleep(&mut self, yield_core: impl Fn(), now: impl Fn() -> Instant) {
         if self.no_yield_until <= self.began {
             yield_core();

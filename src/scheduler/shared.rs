@@ -112,7 +112,7 @@ impl Shared {
     /// or whose worker is in a long poll.
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
-        self.wake_if_all_asleep();
+        let _ = self.idle.all_asleep() && self.wake_one();
         if self.polls_are_long() {
             self.call_helper(); // a worker that is awake may not come by for a long time
         }
@@ -125,10 +125,16 @@ impl Shared {
         self.mean_poll.get() > LONG_POLL
     }
 
-    /// Wakes a worker if none is awake. A parked one costs less than the one in the seat. (Who sits
-    /// there is only a hint here: `unpark` looks again after the claim.)
-    pub(crate) fn wake_if_all_asleep(&self) {
-        self.unpark(self.idle.claim_if_all_asleep(self.driver.sleeper()));
+    /// Wakes a worker that sleeps: a parked one if there is any, as that costs less. False: there
+    /// was none.
+    fn wake_one(&self) -> bool {
+        let parked = self.idle.claim_one().inspect(|&worker| self.unpark(worker));
+        parked.is_some() || self.notify_if_seated()
+    }
+
+    /// Wakes one of the workers that sit, whichever it is. False: none sits.
+    pub(crate) fn notify_if_seated(&self) -> bool {
+        self.idle.any_seated().then(|| self.driver.notify()).is_some()
     }
 
     /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.
@@ -139,23 +145,15 @@ impl Shared {
     /// a worker's own queue needs no helper. (`fetch_and` does not set a flag again that the helper
     /// has cleared meanwhile.)
     pub(crate) fn call_helper(&self) {
-        if self.idle.any_asleep() && !self.helper_is_coming.swap(true, Ordering::Relaxed) {
-            let helper = self.idle.claim_one(self.driver.sleeper());
-            self.helper_is_coming.fetch_and(helper.is_some(), Ordering::Relaxed);
-            self.unpark(helper);
+        if self.idle.asleep() != 0 && !self.helper_is_coming.swap(true, Ordering::Relaxed) {
+            self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
         }
     }
 
-    /// Ends the sleep of a worker, wherever it sleeps. The caller has claimed it. None: there was
-    /// none to be claimed.
-    pub(crate) fn unpark(&self, claimed: Option<usize>) {
-        let Some(worker) = claimed else { return };
+    /// Ends the sleep of a parked worker, which the caller has claimed.
+    pub(crate) fn unpark(&self, worker: usize) {
         tell!(wakes(self.id.0, worker));
-        if self.driver.sleeper() == claimed {
-            self.driver.notify();
-        } else if let Some(thread) = &*lock(&self.workers[worker].thread) {
-            thread.unpark();
-        }
+        lock(&self.workers[worker].thread).iter().for_each(Thread::unpark);
     }
 
     /// Describes each task that has not ended. This is no snapshot: the tasks go on meanwhile.

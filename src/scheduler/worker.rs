@@ -2,31 +2,31 @@
 //!
 //! A worker is a place to run tasks, with a queue of its own. One thread runs it: its own thread
 //! or, in a current-thread runtime, the thread in `block_on` that has the lease
-//! (`lease.rs`). A worker that has nothing to do sleeps in the *seat*, where it waits for the
-//! kernel and the clock (`driver/mod.rs`), or is parked if another one sits there. This table shows
-//! what wakes it, and who does it:
+//! (`lease.rs`). A worker that has nothing to do *sits*, which means that it waits for the kernel
+//! and the clock (`driver/mod.rs`). If another one sits already, it joins that one while polls are
+//! long, and otherwise is parked. This table shows what wakes it, and who does it:
 //!
 //! | what happened                                | who wakes the worker                   |
 //! |----------------------------------------------|----------------------------------------|
-//! | an event or a deadline                       | the kernel, if it sleeps in the seat   |
-//! | a timer is armed that is due earlier         | `Driver::arm`, if it is in the seat    |
+//! | an event or a deadline                       | the kernel, if it sits                 |
 //! | a runnable was injected while all slept      | the thread that injected it            |
 //! | the same while polls are long                | the same, if no helper is on its way   |
 //! | a runnable was queued in a long poll         | the worker in that poll, likewise      |
 //! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
-//! | nobody is in the seat, polls are very long   | the same                               |
+//! | nobody sits while polls are long             | the same                               |
 //! | another worker is stuck in one poll, or      | the monitor (`runtime/monitor.rs`)     |
 //! | something is in the injector at its tick     |                                        |
-//! | the monitor sat in the seat for a moment     | the monitor, if all sleep by then      |
 //! | its thread's `block_on` was woken            | the waker of that future               |
 //! | the runtime ends                             | `end::begin`                           |
 //!
-//! What the first three rows and the last three say keeps wake-ups from getting lost. The others
+//! What the first two rows and the last two say keeps wake-ups from getting lost. The others
 //! are a matter of speed.
 
+use crate::driver::kernel;
 use crate::panic::wake;
+use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared, count};
-use crate::scheduler::{coop, queue::Runnable, share::Sharing};
+use crate::scheduler::{coop, queue::Runnable};
 use crate::sync::{Arc, Instant, Ordering, core_times, lock, tell, thread};
 use std::{cell::RefCell, task::Waker};
 
@@ -58,7 +58,8 @@ impl Worker {
     ///
     /// `stop` says that the thread has something else to do, such as to poll the future in
     /// `block_on`. It is asked when nothing was found, and for the last time just before the sleep.
-    /// A thread that makes it true must do so with SeqCst, and then claim this worker.
+    /// A thread that makes it true must do so with SeqCst, and then claim this worker, or notify it
+    /// if it sits.
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
@@ -88,9 +89,9 @@ impl Worker {
     /// Wakes a helper before a poll, if the policy says so. The helper wakes the next one here, if
     /// there is more to do.
     fn share_load(&self) {
-        let Shared { mean_poll, driver, .. } = &*self.shared;
-        let is_watched = || driver.sleeper().is_some();
-        if self.sharing.borrow_mut().before_poll(mean_poll, || self.waiting(), is_watched) {
+        let Shared { mean_poll, idle, .. } = &*self.shared;
+        let mut sharing = self.sharing.borrow_mut();
+        if sharing.before_poll(mean_poll, || self.waiting(), || idle.any_seated()) {
             self.shared.call_helper();
         }
     }
@@ -99,13 +100,13 @@ impl Worker {
     /// since none could be called then.
     fn waiting(&self) -> usize {
         let Shared { idle, injector, .. } = &*self.shared;
-        if idle.any_asleep() { self.mine().queue.len() + injector.len() } else { 0 }
+        if idle.asleep() != 0 { self.mine().queue.len() + injector.len() } else { 0 }
     }
 
     /// Ends a stretch of the policy. Returns whether this worker needs a helper.
     fn end_stretch(&self) -> bool {
         let Shared { mean_poll: mean, idle, .. } = &*self.shared;
-        let is_alone = || idle.all_asleep_but(self.index);
+        let is_alone = || idle.asleep() | 1 << self.index == idle.all;
         let (mut sharing, now) = (self.sharing.borrow_mut(), Instant::now());
         sharing.end_stretch(mean, now, self.waiting().saturating_sub(1), is_alone, core_times)
     }
@@ -116,11 +117,17 @@ impl Worker {
     /// If polls are long, it is done after each of them. Then the first injected task must not
     /// always be the next one, or a stream of them would keep the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
-        self.shared.driver.look(&mut self.wakers.borrow_mut());
+        self.look();
         if self.end_stretch() {
             self.shared.call_helper();
         }
         if fastrand::u8(..4) > 0 { self.refill() } else { None }
+    }
+
+    /// Wakes what the kernel and the clock have ready, if nobody sits.
+    fn look(&self) {
+        let Shared { driver, idle, .. } = &*self.shared;
+        driver.look(&mut self.wakers.borrow_mut(), || idle.any_seated());
     }
 
     /// A fair share of the injected tasks: the first is returned, and the others are queued. While
@@ -159,7 +166,7 @@ impl Worker {
         let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
         let found = (0..looks).take_while(|_| !stop()).find_map(|_| {
             (0..20).for_each(|_| std::hint::spin_loop());
-            self.shared.driver.look(&mut self.wakers.borrow_mut());
+            self.look();
             self.find_work()
         });
         found.inspect(|_| self.sharing.borrow_mut().goes_on(Instant::now()))
@@ -168,36 +175,42 @@ impl Worker {
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
-        idle.fall_asleep(self.index); // S1, S2
+        let (polls_are_long, mut wakers) = (self.shared.polls_are_long(), self.wakers.borrow_mut());
+        let sits = idle.fall_asleep(self.index, polls_are_long && kernel::IS_SHARED); // S1, S2
         // S3
         if stop() || !injector.is_empty() {
-            let _ = idle.claim(self.index);
-            self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
+            idle.wake_up(self.index);
             // The future in `block_on`, which is polled next, counts as a poll of the stretch.
             self.share_load();
-            return monitor.ring();
+        } else {
+            if !polls_are_long {
+                self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
+            }
+            count(&self.mine().parks, 1);
+            tell!(sleeps());
+            if sits {
+                driver.sleep(&mut wakers);
+                idle.wake_up(self.index);
+                driver.is_notified.swap(false, Ordering::SeqCst); // pairs with `Driver::notify`
+                // What has woken this worker may concern those who still sit as well.
+                if self.shared.is_ending() {
+                    self.shared.notify_if_seated();
+                } else if idle.any_seated() {
+                    driver.set_alarm();
+                }
+            }
+            // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
+            while idle.is_parked(self.index) {
+                thread::park();
+            }
+            tell!(awake());
+            self.sharing.borrow_mut().goes_on(Instant::now());
         }
-        self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
-        count(&self.mine().parks, 1);
-        tell!(sleeps());
-        let mut wakers = self.wakers.borrow_mut();
-        let is_asleep = || idle.is_asleep(self.index);
-        if let Some(seat) = driver.take_seat() {
-            seat.sleep(self.index, is_asleep, &mut wakers);
-            // If a thread that claimed this worker ended the sleep, its unpark is stale: no harm.
-            let _ = idle.claim(self.index);
-        }
-        // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
-        while is_asleep() {
-            thread::park();
-        }
-        tell!(awake());
 
         // Before the fence in `ring`: this thread sees what called nobody because of the flag.
         self.shared.helper_is_coming.store(false, Ordering::Relaxed);
-        // Before the wakers: one of them may block this thread while nobody sits in the seat.
+        // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
-        self.sharing.borrow_mut().goes_on(Instant::now());
         wakers.drain(..).for_each(wake);
     }
 }

@@ -216,7 +216,7 @@ fn polls_are_long_if_the_mean_is_above_the_limit() {
     for (limit, is_above) in [
         (LONG_POLL, is_long as fn(&MeanPoll) -> bool),
         (LONG_POLL, |mean| mean.get() > LONG_POLL),
-        (VERY_LONG_POLL, |mean| Worker::new().watches(mean)),
+        (LONG_POLL, |mean| Worker::new().watches(mean)),
     ] {
         assert!(!is_above(&mean_of(limit)), "just as long as the limit");
         assert!(is_above(&mean_of(limit + NANO)));
@@ -779,7 +779,7 @@ fn short_polls_read_the_clock_seldom() {
 
 #[test]
 fn queue_that_takes_longer_than_the_limit_is_too_much() {
-    for (mean, enough) in [(MICRO, 1_000), (10 * MICRO, 100), (LONG_POLL, 50), (WAIT_MAX, 1)] {
+    for (mean, enough) in [(MICRO, 1_000), (10 * MICRO, 100), (LONG_POLL, 66), (WAIT_MAX, 1)] {
         let enough = enough * (WAIT_MAX.as_micros() / 1_000) as usize;
         let mean = mean_of(mean);
         let mut worker = Worker::new();
@@ -794,7 +794,7 @@ fn queue_that_takes_longer_than_the_limit_is_too_much() {
 /// A stretch has to be short beside what it measures, and a long poll short beside that.
 #[test]
 fn limits_are_in_order() {
-    let limits = [LONG_POLL, VERY_LONG_POLL, STRETCH_MAX, WAIT_MAX, SPAN];
+    let limits = [LONG_POLL, STRETCH_MAX, WAIT_MAX, SPAN];
     assert!(limits.is_sorted(), "{limits:?}");
 }
 
@@ -843,8 +843,8 @@ impl Model {
         let is_pressed = self.is_pressed();
         let mut last = self.spans.iter().rev().take(TRIAL_FACTOR as usize);
         let is_crowded = last.any(|&(span, lost, is_alone)| !is_alone && lost > span / 8);
-        let needs_watch = is_pressed || mean > VERY_LONG_POLL.as_nanos() as u64;
-        let needs_share = needs_watch || !is_crowded || mean > LONG_POLL.as_nanos() as u64;
+        let needs_watch = is_pressed || mean > LONG_POLL.as_nanos() as u64;
+        let needs_share = needs_watch || !is_crowded;
         (needs_share && waiting > 0) || (needs_watch && !is_watched)
     }
 

@@ -71,7 +71,7 @@ struct Model {
     /// By place in `keys`.
     armed: BTreeMap<usize, Timer>,
     wakers: usize,
-    sleeping_until: u64,
+    alarm_at: u64,
 }
 
 impl Model {
@@ -82,7 +82,7 @@ impl Model {
             keys: Vec::new(),
             armed: BTreeMap::new(),
             wakers: 0,
-            sleeping_until: 0,
+            alarm_at: 0,
         }
     }
 
@@ -111,7 +111,7 @@ impl Model {
                     u32::MAX => NEVER,
                     hours => u64::from(hours) * HOUR.as_nanos() as u64,
                 };
-                assert_eq!(too_late, deadline | SLACK < self.sleeping_until);
+                assert_eq!(too_late, deadline | SLACK < self.alarm_at);
                 self.armed.insert(self.keys.len(), Timer { deadline, waker });
                 self.keys.push(key);
             }
@@ -138,23 +138,22 @@ impl Model {
                 }
             }
             Step::Sleep => {
-                let until = self.timers.sleep_until_next();
-                self.sleeping_until = self.timers.sleeping_until.load(Ordering::Relaxed);
+                let until = self.timers.set_alarm();
+                self.alarm_at = self.timers.alarm_at.load(Ordering::Relaxed);
                 if let Some(least) = self.least() {
                     // Never beyond those that the earliest shares its wake-up with; before
                     // it if one was disarmed.
-                    assert!(self.sleeping_until <= least | SLACK);
+                    assert!(self.alarm_at <= least | SLACK);
                     let Some(until) = until else { panic!("{until:?}") };
-                    assert_eq!(self.timers.nanos(until), self.sleeping_until);
+                    assert_eq!(self.timers.nanos(until), self.alarm_at);
                 }
                 if until.is_none() {
-                    assert_eq!(self.sleeping_until, NEVER);
+                    assert_eq!(self.alarm_at, NEVER);
                 }
             }
             Step::Expire => {
                 let mut wakers = Vec::new();
                 self.timers.expire(&mut wakers);
-                self.sleeping_until = 0;
                 let due = |timer: &Timer| timer.deadline == 0;
                 let expected: Vec<Timer> = self.armed.values().copied().filter(due).collect();
                 self.armed.retain(|_, timer| !due(timer));
@@ -179,8 +178,8 @@ impl Model {
     fn check(&self) {
         let (earliest, least) = (self.timers.earliest(), self.least());
         assert!(least.is_none_or(|least| earliest.is_some_and(|earliest| earliest <= least)));
-        let until = self.timers.sleeping_until.load(Ordering::Relaxed);
-        assert_eq!(until, self.sleeping_until);
+        let until = self.timers.alarm_at.load(Ordering::Relaxed);
+        assert_eq!(until, self.alarm_at);
     }
 }
 
@@ -257,7 +256,7 @@ fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
             for _ in 0..round % 64 {
                 std::hint::spin_loop();
             }
-            let until = timers.sleep_until_next();
+            let until = timers.set_alarm();
             wait_for(&ended, round);
             assert!(until.is_some() || too_late.load(Ordering::SeqCst), "round {round}");
             timers.expire(&mut Vec::new());
@@ -319,7 +318,7 @@ fn deadlines_within_the_slack_share_a_wake_up() {
         let deadline = timers.epoch + Duration::from_nanos(BEGIN + nanos);
         let (_, too_late) = arm(&timers, 0, deadline, Waker::noop().clone());
         assert!(!too_late, "nobody sleeps");
-        assert_eq!(timers.sleep_until_next(), Some(timers.epoch + last));
+        assert_eq!(timers.set_alarm(), Some(timers.epoch + last));
         // Whoever comes within it need not notify; whoever comes before it must.
         assert!(!arm(&timers, 0, timers.epoch + last, Waker::noop().clone()).1);
         let before = timers.epoch + Duration::from_nanos(BEGIN - 1);

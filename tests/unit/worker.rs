@@ -26,7 +26,7 @@ fn search_finds_what_comes_meanwhile_and_counts_as_idle_time() {
                 thread::sleep(2 * SHORT_IDLE);
                 *task.borrow_mut() = Some(runtime.spawn(async {}));
             }
-            shared.idle.is_asleep(0)
+            shared.idle.asleep() != 0
         });
         asked.get()
     };

@@ -5,7 +5,7 @@
 //! meanwhile is not played. So workers soon yield only once in a while.
 
 use crate::machine::{Nanos, Step};
-use crate::share::{LONG_POLL, MeanPoll, Sharing, VERY_LONG_POLL};
+use crate::share::{LONG_POLL, MeanPoll, Sharing};
 use crate::system::{Policy, Request, System};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -52,8 +52,10 @@ pub struct Arc {
     injector: VecDeque<Request>,
     mean_poll: MeanPoll,
     helper_is_coming: bool,
-    /// Who sleeps in the seat.
-    seat: Option<usize>,
+    /// How many sit.
+    seated: usize,
+    /// One of those who sit was notified, and has not come back yet.
+    is_notified: bool,
     quiet_ticks: u32,
     ticks_to_pass: u32,
     /// When virtual time began.
@@ -68,7 +70,8 @@ impl Arc {
             injector: VecDeque::new(),
             mean_poll: MeanPoll::new(),
             helper_is_coming: false,
-            seat: None,
+            seated: 0,
+            is_notified: false,
             quiet_ticks: 0,
             ticks_to_pass: 0,
             start: Instant::now(),
@@ -116,7 +119,7 @@ impl Arc {
     /// is found when it is over.
     fn search(&mut self, index: usize, looks: u32, mut spent: Nanos, system: &mut System) -> Step {
         spent += system.costs.pause;
-        if self.seat.is_none() {
+        if self.seated == 0 {
             self.look(index, &mut spent, system);
         }
         self.workers[index].state = State::Searches(looks - 1);
@@ -159,7 +162,7 @@ impl Arc {
 
     /// `Worker::share_load`.
     fn share_load(&mut self, index: usize, system: &mut System) -> Nanos {
-        let (is_watched, waiting) = (self.seat.is_some(), self.waiting(index));
+        let (is_watched, waiting) = (self.seated > 0, self.waiting(index));
         let sharing = &mut self.workers[index].sharing;
         match sharing.before_poll(&self.mean_poll, || waiting, || is_watched) {
             true => self.call_helper(system),
@@ -197,7 +200,7 @@ impl Arc {
         spent: &mut Nanos,
         system: &mut System,
     ) -> Option<Request> {
-        if self.seat.is_none() {
+        if self.seated == 0 {
             self.look(index, spent, system);
         }
         if self.end_stretch(index, spent, system) {
@@ -274,9 +277,11 @@ impl Arc {
         let (yields, cost) = (Cell::new(0), system.costs.cpu_clock + system.costs.clock);
         let after = || now + Duration::from_nanos(yields.get() * cost);
         let sharing = &mut self.workers[index].sharing;
-        sharing.before_sleep(|| yields.set(1), after);
+        if self.mean_poll.get() <= LONG_POLL {
+            sharing.before_sleep(|| yields.set(1), after);
+        }
         *spent += yields.get() * cost;
-        if self.seat.is_some() {
+        if self.seated > 0 && !self.polls_are_long() {
             system.wait();
             self.workers[index].state = State::Sleeps;
         } else if system.has_events() {
@@ -284,7 +289,7 @@ impl Arc {
             self.after_sleep(index, spent, system);
             return true;
         } else {
-            self.seat = Some(index);
+            self.seated += 1;
             system.wait_for_kernel(index);
             self.workers[index].state = State::SleepsInSeat;
         }
@@ -307,15 +312,26 @@ impl Arc {
         if self.helper_is_coming {
             return 0;
         }
-        let seat = self.seat;
-        let asleep = |&index: &usize| self.workers[index].is_asleep;
-        let parked = (0..self.workers.len()).find(|index| asleep(index) && seat != Some(*index));
-        let Some(helper) = parked.or(seat.filter(asleep)) else {
-            return 0;
-        };
-        self.helper_is_coming = true;
-        self.workers[helper].is_asleep = false;
-        system.wake(helper)
+        let spent = self.wake_one(system);
+        self.helper_is_coming = spent > 0;
+        spent
+    }
+
+    /// `Shared::wake_one`: a parked worker, or else the last one that sat down. The kernel has
+    /// woken that one already if there is an event for it. 0: there was none to be woken.
+    fn wake_one(&mut self, system: &mut System) -> Nanos {
+        let is_parked = |worker: &Worker| worker.is_asleep && worker.state == State::Sleeps;
+        if let Some(parked) = self.workers.iter().position(is_parked) {
+            self.workers[parked].is_asleep = false;
+            return system.wake(parked);
+        }
+        if self.seated == 0 || std::mem::replace(&mut self.is_notified, true) {
+            return Nanos::from(self.seated > 0);
+        }
+        match system.last_waiter() {
+            Some(worker) => system.wake(worker),
+            None => system.costs.wake,
+        }
     }
 
     /// `Shared::inject`, by the monitor.
@@ -323,11 +339,7 @@ impl Arc {
         self.injector.push_back(request);
         let mut spent = 0;
         if self.workers.iter().all(|worker| worker.is_asleep) {
-            let seat = self.seat;
-            let parked = (0..self.workers.len()).find(|index| seat != Some(*index));
-            let worker = parked.or(seat).expect("there is a worker");
-            self.workers[worker].is_asleep = false;
-            spent += system.wake(worker);
+            spent += self.wake_one(system);
         }
         if self.polls_are_long() {
             spent += self.call_helper(system);
@@ -352,7 +364,8 @@ impl Policy for Arc {
                 self.workers[index].is_asleep = false;
                 self.workers[index].is_cold = true;
                 if state == State::SleepsInSeat {
-                    self.seat = None;
+                    self.seated -= 1;
+                    self.is_notified = false;
                     self.look(index, &mut spent, system);
                 }
                 self.after_sleep(index, &mut spent, system);
@@ -378,7 +391,7 @@ impl Policy for Arc {
             }
         }
         self.quiet_ticks = if moved > 0 { 0 } else { self.quiet_ticks + 1 };
-        let needs_none = moved == self.workers.len() || self.mean_poll.get() > VERY_LONG_POLL;
+        let needs_none = moved == self.workers.len() || self.polls_are_long();
         self.ticks_to_pass = if needs_none && stuck == 0 { BUSY_TICK - 1 } else { 0 };
         if self.quiet_ticks < QUIET_TICKS_MAX {
             system.monitor_uses(system.costs.tick);
@@ -387,7 +400,7 @@ impl Policy for Arc {
         if is_stranded {
             spent += self.call_helper(system);
         }
-        if moved == 0 && self.seat.is_none() {
+        if moved == 0 && self.seated == 0 {
             if self.workers.iter().any(|worker| worker.is_asleep) {
                 spent += self.call_helper(system);
             } else {

@@ -207,6 +207,11 @@ impl System {
         self.waiters.push(worker);
     }
 
+    /// Who waits for the kernel and would be woken first: the last one that came.
+    pub fn last_waiter(&self) -> Option<usize> {
+        self.waiters.last().copied()
+    }
+
     /// A worker sleeps until it is woken.
     pub fn wait(&mut self) {
         self.sleeps += 1;

@@ -6,14 +6,14 @@
 //! system calls. So rustix's calls are made on polling's epoll instance. (polling keeps that open,
 //! and takes descriptors out of it, which the portable kernel needs of it as well.)
 //!
-//!
-//! * a wait is one `epoll_pwait`;
+//! * a wait is one `epoll_pwait`. Several threads may wait at once: of these, an event wakes the
+//!   one that came last;
 //! * a notification is one write to an eventfd that is never read;
 //! * a deadline is a timerfd that is never read, and that is set only when the deadline has
 //!   changed or is over. The timeout of `epoll_pwait` itself would be in milliseconds.
 
 use crate::driver::kernel::event::{Event, Events, Until};
-use crate::sync::{Duration, Instant, Mutex, lock};
+use crate::sync::{Duration, Instant};
 use polling::AsSource;
 use rustix::event::{EventfdFlags, Timespec, epoll, epoll::EventData, epoll::EventFlags, eventfd};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
@@ -34,7 +34,6 @@ pub(crate) struct Kernel {
     notifier: File,
     /// A timerfd, registered likewise.
     timer: OwnedFd,
-    timer_is_set_for: Mutex<Option<Instant>>,
 }
 
 impl Kernel {
@@ -47,7 +46,7 @@ impl Kernel {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         epoll::add(&poller, &timer, no_source, edge)?;
-        Ok(Self { poller, notifier: notifier.into(), timer, timer_is_set_for: Mutex::default() })
+        Ok(Self { poller, notifier: notifier.into(), timer })
     }
 
     /// Registers a source for both directions.
@@ -67,32 +66,21 @@ impl Kernel {
         self.poller.delete(source)
     }
 
-    /// Waits until something happens or the time has come.
-    pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
-        events.clear();
-        if let Until::Deadline(deadline) = until {
-            self.set_timer(deadline)?;
-        }
+    /// Waits until something happens, and passes the events to `take`.
+    pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let timeout = (until == Until::Now).then(Timespec::default);
-
         let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
-            Ok((reported, _)) => events.extend(reported.iter().map(event_of)),
+            Ok((reported, _)) => take(&mut reported.iter().map(event_of)),
             Err(rustix::io::Errno::INTR) => {} // the caller looks at everything and comes back
             Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
-    fn set_timer(&self, deadline: Instant) -> io::Result<()> {
+    /// From now on, one of those who wait wakes up when the deadline is over.
+    pub(crate) fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
-        let was_set_for = lock(&self.timer_is_set_for).replace(deadline);
-
-        // If the deadline is over, its event may have been reported already. So only a
-        // deadline in the future may be left as it is set.
-        if was_set_for == Some(deadline) && !left.is_zero() {
-            return Ok(());
-        }
 
         // Zero would switch the timer off. A time that the kernel cannot hold becomes zero:
         // such a deadline is as good as none.
@@ -102,8 +90,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends the current wait, or else the next one. Only the thread in the seat waits. If it has
-    /// left before the notification comes, it is awake, and the next one there looks once more.
+    /// Ends one wait, or else the next one. If whoever waited has left before the notification
+    /// comes, it is awake, and the next one that waits looks once more.
     /// (The eventfd would be full after 2^64 - 2 notifications, which nobody lives to see.)
     pub(crate) fn notify(&self) -> io::Result<()> {
         // Unlike `write`, this tries again when a signal interrupts it.

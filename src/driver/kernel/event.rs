@@ -14,7 +14,7 @@ pub(crate) enum Until {
     Forever,
 }
 
-pub(crate) type Events = Vec<Event>;
+pub(crate) type Events<'a> = &'a mut dyn Iterator<Item = Event>;
 
 /// What has happened to a source.
 #[derive(Clone, Copy, Debug, PartialEq)]

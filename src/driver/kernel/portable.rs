@@ -2,13 +2,13 @@
 //! again reports what is there already.
 
 use crate::driver::kernel::event::{Event, Events, Until};
-use crate::sync::{Duration, Instant, Mutex, lock};
+use crate::sync::{Duration, Instant, Mutex};
 use polling::{AsSource, Poller};
 use std::io::{self, ErrorKind};
 
 pub(crate) struct Kernel {
     poller: Poller,
-    /// Only the thread in the seat locks this.
+    /// Whoever waits or looks has locked this.
     reported: Mutex<polling::Events>,
 }
 
@@ -38,15 +38,16 @@ impl Kernel {
         self.poller.delete(source)
     }
 
-    /// Waits until something happens or the time has come. polling tries again when a signal
-    /// interrupts it.
-    pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
+    /// Waits until something happens or the time has come, and passes the events to `take`. If
+    /// another thread waits, this returns at once: that one sees them. polling tries again when a
+    /// signal interrupts it.
+    pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
+        let Ok(mut reported) = self.reported.try_lock() else { return Ok(()) };
         let mut timeout = match until {
             Until::Now => Some(Duration::ZERO),
             Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
             Until::Forever => None,
         };
-        let mut reported = lock(&self.reported);
         reported.clear();
 
         while let Err(error) = self.poller.wait(&mut reported, timeout) {
@@ -62,9 +63,13 @@ impl Kernel {
         // An event ends the interest in both directions. So the tasks that wait for the other
         // direction are woken as well: they try, and ask again. A hang-up is reported again
         // then, too, so nothing depends on knowing about it.
-        events.clear();
         let both = |key| Event { key, ready: [true; 2], hang_up: false };
-        events.extend(reported.iter().map(|event| both(event.key)));
+        take(&mut reported.iter().map(|event| both(event.key)));
+        Ok(())
+    }
+
+    /// Nothing is to be done: a wait knows its own deadline.
+    pub(crate) fn set_alarm(&self, _: Instant) -> io::Result<()> {
         Ok(())
     }
 

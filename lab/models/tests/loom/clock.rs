@@ -21,30 +21,30 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
 /// Either the sleep is short enough, or the thread that armed the timer has to end it.
 // ~ src/driver/timers.rs
 // - fence(Ordering::SeqCst);
-// - let seat_oversleeps
-// + let seat_oversleeps
+// - let alarm_is_late
+// + let alarm_is_late
 // ~ src/driver/timers.rs
 // - fence(Ordering::SeqCst);
 // - let until = self.earliest()
 // + let until = self.earliest()
 // ~ src/driver/timers.rs
-// - self.sleeping_until.store(NEVER, Ordering::Relaxed);
+// - self.alarm_at.store(NEVER, Ordering::Relaxed);
 // ~ src/driver/timers.rs
-// - self.sleeping_until.store(NEVER, Ordering::Relaxed);
+// - self.alarm_at.store(NEVER, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
 // - let until = self.earliest()? | SLACK;
 // + let until = self.earliest()? | SLACK;
-// + self.sleeping_until.store(NEVER, Ordering::Relaxed);
+// + self.alarm_at.store(NEVER, Ordering::Relaxed);
 // + fence(Ordering::SeqCst);
 // ~ src/driver/timers.rs
 // - let mut wheel = lock(wheel);
 // - let key = wheel.insert(deadline, waker);
-// + let seat_oversleeps = deadline | SLACK < self.sleeping_until.load(Ordering::Relaxed);
+// + let alarm_is_late = deadline | SLACK < self.alarm_at.load(Ordering::Relaxed);
 // + if true {
 // +     let mut wheel = lock(wheel);
 // +     let key = wheel.insert(deadline, waker);
 // +     earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
-// +     return (Key { shard, key }, seat_oversleeps);
+// +     return (Key { shard, key }, alarm_is_late);
 // + }
 // + let mut wheel = lock(wheel);
 // + let key = wheel.insert(deadline, waker);
@@ -60,7 +60,7 @@ fn timer_is_never_slept_through() {
                 (timers, start)
             },
             |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
-            |(timers, _)| timers.sleep_until_next(),
+            |(timers, _)| timers.set_alarm(),
             |(_, start), oversleeps, until| {
                 assert!(oversleeps || ends_by(until, *start + HOUR + SLACK));
             },
@@ -70,8 +70,8 @@ fn timer_is_never_slept_through() {
 
 /// (c) The same with two threads that arm at once, and a seat that is taken twice.
 // ~ src/driver/timers.rs
-// - self.sleeping_until.store(until, Ordering::Relaxed);
-// + self.sleeping_until.store(0, Ordering::Relaxed);
+// - self.alarm_at.store(until, Ordering::Relaxed);
+// + self.alarm_at.store(0, Ordering::Relaxed);
 #[test]
 fn neither_of_two_timers_is_slept_through() {
     model(|| {
@@ -82,7 +82,7 @@ fn neither_of_two_timers_is_slept_through() {
             let deadline = start + (1 + shard as u32) * HOUR;
             thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).1)
         });
-        let until = timers.sleep_until_next();
+        let until = timers.set_alarm();
         let oversleeps = armers.map(|armer| armer.join().unwrap());
         for (shard, oversleeps) in oversleeps.into_iter().enumerate() {
             let limit = start + (1 + shard as u32) * HOUR + SLACK;
@@ -90,6 +90,6 @@ fn neither_of_two_timers_is_slept_through() {
         }
         // A notification ends this sleep. The next one is short enough by itself.
         timers.expire(&mut Vec::new());
-        assert!(ends_by(timers.sleep_until_next(), start + HOUR + SLACK));
+        assert!(ends_by(timers.set_alarm(), start + HOUR + SLACK));
     });
 }

@@ -4,22 +4,22 @@
 use crate::scheduler::{end, shared::Shared, threads::SignedOn};
 use crate::sync::{Duration, lock};
 use crate::{in_order, model, model_within, race};
-use loom::sync::Notify;
-use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// `run_worker` of src/runtime/start.rs with `Worker::sleep`, without the seat.
+/// `run_worker` of src/runtime/start.rs with `Worker::sleep`. Another worker sits, so that this one
+/// parks.
 fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: InLoop) {
     *lock(&shared.workers[index].thread) = Some(thread::current());
     while !shared.is_ending() {
         shared.run(index);
-        shared.idle.fall_asleep(index);
+        shared.idle.fall_asleep(index, false);
         if shared.is_ending() {
             let _ = shared.idle.claim(index);
             continue;
         }
-        while shared.idle.is_asleep(index) {
+        while shared.idle.is_parked(index) {
             thread::park();
         }
     }
@@ -39,21 +39,20 @@ fn in_loop(shared: &Arc<Shared>) -> InLoop {
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - drop(signing_on);
-// - for worker in 0..shared.workers.len() {
-// -     shared.unpark(shared.idle.claim(worker).then_some(worker));
-// - }
+// - let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
+// - sleepers.for_each(|worker| shared.unpark(worker));
 // + drop(signing_on);
-// + for worker in 0..shared.workers.len() {
-// +     shared.unpark(shared.idle.claim(worker).then_some(worker));
-// + }
+// + let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
+// + sleepers.for_each(|worker| shared.unpark(worker));
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
-// - shared.unpark(shared.idle.claim(worker).then_some(worker));
+// - sleepers.for_each(|worker| shared.unpark(worker));
+// + let _ = sleepers.count();
 // ~ lab/models/tests/loom/ending.rs
-// - shared.idle.fall_asleep(index);
+// - shared.idle.fall_asleep(index, false);
 // - if shared.is_ending() {
 // + let is_ending = shared.is_ending();
-// + shared.idle.fall_asleep(index);
+// + shared.idle.fall_asleep(index, false);
 // + if is_ending {
 #[test]
 fn worker_that_falls_asleep_does_not_miss_the_end() {
@@ -75,8 +74,8 @@ fn worker_that_falls_asleep_does_not_miss_the_end() {
 /// (i) A worker is called as a helper (`Shared::call_helper`) while it falls asleep and the runtime
 /// ends: whoever claims it wakes it.
 // ~ lab/models/tests/loom/ending.rs
-// - shared.unpark(shared.idle.claim_one(None));
-// + let _ = shared.idle.claim_one(None);
+// - shared.idle.claim_one().into_iter().for_each(|worker| shared.unpark(worker));
+// + let _ = shared.idle.claim_one();
 #[test]
 fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
     model_within(3, || {
@@ -87,7 +86,7 @@ fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
             thread::spawn(move || run_worker(&sleeps, 0, running)),
             thread::spawn(move || {
                 let shared = calls;
-                shared.unpark(shared.idle.claim_one(None));
+                shared.idle.claim_one().into_iter().for_each(|worker| shared.unpark(worker));
             }),
         ];
         end::begin(&shared);
@@ -251,23 +250,22 @@ fn end_waits_for_every_thread_that_signed_on() {
     );
 }
 
-const NOBODY: usize = usize::MAX;
-
-/// A worker with nothing to do, which sleeps in the seat.
-struct Sleeper {
+/// Workers with nothing to do, which sit.
+struct Sitters {
     idle: crate::scheduler::idle::Idle,
     ending: AtomicBool,
-    sleeper: AtomicUsize,
-    kernel: Notify,
+    is_notified: AtomicBool,
+    /// The eventfd: it ends the wait of one thread, or the next wait.
+    kernel: (loom::sync::Mutex<bool>, loom::sync::Condvar),
 }
 
-impl Sleeper {
+impl Sitters {
     fn awake() -> Self {
         Self {
-            idle: crate::scheduler::idle::Idle::new(1),
+            idle: crate::scheduler::idle::Idle::new(2),
             ending: AtomicBool::new(false),
-            sleeper: AtomicUsize::new(NOBODY),
-            kernel: Notify::new(),
+            is_notified: AtomicBool::new(false),
+            kernel: (loom::sync::Mutex::new(false), loom::sync::Condvar::new()),
         }
     }
 
@@ -276,57 +274,72 @@ impl Sleeper {
         in_order(|| self.ending.load(Ordering::SeqCst))
     }
 
-    /// `Worker::sleep`, with `Seat::sleep`.
-    fn sleep(&self) {
-        self.idle.fall_asleep(0);
-        if !self.is_ending() {
-            in_order(|| self.sleeper.store(0, Ordering::SeqCst));
-            if in_order(|| self.idle.is_asleep(0)) {
-                self.kernel.wait();
-            }
-            self.sleeper.store(NOBODY, Ordering::Relaxed);
+    /// `Shared::notify_if_seated`.
+    fn notify_if_seated(&self) {
+        if in_order(|| self.idle.any_seated())
+            && !in_order(|| self.is_notified.swap(true, Ordering::SeqCst))
+        {
+            *self.kernel.0.lock().unwrap() = true;
+            self.kernel.1.notify_one();
         }
-        let _ = self.idle.claim(0);
     }
 
-    /// `end::begin`, with `Shared::unpark`.
+    /// A worker's loop, with `Worker::sleep`.
+    fn run(&self, worker: usize) {
+        while !self.is_ending() {
+            self.idle.fall_asleep(worker, true);
+            if self.is_ending() {
+                in_order(|| self.idle.wake_up(worker));
+                return;
+            }
+            let mut event = self.kernel.0.lock().unwrap();
+            while !std::mem::take(&mut *event) {
+                event = self.kernel.1.wait(event).unwrap();
+            }
+            drop(event);
+            in_order(|| self.idle.wake_up(worker));
+            in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
+            if self.is_ending() {
+                self.notify_if_seated();
+            }
+        }
+    }
+
+    /// `end::begin`.
     fn begin(&self) {
         in_order(|| self.ending.store(true, Ordering::SeqCst));
-        let claimed = in_order(|| self.idle.claim(0));
-        if claimed && in_order(|| self.sleeper.load(Ordering::SeqCst)) == 0 {
-            self.kernel.notify();
-        }
+        self.notify_if_seated();
     }
 }
 
-/// (h) The same worker in the seat: it sees that the runtime ends, or is notified.
+/// (h) The same with workers that sit: each sees that the runtime ends, or is notified by `begin`
+/// or by another one that was.
 // ~ lab/models/tests/loom/ending.rs
-// - if !self.is_ending() {
-// + if self.sleeper.load(Ordering::SeqCst) == NOBODY {
-// ~ lab/models/tests/loom/ending.rs
-// - self.idle.fall_asleep(0);
-// - if !self.is_ending() {
+// - self.idle.fall_asleep(worker, true);
+// - if self.is_ending() {
 // + let is_ending = self.is_ending();
-// + self.idle.fall_asleep(0);
-// + if !is_ending {
+// + self.idle.fall_asleep(worker, true);
+// + if is_ending {
 // ~ lab/models/tests/loom/ending.rs
 // - in_order(|| self.ending.store(true, Ordering::SeqCst));
-// - let claimed = in_order(|| self.idle.claim(0));
-// + let claimed = in_order(|| self.idle.claim(0));
+// - self.notify_if_seated();
+// + self.notify_if_seated();
 // + in_order(|| self.ending.store(true, Ordering::SeqCst));
 // ~ lab/models/tests/loom/ending.rs
-// - if in_order(|| self.idle.is_asleep(0)) {
-// + if self.sleeper.load(Ordering::SeqCst) == 0 {
+// - in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
+// - if self.is_ending() {
+// -     self.notify_if_seated();
+// - }
+// + in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
 #[test]
-fn worker_that_sits_down_does_not_miss_the_end() {
-    race(
-        Sleeper::awake,
-        |sleeper| {
-            while !sleeper.is_ending() {
-                sleeper.sleep();
-            }
-        },
-        Sleeper::begin,
-        |_, (), ()| (),
-    );
+fn workers_that_sit_down_do_not_miss_the_end() {
+    model_within(3, || {
+        let sitters = loom::sync::Arc::new(Sitters::awake());
+        let workers = [0, 1].map(|worker| {
+            let sitters = sitters.clone();
+            thread::spawn(move || sitters.run(worker))
+        });
+        sitters.begin();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
 }

@@ -1,136 +1,266 @@
-//! Falling asleep and being woken: a worker, the thread in the seat, and the monitor.
+//! Falling asleep and being woken: workers that park or sit, and the monitor.
 
 use crate::scheduler::idle::{Doorbell, Idle};
 use crate::{Injector, in_order, model_within, race};
-use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use loom::sync::{Arc, Notify};
+use loom::sync::atomic::{AtomicBool, Ordering, fence};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
+
+/// The sleepers, what they sleep on, and what they look at before they do.
+struct Sleepers {
+    idle: Idle,
+    injector: Injector,
+    /// A worker was claimed, or those who sit were notified.
+    is_woken: AtomicBool,
+}
+
+impl Sleepers {
+    fn new(workers: usize) -> Self {
+        let is_woken = AtomicBool::new(false);
+        Self { idle: Idle::new(workers), injector: Injector::default(), is_woken }
+    }
+
+    /// `Worker::sleep`, until it sleeps. True: it is still awake, and looks again.
+    fn fall_asleep(&self, worker: usize, joins: bool) -> bool {
+        self.idle.fall_asleep(worker, joins);
+        if self.injector.is_empty() {
+            return false;
+        }
+        self.idle.wake_up(worker);
+        true
+    }
+
+    /// `Shared::inject`, while polls are short. The worker that is woken, if any, looks.
+    fn inject(&self) {
+        self.injector.push();
+        if self.idle.all_asleep() {
+            let _ = self.idle.claim_one();
+            self.is_woken.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// All others sleep. Whether somebody comes to what is in the injector.
+    fn are_well(&self) -> bool {
+        self.is_woken.load(Ordering::Relaxed) || self.injector.is_empty()
+    }
+}
 
 /// (a) The sleep protocol of idle.rs: `Worker::sleep` against `Shared::inject`. Workers that are
 /// awake have run out of work, and a thread from outside pushes tasks. Whatever is left at the
-/// end, some worker is awake for it.
-// ~ src/scheduler/idle.rs
-// - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-// - fence(Ordering::SeqCst);
-// + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+/// end, some worker is awake for it. The first that falls asleep sits, and others park or join it.
 // ~ src/scheduler/idle.rs
 // - fence(Ordering::SeqCst);
-// - if self.all_asleep()
-// + if self.all_asleep()
+// - sits
+// + sits
 // ~ src/scheduler/idle.rs
-// - self.asleep.load(Ordering::Relaxed) == self.all
-// + self.asleep.load(Ordering::Relaxed) == self.all >> 1
+// - fence(Ordering::SeqCst);
+// - self.asleep() == self.all
+// + self.asleep() == self.all
+// ~ src/scheduler/idle.rs
+// - self.asleep() == self.all
+// + self.asleep() == self.all >> 1
 // ~ lab/models/tests/loom/parking.rs
-// - if !injector.is_empty() && idle.claim(worker) {
-// + if false {
+// - if self.injector.is_empty() {
+// + if true {
 // ~ lab/models/tests/loom/parking.rs
-// - injector.push();
-// - let _ = idle.claim_if_all_asleep(None);
-// + let _ = idle.claim_if_all_asleep(None);
-// + injector.push();
+// - self.injector.push();
+// - if self.idle.all_asleep() {
+// -     let _ = self.idle.claim_one();
+// -     self.is_woken.store(true, Ordering::Relaxed);
+// - }
+// + if self.idle.all_asleep() {
+// +     let _ = self.idle.claim_one();
+// +     self.is_woken.store(true, Ordering::Relaxed);
+// + }
+// + self.injector.push();
+// ~ src/scheduler/idle.rs
+// - self.parked.load(Ordering::Relaxed) | self.seated.load(Ordering::Relaxed)
+// + self.parked.load(Ordering::Relaxed)
 #[test]
 fn pushed_task_never_finds_all_asleep_and_nobody_woken() {
-    for (workers, tasks, preemptions) in [(1, 2, 4), (2, 1, 4), (2, 2, 3)] {
+    for (workers, tasks, joins, preemptions) in
+        [(1, 2, false, 4), (2, 1, false, 4), (2, 1, true, 4), (2, 2, false, 3)]
+    {
         model_within(preemptions, move || {
-            let shared = Arc::new((Idle::new(workers), Injector::default()));
+            let shared = Arc::new(Sleepers::new(workers));
             let sleepers: Vec<_> = (0..workers)
                 .map(|worker| {
                     let shared = shared.clone();
                     thread::spawn(move || {
-                        let (idle, injector) = &*shared;
-                        while injector.pop() {}
-                        idle.fall_asleep(worker);
-                        if !injector.is_empty() && idle.claim(worker) {
-                            while injector.pop() {}
-                            // It is still awake, and would look again now.
-                            return true;
-                        }
-                        false
+                        while shared.injector.pop() {}
+                        let is_awake = shared.fall_asleep(worker, joins);
+                        while is_awake && shared.injector.pop() {}
+                        is_awake
                     })
                 })
                 .collect();
-            let (idle, injector) = &*shared;
-            for _ in 0..tasks {
-                injector.push();
-                // The worker that was claimed, if any, would be unparked now.
-                let _ = idle.claim_if_all_asleep(None);
-            }
+            (0..tasks).for_each(|_| shared.inject());
             let awake = sleepers.into_iter().any(|sleeper| sleeper.join().unwrap());
-            assert!(awake || injector.is_empty() || !idle.all_asleep());
+            assert!(awake || shared.are_well());
         });
     }
 }
 
-/// The seat, as `Seat::sleep` and `Shared::unpark` use it.
-struct Seat {
-    idle: Idle,
-    sleeper: AtomicUsize,
-    /// The eventfd: it ends the current wait, or the next one.
-    kernel: Notify,
-}
-
-const NOBODY: usize = usize::MAX;
-
-impl Seat {
-    fn new(workers: usize) -> Self {
-        let sleeper = AtomicUsize::new(NOBODY);
-        Self { idle: Idle::new(workers), sleeper, kernel: Notify::new() }
-    }
-
-    /// `Seat::sleep`, with nothing else that could end it.
-    fn sleep(&self, worker: usize) {
-        in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
-        if in_order(|| self.idle.is_asleep(worker)) {
-            self.kernel.wait();
-        }
-        self.sleeper.store(NOBODY, Ordering::Relaxed);
-    }
-
-    /// `Shared::unpark`, after the worker's bit was cleared. In src it would otherwise unpark the
-    /// worker's thread, which parks nowhere here.
-    fn unpark(&self, worker: usize) {
-        if in_order(|| self.sleeper.load(Ordering::SeqCst)) == worker {
-            self.kernel.notify();
-        }
-    }
-}
-
-/// (d) A thread that sits down in the seat, against a thread that claims its worker. The sleeper is
-/// notified in the kernel, or sees that it was claimed before it goes there. If the wake-up were
-/// lost, it would sleep for ever, which loom calls a deadlock.
+/// (a) A worker that sleeps in the one way wakes up and sleeps in the other, while a thread that
+/// has pushed a task reads first who is parked and then who sits. Another worker sits all the time.
+// ~ src/scheduler/idle.rs
+// - fence(Ordering::SeqCst);
+// - sits
+// + sits
 // ~ lab/models/tests/loom/parking.rs
-// - if in_order(|| self.idle.is_asleep(worker)) {
-// + if worker != NOBODY {
-// ~ lab/models/tests/loom/parking.rs
-// - in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
-// - if in_order(|| self.idle.is_asleep(worker)) {
-// + let asleep = in_order(|| self.idle.is_asleep(worker));
-// + in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
-// + if asleep {
-// ~ lab/models/tests/loom/parking.rs
-// - in_order(|| self.sleeper.store(worker, Ordering::SeqCst));
-// - if in_order(|| self.idle.is_asleep(worker)) {
-// + self.sleeper.store(worker, Ordering::SeqCst);
-// + if self.idle.is_asleep(worker) {
-// ~ lab/models/tests/loom/parking.rs
-// - self.kernel.notify();
+// - if self.injector.is_empty() {
+// + if true {
 #[test]
-fn thread_that_takes_the_seat_is_notified_or_stays_awake() {
-    race(
-        || Seat::new(1),
-        |seat| {
-            seat.idle.fall_asleep(0);
-            seat.sleep(0);
-        },
-        |seat| {
-            // Before it has fallen asleep there is no sleeper to claim.
-            while !in_order(|| seat.idle.claim(0)) {
-                thread::yield_now();
+fn worker_that_sits_and_then_parks_is_not_overlooked() {
+    for joins_first in [false, true] {
+        race(
+            move || {
+                let sleepers = Sleepers::new(2);
+                sleepers.idle.fall_asleep(0, true);
+                sleepers.idle.fall_asleep(1, joins_first);
+                sleepers
+            },
+            move |sleepers| {
+                // An event wakes it, or another worker does.
+                sleepers.idle.wake_up(1);
+                sleepers.fall_asleep(1, !joins_first)
+            },
+            Sleepers::inject,
+            |sleepers, is_awake, ()| assert!(is_awake || sleepers.are_well()),
+        );
+    }
+}
+
+/// A worker that sits, as in `Worker::sleep`, with `notify`, `take_notification` and `look` of the
+/// driver.
+struct Seats {
+    idle: Idle,
+    is_notified: AtomicBool,
+    /// The eventfd: it ends the wait of one thread, or the next wait.
+    kernel: (Mutex<bool>, Condvar),
+    /// What a thread that notifies has done before.
+    work: AtomicBool,
+}
+
+impl Seats {
+    fn new() -> Self {
+        let kernel = (Mutex::new(false), Condvar::new());
+        let (is_notified, work) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { idle: Idle::new(2), is_notified, kernel, work }
+    }
+
+    fn wait(&self) {
+        let mut event = self.kernel.0.lock().unwrap();
+        while !std::mem::take(&mut *event) {
+            event = self.kernel.1.wait(event).unwrap();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        in_order(|| self.work.load(Ordering::SeqCst))
+    }
+
+    /// Sleeps until there is work. If that is missed, it sleeps for ever, which loom calls a
+    /// deadlock.
+    fn sit(&self, worker: usize) {
+        while !self.has_work() {
+            self.idle.fall_asleep(worker, true);
+            if !self.has_work() {
+                self.wait();
             }
-            seat.unpark(0);
+            in_order(|| self.idle.wake_up(worker));
+            self.take_notification();
+        }
+    }
+
+    fn take_notification(&self) {
+        in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
+    }
+
+    /// `Shared::notify_if_seated`, and `Driver::notify`.
+    fn notify_if_seated(&self) {
+        if in_order(|| self.idle.any_seated())
+            && !in_order(|| self.is_notified.swap(true, Ordering::SeqCst))
+        {
+            *self.kernel.0.lock().unwrap() = true;
+            self.kernel.1.notify_one();
+        }
+    }
+
+    /// `Driver::look`, of which it is known that nobody sat when it began.
+    fn look(&self) {
+        *self.kernel.0.lock().unwrap() = false;
+        self.take_notification();
+        self.notify_if_seated();
+    }
+
+    fn bring_work(&self) {
+        in_order(|| self.work.store(true, Ordering::SeqCst));
+        self.notify_if_seated();
+    }
+}
+
+/// (d) A worker that sits down, against a thread that brings work and notifies whoever sits. A
+/// notification may have been sent before that nobody has taken, and a third thread may look at
+/// the kernel meanwhile. The worker is notified, or sees the work before it waits.
+// ~ lab/models/tests/loom/parking.rs
+// - in_order(|| self.work.store(true, Ordering::SeqCst));
+// - self.notify_if_seated();
+// + self.notify_if_seated();
+// + in_order(|| self.work.store(true, Ordering::SeqCst));
+// ~ lab/models/tests/loom/parking.rs
+// - if !self.has_work() {
+// -     self.wait();
+// - }
+// + self.wait();
+// ~ lab/models/tests/loom/parking.rs
+// - in_order(|| self.idle.wake_up(worker));
+// - self.take_notification();
+// + in_order(|| self.idle.wake_up(worker));
+#[test]
+fn worker_that_sits_down_is_notified_or_sees_the_work() {
+    race(
+        || {
+            let seats = Seats::new();
+            // Somebody sat, was notified, and has come back for another reason.
+            seats.idle.fall_asleep(1, true);
+            seats.notify_if_seated();
+            seats.idle.wake_up(1);
+            seats
         },
+        |seats| seats.sit(0),
+        Seats::bring_work,
         |_, (), ()| (),
     );
+}
+
+/// (d) The same, and another thread looks at the kernel, which may take the notification away.
+// ~ lab/models/tests/loom/parking.rs
+// - *self.kernel.0.lock().unwrap() = false;
+// - self.take_notification();
+// - self.notify_if_seated();
+// + *self.kernel.0.lock().unwrap() = false;
+// + self.take_notification();
+// ~ lab/models/tests/loom/parking.rs
+// - *self.kernel.0.lock().unwrap() = false;
+// - self.take_notification();
+// + *self.kernel.0.lock().unwrap() = false;
+// ~ lab/models/tests/loom/parking.rs
+// - self.take_notification();
+// - self.notify_if_seated();
+// - }
+// + self.notify_if_seated();
+// + self.take_notification();
+// + }
+#[test]
+fn look_of_another_thread_takes_no_notification_away() {
+    model_within(3, || {
+        let seats = Arc::new(Seats::new());
+        let (looks, sits) = (seats.clone(), seats.clone());
+        let others = [thread::spawn(move || looks.look()), thread::spawn(move || sits.sit(0))];
+        seats.bring_work();
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
 }
 
 /// (f) The monitor's doorbell: the monitor's `sleep` against a thread that begins to poll. The
@@ -177,43 +307,6 @@ fn monitor_never_sleeps_while_a_thread_polls() {
     );
 }
 
-/// A current-thread runtime: the thread with the lease, and the waker of its own future.
-struct Main {
-    idle: Idle,
-    woken: AtomicBool,
-}
-
-/// (e) `Worker::sleep` with the `stop` of `block_on`, against `Main::wake`: the thread that runs
-/// the worker sees that its future was woken, or the waker claims the worker. (That a claimed
-/// worker wakes up, in the seat or parked, is another model's.)
-// ~ lab/models/tests/loom/parking.rs
-// - main.idle.fall_asleep(0);
-// - let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
-// + let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
-// + main.idle.fall_asleep(0);
-// ~ lab/models/tests/loom/parking.rs
-// - main.woken.swap(true, Ordering::SeqCst);
-// - main.idle.claim(0)
-// + let claimed = main.idle.claim(0);
-// + main.woken.swap(true, Ordering::SeqCst);
-// + claimed
-#[test]
-fn thread_with_the_lease_does_not_sleep_when_its_future_is_woken() {
-    race(
-        || Main { idle: Idle::new(1), woken: AtomicBool::new(false) },
-        |main| {
-            main.idle.fall_asleep(0);
-            let is_woken = in_order(|| main.woken.load(Ordering::SeqCst));
-            is_woken && main.idle.claim(0)
-        },
-        |main| {
-            main.woken.swap(true, Ordering::SeqCst);
-            main.idle.claim(0)
-        },
-        |main, _, _| assert!(!main.idle.all_asleep()),
-    );
-}
-
 /// (h) A turn of `block_on` against the end, which sets its flag and then wakes the future
 /// (`close`): the thread sees that the runtime ends, or takes another turn.
 // ~ lab/models/tests/loom/parking.rs
@@ -250,6 +343,8 @@ fn future_in_block_on_does_not_miss_the_end() {
 /// Calls for helpers: three workers, of which one is stuck in a poll and never helps.
 struct Help {
     idle: Idle,
+    /// The worker that sits when it sleeps, as it is the first to do so.
+    sitter: usize,
     is_coming: AtomicBool,
     injector: Injector,
     doorbell: Doorbell,
@@ -258,23 +353,30 @@ struct Help {
 impl Help {
     fn new(asleep: &[usize], is_coming: bool) -> Self {
         let idle = Idle::new(3);
-        asleep.iter().for_each(|&worker| idle.fall_asleep(worker));
+        asleep.iter().for_each(|&worker| _ = idle.fall_asleep(worker, false));
         let is_coming = AtomicBool::new(is_coming);
-        Self { idle, is_coming, injector: Injector::default(), doorbell: Doorbell::default() }
+        let (injector, doorbell) = (Injector::default(), Doorbell::default());
+        Self { idle, sitter: asleep.first().copied().unwrap_or(0), is_coming, injector, doorbell }
     }
 
     /// `Shared::inject`, while polls are long. Returns the helper that it wakes, if any.
     fn inject(&self) -> Option<usize> {
         self.injector.push();
-        let first = self.idle.claim_if_all_asleep(None);
+        let first = if self.idle.all_asleep() { self.wake_one() } else { None };
         first.or(self.call_helper())
+    }
+
+    /// `Shared::wake_one`.
+    fn wake_one(&self) -> Option<usize> {
+        let parked = self.idle.claim_one();
+        parked.or_else(|| in_order(|| self.idle.any_seated()).then_some(self.sitter))
     }
 
     /// `Shared::call_helper`. There it is one `fetch_and`, of which loom does not know that it
     /// reads the last value.
     fn call_helper(&self) -> Option<usize> {
-        if self.idle.any_asleep() && !self.is_coming.swap(true, Ordering::Relaxed) {
-            let helper = self.idle.claim_one(None);
+        if self.idle.asleep() != 0 && !self.is_coming.swap(true, Ordering::Relaxed) {
+            let helper = self.wake_one();
             if helper.is_none() {
                 self.is_coming.store(false, Ordering::Relaxed);
             }
@@ -292,12 +394,13 @@ impl Help {
 
     /// S1 to S3, and the early return. True: there is a task. None: it sleeps.
     fn fall_asleep(&self, worker: usize) -> Option<bool> {
-        self.idle.fall_asleep(worker);
+        self.idle.fall_asleep(worker, false);
         if !self.injector.is_empty() {
-            let _ = self.idle.claim(worker);
+            in_order(|| self.idle.wake_up(worker));
             return Some(self.wake_up());
         }
-        if self.idle.is_asleep(worker) { None } else { Some(self.wake_up()) }
+        let sleeps = self.sitter == worker || self.idle.is_parked(worker);
+        if sleeps { None } else { Some(self.wake_up()) }
     }
 }
 
@@ -316,12 +419,12 @@ impl Help {
 // + if self.asleep.load(Ordering::Relaxed)
 // ~ src/scheduler/idle.rs
 // - fence(Ordering::SeqCst);
-// - if self.all_asleep()
-// + if self.all_asleep()
+// - self.asleep() == self.all
+// + self.asleep() == self.all
 // ~ lab/models/tests/loom/parking.rs
 // - self.injector.push();
-// - let first = self.idle.claim_if_all_asleep(None);
-// + let first = self.idle.claim_if_all_asleep(None);
+// - let first = if self.idle.all_asleep() { self.wake_one() } else { None };
+// + let first = if self.idle.all_asleep() { self.wake_one() } else { None };
 // + self.injector.push();
 #[test]
 fn helper_on_its_way_sees_the_task_that_calls_no_other() {
@@ -344,8 +447,8 @@ fn helper_on_its_way_sees_the_task_that_calls_no_other() {
 // - if helper.is_none() {
 // + if false {
 // ~ lab/models/tests/loom/parking.rs
-// - let helper = self.idle.claim_one(None);
-// + let helper = self.idle.claim_one(None);
+// - let helper = self.wake_one();
+// + let helper = self.wake_one();
 // + self.is_coming.store(true, Ordering::Relaxed);
 #[test]
 fn helpers_can_be_called_after_all_who_were_called_have_come() {

@@ -116,6 +116,8 @@ pub(crate) mod shared {
         pub(crate) fn new(workers: usize, tasks: usize) -> Arc<Self> {
             let id = RuntimeId::next();
             let count = workers.max(1);
+            let idle = Idle::new(count + 1);
+            idle.fall_asleep(count, true); // it sits, so that the others park
             let worker = |_| WorkerShared {
                 queue: Queue::default(),
                 thread: Mutex::default(),
@@ -130,7 +132,7 @@ pub(crate) mod shared {
                 }),
                 injector: Queue::default(),
                 workers: (0..count).map(worker).collect(),
-                idle: Idle::new(count),
+                idle,
                 driver: Driver::default(),
                 registry: Tasks::new(id, tasks),
                 mains: Mains::default(),
@@ -149,9 +151,13 @@ pub(crate) mod shared {
             self.ending.load(Ordering::SeqCst)
         }
 
-        /// As in src, without the seat.
-        pub(crate) fn unpark(&self, claimed: Option<usize>) {
-            let Some(worker) = claimed else { return };
+        /// Nobody sits but a worker that no model has.
+        pub(crate) fn notify_if_seated(&self) -> bool {
+            false
+        }
+
+        /// As in src.
+        pub(crate) fn unpark(&self, worker: usize) {
             if let Some(thread) = &*lock(&self.workers[worker].thread) {
                 thread.unpark();
             }

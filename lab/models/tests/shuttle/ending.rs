@@ -60,9 +60,25 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     });
 }
 
-/// Tasks that never end by themselves: in a queue, polled, and waiting.
+/// Workers that have run out of work sleep when the end comes, or are about to.
 // ~ src/scheduler/end.rs
-// - shared.unpark(shared.idle.claim(worker).then_some(worker));
+// - sleepers.for_each(|worker| shared.unpark(worker));
+// + let _ = sleepers.count();
+// ~ src/scheduler/end.rs
+// - shared.notify_if_seated();
+// ~ src/scheduler/worker.rs
+// - self.shared.notify_if_seated();
+#[test]
+fn workers_that_sleep_are_woken_by_the_end() {
+    model(|| {
+        let runtime = runtime(3);
+        wait(runtime.spawn(async {})).unwrap();
+        (0..3).for_each(|_| shuttle::thread::yield_now());
+        drop(runtime);
+    });
+}
+
+/// Tasks that never end by themselves: in a queue, polled, and waiting.
 // ~ src/scheduler/end.rs
 // - wakers.drain(..).for_each(wake);
 // + wakers.clear();
@@ -71,13 +87,13 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - drop(signing_on);
-// - for worker in 0..shared.workers.len() {
-// -     shared.unpark(shared.idle.claim(worker).then_some(worker));
-// - }
+// - let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
+// - sleepers.for_each(|worker| shared.unpark(worker));
+// - shared.notify_if_seated();
 // + drop(signing_on);
-// + for worker in 0..shared.workers.len() {
-// +     shared.unpark(shared.idle.claim(worker).then_some(worker));
-// + }
+// + let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
+// + sleepers.for_each(|worker| shared.unpark(worker));
+// + shared.notify_if_seated();
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/runtime/start.rs
 // - let in_loop = in_loop.clone();

@@ -14,9 +14,6 @@ use std::os::unix::net::UnixStream;
 // ~ src/runtime/block_on.rs
 // - if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
 // + if false {
-// ~ src/scheduler/shared.rs
-// - if self.driver.sleeper() == claimed {
-// + if false {
 #[test]
 fn everything_runs_while_a_thread_is_in_block_on() {
     model(|| {
@@ -155,14 +152,8 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
 // ~ src/scheduler/worker.rs
 // - if stop() || !injector.is_empty() {
 // + if !injector.is_empty() {
-// ~ src/driver/mod.rs
-// - driver.sleeper.store(index + 1, Ordering::SeqCst);
-// - let next = driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline);
-// - let until = if is_asleep()
-// + let is_still_asleep = is_asleep();
-// + driver.sleeper.store(index + 1, Ordering::SeqCst);
-// + let next = driver.timers.sleep_until_next().map_or(Until::Forever, Until::Deadline);
-// + let until = if is_still_asleep
+// ~ src/runtime/block_on.rs
+// - self.shared.notify_if_seated();
 #[test]
 fn main_futures_are_woken_with_and_without_the_lease() {
     model(|| {

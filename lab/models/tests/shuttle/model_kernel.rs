@@ -1,12 +1,10 @@
 //! Stands for the kernel in src/driver/kernel: it reports the events that a test makes.
 
-use crate::driver::kernel::{Events, Until};
+use crate::driver::kernel::event::{Event, Events, Until};
 use crate::sync::{Arc, Condvar, Duration, Instant, Mutex, PoisonError, lock, set_clock};
 use polling::AsSource;
 use std::cell::RefCell;
 use std::io;
-
-type Event = <Events as IntoIterator>::Item;
 
 /// Stands for the epoll instance with its eventfd and its timerfd, all of them edge-triggered.
 #[derive(Clone, Default)]
@@ -17,7 +15,8 @@ struct State {
     is_notified: bool,
     /// The keys of the sources, in the order in which they were registered.
     sources: Vec<usize>,
-    events: Events,
+    events: Vec<Event>,
+    alarm: Option<Instant>,
 }
 
 std::thread_local! {
@@ -82,21 +81,27 @@ impl Kernel {
         Ok(())
     }
 
-    pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
-        events.clear();
+    /// What happens is told to one of those who wait. As in epoll, the alarm is one for all of
+    /// them, and is told once.
+    pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let (state, changed) = &*self.0;
         let is_quiet = |state: &mut State| {
-            let is_due = match until {
-                Until::Now => true,
-                Until::Deadline(deadline) => Instant::now() >= deadline,
-                Until::Forever => false,
-            };
+            let is_due = until == Until::Now || state.alarm.is_some_and(|at| Instant::now() >= at);
             !is_due && !state.is_notified && state.events.is_empty()
         };
         let waited = changed.wait_timeout_while(lock(state), Duration::MAX, is_quiet);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.is_notified = false;
-        events.append(&mut state.events);
+        state.alarm.take_if(|at| Instant::now() >= *at);
+        let events = std::mem::take(&mut state.events);
+        drop(state);
+        take(&mut events.into_iter());
+        Ok(())
+    }
+
+    pub(crate) fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
+        lock(&self.0.0).alarm = Some(deadline);
+        self.0.1.notify_all();
         Ok(())
     }
 

@@ -12,15 +12,14 @@ use shuttle::thread::spawn;
 // + if stop() {
 // ~ src/scheduler/shared.rs
 // - queue::push(&self.injector, runnable);
-// - self.wake_if_all_asleep();
-// + self.wake_if_all_asleep();
+// - let _ = self.idle.all_asleep() && self.wake_one();
+// + let _ = self.idle.all_asleep() && self.wake_one();
 // + queue::push(&self.injector, runnable);
-// ~ src/driver/mod.rs
-// - let until = if is_asleep() {
-// + let until = if true {
 // ~ src/scheduler/shared.rs
-// - if self.driver.sleeper() == claimed {
-// + if false {
+// - parked.is_some() || self.notify_if_seated()
+// + parked.is_some()
+// ~ src/scheduler/worker.rs
+// - driver.is_notified.swap(false, Ordering::SeqCst);
 #[test]
 fn tasks_from_outside_are_run() {
     for workers in [1, 2] {
@@ -290,11 +289,10 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 /// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
 /// that in motion.
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
-// ~ src/scheduler/worker.rs 2
 // - self.shared.helper_is_coming.store(false, Ordering::Relaxed);
 // ~ src/scheduler/shared.rs
-// - self.helper_is_coming.fetch_and(helper.is_some(), Ordering::Relaxed);
+// - self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
+// + self.wake_one();
 // ~ src/scheduler/shared.rs
 // - if self.polls_are_long() {
 // - self.call_helper();
@@ -337,8 +335,6 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 // ~ src/runtime/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::Relaxed); // it may be this one
-// ~ src/scheduler/worker.rs 2
 // - self.shared.helper_is_coming.store(false, Ordering::Relaxed);
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_all_run() {

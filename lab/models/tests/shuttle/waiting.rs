@@ -1,6 +1,6 @@
 //! Sockets and timers, and the seat from which they are waited for.
 
-use crate::common::{Signal, model, read_a_byte, runtime, wait, write_a_byte};
+use crate::common::{Signal, eager_runtime, model, read_a_byte, runtime, wait, write_a_byte};
 use crate::io::{Async, AsyncReadExt};
 use crate::sync::{Arc, Duration, Instant};
 use crate::{model_kernel as kernel, time};
@@ -103,11 +103,9 @@ fn socket_fails_when_its_runtime_ends() {
 
 /// Two tasks sleep, and the clock is moved once both timers are armed. Each task wakes when it is
 /// time, whichever worker sits in the seat.
-// ~ src/driver/mod.rs
-// - if seat_oversleeps {
-// -     self.notify();
-// - }
-// + let _ = seat_oversleeps;
+// ~ src/time.rs
+// - if alarm_is_late && runtime.idle.any_seated() {
+// + if false {
 #[test]
 fn timers_are_not_slept_through() {
     for workers in [1, 2] {
@@ -137,10 +135,46 @@ fn timers_are_not_slept_through() {
     }
 }
 
+/// Both workers sit while polls are long. The alarm wakes one of them, for a task that then blocks
+/// it until another timer has expired: the other worker sits on, and wakes up for that one.
+// ~ src/scheduler/worker.rs
+// - } else if idle.any_seated() {
+// -     driver.set_alarm();
+// - }
+// + }
+#[test]
+fn timer_expires_beside_a_poll_that_waits_for_it() {
+    model(|| {
+        let runtime = eager_runtime(2);
+        let [armed, blocks, is_late] = [0; 3].map(|_| Signal::default());
+        let (tells, tells_too, goes_on) = (armed.clone(), armed.clone(), is_late.clone());
+        let is_in_poll = blocks.clone();
+        let early = runtime.spawn(async move {
+            let sleep = time::sleep(HOUR);
+            tells.send();
+            sleep.await;
+            is_in_poll.send();
+            wait(goes_on.sent(1));
+        });
+        let late = runtime.spawn(async move {
+            let sleep = time::sleep(2 * HOUR);
+            tells_too.send();
+            sleep.await;
+            is_late.send();
+        });
+        wait(armed.sent(2));
+        kernel::set_time(HOUR + SLACK);
+        wait(blocks.sent(1));
+        kernel::set_time(2 * HOUR + SLACK);
+        wait(early).unwrap();
+        wait(late).unwrap();
+    });
+}
+
 /// A thread that does not belong to the runtime arms a timer while all workers sleep.
-// ~ src/driver/mod.rs
-// - if seat_oversleeps {
-// + if seat_oversleeps && worker.is_some() {
+// ~ src/time.rs
+// - if alarm_is_late && runtime.idle.any_seated() {
+// + if alarm_is_late && worker.is_some() {
 #[test]
 fn timer_from_outside_is_watched() {
     model(|| {
