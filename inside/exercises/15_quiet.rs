@@ -80,7 +80,7 @@ fn main() {
         let idle = Arc::new(Idle::new(2));
         for worker in 0..2 {
             let idle = idle.clone();
-            thread::spawn(move || idle.fall_asleep(worker));
+            thread::spawn(move || idle.fall_asleep(worker, false));
         }
         idle.wait_until_all_asleep();
         expect(idle.all_asleep(), "the thread goes on, and a worker is still awake");
@@ -92,15 +92,15 @@ fn main() {
 
     let one_wakes_up_again = || {
         let idle = Arc::new(Idle::new(2));
-        idle.fall_asleep(0);
+        idle.fall_asleep(0, false);
         let other = idle.clone();
         thread::spawn(move || {
             // Somebody has work for worker 0, which falls asleep again when it is done.
-            other.claim(0);
-            other.fall_asleep(0);
+            other.wake_up(0);
+            other.fall_asleep(0, false);
         });
         let other = idle.clone();
-        thread::spawn(move || other.fall_asleep(1));
+        thread::spawn(move || other.fall_asleep(1, false));
         idle.wait_until_all_asleep();
     };
     explore(
@@ -115,6 +115,6 @@ fn main() {
 // waits is the sleeper, and the last worker that falls asleep brings what it waits for.
 // Hint 2: the thread says that it sleeps, passes a fence, and looks again before it parks. The
 // worker sets its bit, passes a fence, and looks whether somebody said so. The first half of that
-// is there already.
+// is there already. So is a fence in `all_asleep`.
 // Hint 3: `Doorbell`, in the same file, is the second half. Give `Idle` one, and ring it where all
 // workers sleep. Read `sleep` in `src/runtime/monitor.rs` to see who sleeps beside such a bell.

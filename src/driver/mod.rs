@@ -95,7 +95,8 @@ impl Driver {
         #[cfg(feature = "sim")]
         let until = arc_sim_core::until([until, Until::Now], ahead, wakers, |wakers| {
             self.collect(Until::Now, wakers);
-            !wakers.is_empty() || self.is_notified.load(Ordering::SeqCst) // as in `notify`
+            // SeqCst pairs with `notify`.
+            !wakers.is_empty() || self.is_notified.load(Ordering::SeqCst)
         });
         self.collect(until, wakers);
     }

@@ -21,7 +21,7 @@ const QUIET_TICKS_MAX: u32 = 20;
 ///
 /// * If every worker has moved since the last tick, none is stuck, and none has slept all the
 ///   while. The first that runs out of work takes that of the others.
-/// * If polls are very long, a worker calls a helper before each poll if nobody waits for the
+/// * If polls are long, a worker calls a helper before each poll if nobody waits for the
 ///   kernel or if a task waits, and what is queued meanwhile goes into the injector. So a worker
 ///   that gets stuck holds up little but its own task.
 ///

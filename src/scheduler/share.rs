@@ -31,9 +31,9 @@
 //! sleep at its end: a helper has done a part of the work.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
-//! poll, and workers share even if the cores are crowded. If it is above [`VERY_LONG_POLL`], or if
-//! a worker is pressed, it also calls a helper if nobody waits for the kernel: events should not
-//! have to wait until its poll ends.
+//! poll, and workers share even if the cores are crowded. Then all that sleep wait for the kernel,
+//! which wakes one of them for each event (`idle.rs`). If nobody does, a worker calls a helper
+//! before it polls, also if it is pressed: events should not have to wait until its poll ends.
 //!
 //! A poll takes as long as its worker does not come to the next one. What others take of the core
 //! meanwhile is part of that, because the tasks behind it wait all the same.
@@ -138,7 +138,7 @@ pub(crate) const MEAN_POLLS: u64 = 512;
 pub(crate) struct MeanPoll(AtomicU64);
 
 impl MeanPoll {
-    /// As long as nothing is known, polls count as very long: a few wake-ups cost little, and to
+    /// As long as nothing is known, polls count as long: a few wake-ups cost little, and to
     /// wait behind a poll may cost much.
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(2 * LONG_POLL.as_nanos() as u64))

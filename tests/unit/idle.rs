@@ -15,7 +15,7 @@ use crate::sync::Ordering;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     FallAsleep(usize, bool),
-    StandUp(usize),
+    WakeUp(usize),
     Claim(usize),
     ClaimOne,
 }
@@ -24,7 +24,7 @@ fn step() -> impl Strategy<Value = Step> {
     let worker = || any::<usize>();
     prop_oneof![
         6 => (worker(), any::<bool>()).prop_map(|(it, joins)| Step::FallAsleep(it, joins)),
-        3 => worker().prop_map(Step::StandUp),
+        3 => worker().prop_map(Step::WakeUp),
         3 => worker().prop_map(Step::Claim),
         3 => Just(Step::ClaimOne),
     ]
@@ -73,9 +73,10 @@ proptest! {
                     let sleepers = if sits { &mut model.seated } else { &mut model.parked };
                     sleepers.insert(worker % workers);
                 }
-                Step::StandUp(worker) => {
+                Step::WakeUp(worker) => {
                     idle.wake_up(worker % workers);
                     model.seated.remove(&(worker % workers));
+                    model.parked.remove(&(worker % workers));
                 }
                 Step::Claim(worker) => {
                     let slept = model.parked.remove(&(worker % workers));

@@ -59,31 +59,32 @@ const PREEMPTIONS_MAX: usize = 3;
 //     - use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thread};
 //     + use crate::sync::thread::{self, Thread};
 //     + use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence};
-//     - asleep: AtomicU64,
-//     + asleep: AtomicU64,
+//     - seated: AtomicU64,
+//     + seated: AtomicU64,
 //     + /// Wakes the thread that waits until all workers sleep.
 //     + quiet: Doorbell,
-//     - Self { asleep: AtomicU64::new(0), all }
-//     + Self { asleep: AtomicU64::new(0), quiet: Doorbell::default(), all }
-//     - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+//     - Self { parked: AtomicU64::new(0), seated: AtomicU64::new(0), all }
+//     + let quiet = Doorbell::default();
+//     + Self { parked: AtomicU64::new(0), seated: AtomicU64::new(0), quiet, all }
 //     - fence(Ordering::SeqCst);
+//     - sits
 //     - }
-//     + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
 //     + fence(Ordering::SeqCst);
 //     +
-//     + // The fence in `ring` pairs with the one in `wait_until_all_asleep`.
+//     + // The fence in `ring` pairs with the one that `wait_until_all_asleep` passes.
 //     + if self.all_asleep() {
 //     + self.quiet.ring();
 //     + }
+//     + sits
 //     + }
 //     +
 //     + /// Parks until every worker sleeps. Only one thread may call this.
 //     + pub(crate) fn wait_until_all_asleep(&self) {
 //     + self.quiet.thread.get_or_init(thread::current);
 //     + while !self.all_asleep() {
-//     + // Say that this thread sleeps, then look again. The fence pairs with the one in `ring`.
+//     + // Say that this thread sleeps, then look again. The look begins with a fence, which
+//     + // pairs with the one in `ring`.
 //     + self.quiet.asleep.store(true, Ordering::Relaxed);
-//     + fence(Ordering::SeqCst);
 //     + if !self.all_asleep() {
 //     + thread::park();
 //     + }
@@ -92,9 +93,10 @@ const PREEMPTIONS_MAX: usize = 3;
 //     you see: solved
 //
 // no-fence: the thread looks before the workers see that it sleeps
-//     - self.quiet.asleep.store(true, Ordering::Relaxed);
-//     - fence(Ordering::SeqCst);
-//     + self.quiet.asleep.store(true, Ordering::Relaxed);
+//     - if !self.all_asleep() {
+//     - thread::park();
+//     + if self.asleep() != self.all {
+//     + thread::park();
 //     you see: not yet: all workers sleep, and the thread that waits for that is not woken
 //
 // no-second-look: the last worker falls asleep between the look and the word
@@ -106,10 +108,8 @@ const PREEMPTIONS_MAX: usize = 3;
 //
 // look-then-say: the same, with a look that comes too early
 //     - self.quiet.asleep.store(true, Ordering::Relaxed);
-//     - fence(Ordering::SeqCst);
 //     - if !self.all_asleep() {
 //     - thread::park();
-//     + fence(Ordering::SeqCst);
 //     + if !self.all_asleep() {
 //     + self.quiet.asleep.store(true, Ordering::Relaxed);
 //     + thread::park();
@@ -151,7 +151,7 @@ fn main() {
         let idle = Arc::new(Idle::new(2));
         for worker in 0..2 {
             let idle = idle.clone();
-            thread::spawn(move || idle.fall_asleep(worker));
+            thread::spawn(move || idle.fall_asleep(worker, false));
         }
         idle.wait_until_all_asleep();
         expect(idle.all_asleep(), "the thread goes on, and a worker is still awake");
@@ -163,15 +163,15 @@ fn main() {
 
     let one_wakes_up_again = || {
         let idle = Arc::new(Idle::new(2));
-        idle.fall_asleep(0);
+        idle.fall_asleep(0, false);
         let other = idle.clone();
         thread::spawn(move || {
             // Somebody has work for worker 0, which falls asleep again when it is done.
-            other.claim(0);
-            other.fall_asleep(0);
+            other.wake_up(0);
+            other.fall_asleep(0, false);
         });
         let other = idle.clone();
-        thread::spawn(move || other.fall_asleep(1));
+        thread::spawn(move || other.fall_asleep(1, false));
         idle.wait_until_all_asleep();
     };
     explore(
@@ -186,6 +186,6 @@ fn main() {
 // waits is the sleeper, and the last worker that falls asleep brings what it waits for.
 // Hint 2: the thread says that it sleeps, passes a fence, and looks again before it parks. The
 // worker sets its bit, passes a fence, and looks whether somebody said so. The first half of that
-// is there already.
+// is there already. So is a fence in `all_asleep`.
 // Hint 3: `Doorbell`, in the same file, is the second half. Give `Idle` one, and ring it where all
 // workers sleep. Read `sleep` in `src/runtime/monitor.rs` to see who sleeps beside such a bell.
