@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::sync::{Arc, mpsc};
 use std::task::Waker;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::driver::Driver;
 use crate::driver::kernel::IS_SHARED;
-use crate::sync::Ordering;
+use crate::sync::{Instant, Ordering};
 
 const LONG: Duration = Duration::from_secs(20);
 
