@@ -3,7 +3,8 @@
 //! A thread that did nothing but wait for events would cost a quarter more CPU than one that also
 //! runs the tasks that it woke. So a worker that has nothing to do takes a *seat*, sleeps there
 //! until the kernel reports something, leaves it, and runs the tasks whose events came. (Who sits
-//! and who does not is decided and kept in `scheduler/idle.rs`.)
+//! and who does not is decided and kept in `scheduler/idle.rs`.) For the next timer, the kernel has
+//! an *alarm*, which ends the wait of one worker. So does a notification, by another thread.
 //!
 //! While all workers run tasks, nobody sits: the kernel keeps the events. A busy worker looks
 //! without waiting, every `event_interval` polls. When all workers are too busy even for that, the
@@ -27,9 +28,9 @@ pub(crate) struct Driver {
     pub(crate) timers: Timers,
     /// What the kernel's alarm was last set for. Whoever sets it holds this lock.
     alarm: Mutex<Option<Instant>>,
-    /// The kernel was notified, and nobody has come back from it since. Whoever does clears this,
-    /// and then looks at everything else. SeqCst on both sides: what was done before `notify` is
-    /// seen then.
+    /// A notification was sent, and nobody has come back from the kernel since. A worker that does
+    /// clears this, and then looks at everything else. SeqCst on both sides: what was done before
+    /// `notify` is seen then.
     pub(crate) is_notified: AtomicBool,
 }
 
@@ -49,7 +50,7 @@ impl Driver {
     }
 
     /// Ends the wait of one worker that sits, or else the next wait. Nothing is done if a
-    /// notification is on its way already.
+    /// notification is on its way already, or about to be sent by another thread.
     ///
     /// # Panics
     ///
@@ -70,28 +71,31 @@ impl Driver {
             return;
         }
         self.collect(Until::Now, wakers);
-        self.is_notified.swap(false, Ordering::SeqCst); // SeqCst pairs with `notify`
+        let was_notified = self.is_notified.swap(false, Ordering::SeqCst); // pairs with `notify`
         if is_watched() {
-            self.notify(); // a worker sat down meanwhile, and this may have been for it
+            // A worker has sat down meanwhile. What this has fetched may have been for that one.
+            self.move_alarm();
+            let _ = was_notified.then(|| self.notify());
         }
         wakers.drain(..).for_each(wake);
     }
 
-    /// A timer was armed that is due before the alarm, and a worker sits: it wakes up in time.
+    /// Called if somebody sits, and the alarm may be too late for them: a timer was armed that is
+    /// due earlier, or the alarm has called another thread.
     pub(crate) fn move_alarm(&self) {
-        if kernel::IS_SHARED {
+        if kernel::is_shared() {
             self.set_alarm();
         } else {
-            self.notify(); // the one that waits sets its alarm anew
+            self.notify(); // the one that waits comes back, and waits anew for less
         }
     }
 
     /// Waits until something happens, and collects the wakers of what did. Only for a worker that
-    /// sits. (So who arms a timer sees that it does, or this sees the timer.)
+    /// sits. (Its bit is set: who arms a timer sees the bit, or this sees the timer.)
     pub(crate) fn sleep(&self, wakers: &mut Wakers) {
         let until = self.set_alarm();
         #[cfg(feature = "sim")]
-        let ahead = || (self.timers.set_alarm(), self.reactor.has_sources());
+        let ahead = || (self.timers.next_alarm(), self.reactor.has_sources());
         #[cfg(feature = "sim")]
         let until = arc_sim_core::until([until, Until::Now], ahead, wakers, |wakers| {
             self.collect(Until::Now, wakers);
@@ -108,7 +112,7 @@ impl Driver {
     /// When the kernel refuses.
     pub(crate) fn set_alarm(&self) -> Until {
         let mut alarm = lock(&self.alarm);
-        let Some(next) = self.timers.set_alarm() else { return Until::Forever };
+        let Some(next) = self.timers.next_alarm() else { return Until::Forever };
         // An alarm whose time is over may have been reported already.
         if *alarm != Some(next) || next <= Instant::now() {
             self.reactor.kernel.set_alarm(next).expect("arc: the kernel's alarm could not be set");

@@ -2,9 +2,9 @@
 //! dropped on different workers do not contend.
 //!
 //! The kernel's alarm wakes one of the workers that sit. It is set for the earliest deadline of all
-//! wheels, rounded up by `SLACK`, by each worker that sits down. A new timer with an earlier
-//! deadline, rounded likewise, must set it again. And no timer may slip through while the alarm is
-//! being set:
+//! wheels, rounded up by `SLACK`: by each worker that sits down, and by each that gets up while
+//! others sit on. A new timer with an earlier deadline, rounded likewise, must set it again. And no
+//! timer may slip through while the alarm is being set:
 //!
 //! ```text
 //!   a thread that sets the alarm         a task that arms a timer
@@ -38,7 +38,7 @@ pub(crate) const SLACK: u64 = (1 << 17) - 1;
 pub(crate) struct Timers {
     pub(crate) epoch: Instant,
     pub(crate) shards: Box<[Shard]>,
-    /// What the alarm was last set for: those who sit sleep until then at the most.
+    /// What the alarm was last set for: one of those who sit wakes up by then.
     pub(crate) alarm_at: AtomicU64,
 }
 
@@ -84,7 +84,7 @@ impl Timers {
         earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
         drop(wheel);
 
-        // A2: pairs with T2 in `set_alarm`.
+        // A2: pairs with T2 in `next_alarm`.
         fence(Ordering::SeqCst);
 
         // A3
@@ -106,8 +106,8 @@ impl Timers {
     }
 
     /// T1 to T4: what the alarm must be set for; None is for ever. From now on `arm`
-    /// says when that thread must be notified.
-    pub(crate) fn set_alarm(&self) -> Option<Instant> {
+    /// says when it must be set again.
+    pub(crate) fn next_alarm(&self) -> Option<Instant> {
         // T1
         self.alarm_at.store(NEVER, Ordering::Relaxed);
 

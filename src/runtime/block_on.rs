@@ -83,7 +83,7 @@ impl Wake for Main {
         }
         self.thread.unpark();
 
-        // A thread with the lease may sleep as the worker does, for which it sits. If another
+        // A thread with the lease sleeps as the only worker does, which always sits. If another
         // thread has the lease, that one takes an empty turn.
         if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
             self.shared.notify_if_seated();

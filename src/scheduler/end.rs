@@ -42,8 +42,8 @@ use std::{iter, mem::take};
 /// It says so under the lock under which threads sign on. What a thread has done by then is seen
 /// by all who see the end: if it runs a job, it has counted the step that begins it.
 pub(crate) fn begin(shared: &Arc<Shared>) {
-    // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or the loop
-    // below sees its bit.
+    // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or what
+    // follows sees its bit.
     let signing_on = lock(&shared.threads);
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);

@@ -1,10 +1,10 @@
 //! Which workers sleep, where, and how no wake-up is lost.
 //!
 //! A worker that sleeps either *sits*, which means that it waits for the kernel
-//! (`driver/mod.rs`), or is *parked*. Every worker has one bit for each. While polls are short,
-//! only one worker sits: it takes all events that have come, and runs what they wake. While polls
-//! are long, all who sleep sit. Then each event finds a worker of its own: the kernel wakes the one
-//! that sat down last.
+//! (`driver/mod.rs`), or is *parked* (`thread::park`). Every worker has one bit for each. While
+//! polls are short, only one worker sits: it takes all events that have come, and runs what they
+//! wake. While polls are long, whoever falls asleep sits, and each event that comes wakes one of
+//! them: the one that sat down last. (That is so on Linux. Elsewhere only one thread can wait.)
 //!
 //! Another thread wakes a parked worker by clearing its bit. It has then *claimed* the worker, and
 //! owes the sleeping thread an unpark. Those who sit cannot be woken one by one: a thread
@@ -31,16 +31,22 @@
 //!   comes after P2, and so its next S3 sees what P1 pushed.
 //!
 //! So whichever worker P3 takes for awake finds what P1 pushed. If P3 takes none for awake, it
-//! wakes one itself. If others claim all who are parked before P3 can, and nobody sits any more,
-//! then those are awake. (A worker that leaves its seat and parks while P3 reads may seem to be
-//! awake, as P3 saw neither of its bits. Then its last S2 comes after P2. And a worker that no
-//! thread runs yet has no bit set. Whichever thread runs it looks before it sleeps.)
+//! wakes one itself, or a notification is on its way already, and whoever comes back by that looks.
+//! If others claim all who are parked before P3 can, and nobody sits any more, then those who were
+//! claimed or have left their seats are awake. (A worker that leaves its seat and parks while P3
+//! reads may seem to be awake, as P3 saw neither of its bits. Then its last S2 comes after P2. And
+//! a worker that no thread runs yet has no bit set. Whichever thread runs it looks before it
+//! sleeps.)
+//!
+//! In S3, a worker that is to park also asks whether anybody sits. One that leaves its seat clears
+//! its bit, passes a fence (`Doorbell::ring`), and asks before a long poll whether anybody sleeps,
+//! to call it. So one of the two sees the other, and the kernel does not go unwatched.
 //!
 //! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
 //! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's
 //! `block_on` was woken. A thread that makes one of these true does so first (in the place of P1),
-//! and then claims the workers or notifies those who sit (in the place of P3). Both accesses are
-//! SeqCst.
+//! and then claims the workers or notifies those who sit (in the place of P3). All these accesses
+//! are SeqCst.
 //!
 //! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
 //! what it pushed. Nor need a worker that pushes into the injector, for it looks there in S3. To

@@ -102,8 +102,8 @@ impl Shared {
     }
 
     /// Whether the runtime ends. SeqCst pairs with the store in `end::begin`: a worker that falls
-    /// asleep sets its bit before it loads this, and the end stores this before it claims the
-    /// workers whose bits are set.
+    /// asleep sets its bit before it loads this, and the end stores this before it claims
+    /// those who are parked and notifies those who sit.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }

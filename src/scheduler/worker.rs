@@ -4,11 +4,11 @@
 //! or, in a current-thread runtime, the thread in `block_on` that has the lease
 //! (`lease.rs`). A worker that has nothing to do *sits*, which means that it waits for the kernel
 //! and the clock (`driver/mod.rs`). If another one sits already, it joins that one while polls are
-//! long, and otherwise is parked. This table shows what wakes it, and who does it:
+//! long, and otherwise parks (`idle.rs`). This table shows what wakes it, and who does it:
 //!
 //! | what happened                                | who wakes the worker                   |
 //! |----------------------------------------------|----------------------------------------|
-//! | an event or a deadline                       | the kernel, if it sits                 |
+//! | an event or a deadline                       | the kernel wakes one of those who sit  |
 //! | a runnable was injected while all slept      | the thread that injected it            |
 //! | the same while polls are long                | the same, if no helper is on its way   |
 //! | a runnable was queued in a long poll         | the worker in that poll, likewise      |
@@ -17,16 +17,15 @@
 //! | another worker is stuck in one poll, or      | the monitor (`runtime/monitor.rs`)     |
 //! | something is in the injector at its tick     |                                        |
 //! | its thread's `block_on` was woken            | the waker of that future               |
-//! | the runtime ends                             | `end::begin`                           |
+//! | the runtime ends                             | `end::begin`, and each that sat        |
 //!
 //! What the first two rows and the last two say keeps wake-ups from getting lost. The others
 //! are a matter of speed.
 
 use crate::driver::kernel;
 use crate::panic::wake;
-use crate::scheduler::share::Sharing;
 use crate::scheduler::shared::{Shared, WorkerShared, count};
-use crate::scheduler::{coop, queue::Runnable};
+use crate::scheduler::{coop, queue::Runnable, share::Sharing};
 use crate::sync::{Arc, Instant, Ordering, core_times, lock, tell, thread};
 use std::{cell::RefCell, task::Waker};
 
@@ -58,8 +57,8 @@ impl Worker {
     ///
     /// `stop` says that the thread has something else to do, such as to poll the future in
     /// `block_on`. It is asked when nothing was found, and for the last time just before the sleep.
-    /// A thread that makes it true must do so with SeqCst, and then claim this worker, or notify it
-    /// if it sits.
+    /// A thread that makes it true must do so with SeqCst, and then claim this worker if it is
+    /// parked, and notify those who sit.
     pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
         // The monitor takes a worker that does not come by here for stuck.
         let mine = self.mine();
@@ -89,9 +88,8 @@ impl Worker {
     /// Wakes a helper before a poll, if the policy says so. The helper wakes the next one here, if
     /// there is more to do.
     fn share_load(&self) {
-        let Shared { mean_poll, idle, .. } = &*self.shared;
-        let mut sharing = self.sharing.borrow_mut();
-        if sharing.before_poll(mean_poll, || self.waiting(), || idle.any_seated()) {
+        let (shared, mut sharing) = (&*self.shared, self.sharing.borrow_mut());
+        if sharing.before_poll(&shared.mean_poll, || self.waiting(), || shared.idle.any_seated()) {
             self.shared.call_helper();
         }
     }
@@ -126,8 +124,7 @@ impl Worker {
 
     /// Wakes what the kernel and the clock have ready, if nobody sits.
     fn look(&self) {
-        let Shared { driver, idle, .. } = &*self.shared;
-        driver.look(&mut self.wakers.borrow_mut(), || idle.any_seated());
+        self.shared.driver.look(&mut self.wakers.borrow_mut(), || self.shared.idle.any_seated());
     }
 
     /// A fair share of the injected tasks: the first is returned, and the others are queued. While
@@ -176,16 +173,15 @@ impl Worker {
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
         let (polls_are_long, mut wakers) = (self.shared.polls_are_long(), self.wakers.borrow_mut());
-        let sits = idle.fall_asleep(self.index, polls_are_long && kernel::IS_SHARED); // S1, S2
-        // S3
-        if stop() || !injector.is_empty() {
+        if !polls_are_long {
+            self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
+        }
+        let sits = idle.fall_asleep(self.index, polls_are_long && kernel::is_shared()); // S1, S2
+        // S3. If this is to park, but nobody sits any more, this will sit the next time.
+        let is_called = stop() || !injector.is_empty() || !idle.any_seated();
+        if is_called {
             idle.wake_up(self.index);
-            // The future in `block_on`, which is polled next, counts as a poll of the stretch.
-            self.share_load();
         } else {
-            if !polls_are_long {
-                self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
-            }
             count(&self.mine().parks, 1);
             tell!(sleeps());
             if sits {
@@ -196,7 +192,7 @@ impl Worker {
                 if self.shared.is_ending() {
                     self.shared.notify_if_seated();
                 } else if idle.any_seated() {
-                    driver.set_alarm();
+                    driver.move_alarm();
                 }
             }
             // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
@@ -211,6 +207,8 @@ impl Worker {
         self.shared.helper_is_coming.store(false, Ordering::Relaxed);
         // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
+        // The future in `block_on`, which is polled next, counts as a poll of the stretch.
+        let _ = is_called.then(|| self.share_load());
         wakers.drain(..).for_each(wake);
     }
 }

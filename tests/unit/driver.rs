@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::driver::Driver;
-use crate::driver::kernel::IS_SHARED;
+use crate::driver::kernel::is_shared;
 use crate::sync::{Instant, Ordering};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -74,6 +74,9 @@ fn look_passes_on_a_notification_that_was_for_somebody_else() {
         assert_eq!(look([false, true]), 2);
         assert_eq!(ends(&wait(&driver)), 0);
     }
+    assert_eq!(look([false, true]), 2);
+    let is_notified = driver.is_notified.load(Ordering::SeqCst);
+    assert_eq!(is_notified, !is_shared(), "there was nothing to pass on");
     driver.notify();
     assert_eq!(look([true, true]), 1, "no look while somebody sits");
     assert_eq!(ends(&wait(&driver)), 0);
@@ -107,7 +110,7 @@ fn timer_that_is_armed_during_a_wait_ends_it_in_time() {
     arm(&driver, deadline);
     // Where only one thread can wait, it is notified, and sees itself when it must wake up.
     let woken = match ends(&waiting) {
-        0 if !IS_SHARED => ends(&wait(&driver)),
+        0 if !is_shared() => ends(&wait(&driver)),
         woken => woken,
     };
     assert_eq!(woken, 1);
@@ -116,7 +119,7 @@ fn timer_that_is_armed_during_a_wait_ends_it_in_time() {
 
 #[test]
 fn each_of_those_who_wait_can_be_woken() {
-    if !IS_SHARED {
+    if !is_shared() {
         return;
     }
     let driver = driver();

@@ -138,7 +138,7 @@ impl Model {
                 }
             }
             Step::Sleep => {
-                let until = self.timers.set_alarm();
+                let until = self.timers.next_alarm();
                 self.alarm_at = self.timers.alarm_at.load(Ordering::Relaxed);
                 if let Some(least) = self.least() {
                     // Never beyond those that the earliest shares its wake-up with; before
@@ -256,7 +256,7 @@ fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
             for _ in 0..round % 64 {
                 std::hint::spin_loop();
             }
-            let until = timers.set_alarm();
+            let until = timers.next_alarm();
             wait_for(&ended, round);
             assert!(until.is_some() || too_late.load(Ordering::SeqCst), "round {round}");
             timers.expire(&mut Vec::new());
@@ -318,7 +318,7 @@ fn deadlines_within_the_slack_share_a_wake_up() {
         let deadline = timers.epoch + Duration::from_nanos(BEGIN + nanos);
         let (_, too_late) = arm(&timers, 0, deadline, Waker::noop().clone());
         assert!(!too_late, "nobody sleeps");
-        assert_eq!(timers.set_alarm(), Some(timers.epoch + last));
+        assert_eq!(timers.next_alarm(), Some(timers.epoch + last));
         // Whoever comes within it need not notify; whoever comes before it must.
         assert!(!arm(&timers, 0, timers.epoch + last, Waker::noop().clone()).1);
         let before = timers.epoch + Duration::from_nanos(BEGIN - 1);

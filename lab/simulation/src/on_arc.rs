@@ -269,10 +269,6 @@ impl Arc {
 
     /// `Worker::sleep`. True: it did not sleep, as there was something.
     fn sleep(&mut self, index: usize, spent: &mut Nanos, system: &mut System) -> bool {
-        if !self.injector.is_empty() {
-            *spent += self.share_load(index, system);
-            return true;
-        }
         let now = self.at(system, *spent);
         let (yields, cost) = (Cell::new(0), system.costs.cpu_clock + system.costs.clock);
         let after = || now + Duration::from_nanos(yields.get() * cost);
@@ -281,6 +277,10 @@ impl Arc {
             sharing.before_sleep(|| yields.set(1), after);
         }
         *spent += yields.get() * cost;
+        if !self.injector.is_empty() {
+            *spent += self.share_load(index, system);
+            return true;
+        }
         if self.seated > 0 && !self.polls_are_long() {
             system.wait();
             self.workers[index].state = State::Sleeps;

@@ -20,11 +20,13 @@ mod portable;
 pub(crate) use portable::Kernel;
 
 #[cfg(arc_model)]
-pub(crate) use crate::model_kernel::Kernel;
+pub(crate) use crate::model_kernel::{Kernel, is_shared};
 
 /// Whether several threads can wait at once, for the same alarm.
-pub(crate) const IS_SHARED: bool =
-    cfg!(all(target_os = "linux", not(any(arc_oneshot, arc_portable))));
+#[cfg(not(arc_model))]
+pub(crate) const fn is_shared() -> bool {
+    cfg!(all(target_os = "linux", not(any(arc_oneshot, arc_portable))))
+}
 
 pub(crate) mod event;
 pub(crate) use event::Until;

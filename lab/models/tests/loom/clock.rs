@@ -1,4 +1,4 @@
-//! Timers that are armed while the thread in the seat computes how long to sleep.
+//! Timers that are armed while another thread sets the alarm.
 
 use crate::driver::timers::Timers;
 use crate::{model, race};
@@ -16,9 +16,9 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
     until.is_some_and(|deadline| deadline <= limit)
 }
 
-/// (c) timers.rs, T1 to T4 against A1 to A3: a timer is armed while the thread in
-/// the seat computes how long to sleep, with and without a later one armed before.
-/// Either the sleep is short enough, or the thread that armed the timer has to end it.
+/// (c) timers.rs, T1 to T4 against A1 to A3: a timer is armed while another
+/// thread sets the alarm, with and without a later one armed before. Either the alarm
+/// is early enough, or the thread that armed the timer has to set it again.
 // ~ src/driver/timers.rs
 // - fence(Ordering::SeqCst);
 // - let alarm_is_late
@@ -60,7 +60,7 @@ fn timer_is_never_slept_through() {
                 (timers, start)
             },
             |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
-            |(timers, _)| timers.set_alarm(),
+            |(timers, _)| timers.next_alarm(),
             |(_, start), oversleeps, until| {
                 assert!(oversleeps || ends_by(until, *start + HOUR + SLACK));
             },
@@ -68,7 +68,7 @@ fn timer_is_never_slept_through() {
     }
 }
 
-/// (c) The same with two threads that arm at once, and a seat that is taken twice.
+/// (c) The same with two threads that arm at once, and an alarm that is set twice.
 // ~ src/driver/timers.rs
 // - self.alarm_at.store(until, Ordering::Relaxed);
 // + self.alarm_at.store(0, Ordering::Relaxed);
@@ -82,14 +82,14 @@ fn neither_of_two_timers_is_slept_through() {
             let deadline = start + (1 + shard as u32) * HOUR;
             thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).1)
         });
-        let until = timers.set_alarm();
+        let until = timers.next_alarm();
         let oversleeps = armers.map(|armer| armer.join().unwrap());
         for (shard, oversleeps) in oversleeps.into_iter().enumerate() {
             let limit = start + (1 + shard as u32) * HOUR + SLACK;
             assert!(oversleeps || ends_by(until, limit));
         }
-        // A notification ends this sleep. The next one is short enough by itself.
+        // The next alarm is early enough by itself.
         timers.expire(&mut Vec::new());
-        assert!(ends_by(timers.set_alarm(), start + HOUR + SLACK));
+        assert!(ends_by(timers.next_alarm(), start + HOUR + SLACK));
     });
 }

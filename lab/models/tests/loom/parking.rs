@@ -131,8 +131,46 @@ fn worker_that_sits_and_then_parks_is_not_overlooked() {
     }
 }
 
-/// A worker that sits, as in `Worker::sleep`, with `notify`, `take_notification` and `look` of the
-/// driver.
+/// (a) A worker leaves its seat and is about to poll for long, while another one falls asleep: that
+/// one sits, or sees that nobody does, or the one that leaves sees that it can be called.
+// ~ lab/models/tests/loom/parking.rs
+// - let goes_on = !in_order(|| idle.any_seated());
+// + let goes_on = false;
+// ~ src/scheduler/idle.rs
+// - fence(Ordering::SeqCst);
+// - if self.asleep.load(Ordering::Relaxed)
+// + if self.asleep.load(Ordering::Relaxed)
+// ~ lab/models/tests/loom/parking.rs
+// - idle.wake_up(0);
+// - doorbell.ring();
+// - idle.asleep() != 0
+// + let calls = idle.asleep() != 0;
+// + idle.wake_up(0);
+// + doorbell.ring();
+// + calls
+#[test]
+fn nobody_parks_for_long_beside_a_free_seat() {
+    race(
+        || {
+            let idle = Idle::new(2);
+            idle.fall_asleep(0, false);
+            (idle, Doorbell::default())
+        },
+        |(idle, doorbell)| {
+            idle.wake_up(0);
+            doorbell.ring();
+            idle.asleep() != 0
+        },
+        |(idle, _)| {
+            let sits = idle.fall_asleep(1, false);
+            let goes_on = !in_order(|| idle.any_seated());
+            sits || goes_on
+        },
+        |_, calls, sits_or_goes_on| assert!(calls || sits_or_goes_on),
+    );
+}
+
+/// Workers that sit, as in `Worker::sleep`, with `notify` and `look` of the driver.
 struct Seats {
     idle: Idle,
     is_notified: AtomicBool,

@@ -145,7 +145,7 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
     });
 }
 
-/// The thread with the lease sleeps in the seat, or is on its way there, when its own future is
+/// The thread with the lease sits, or is about to sit down, when its own future is
 /// woken. Another thread in `block_on`, without the lease, is woken by a task.
 // ~ src/runtime/block_on.rs
 // - self.thread.unpark();

@@ -3,7 +3,7 @@
 use crate::driver::kernel::event::{Event, Events, Until};
 use crate::sync::{Arc, Condvar, Duration, Instant, Mutex, PoisonError, lock, set_clock};
 use polling::AsSource;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 
 /// Stands for the epoll instance with its eventfd and its timerfd, all of them edge-triggered.
@@ -22,12 +22,20 @@ struct State {
 std::thread_local! {
     /// The kernels that were made in this execution.
     static KERNELS: RefCell<Vec<Kernel>> = const { RefCell::new(Vec::new()) };
+
+    /// In half of the executions it is as on systems where only one thread can wait.
+    static IS_SHARED: Cell<bool> = const { Cell::new(true) };
+}
+
+pub(crate) fn is_shared() -> bool {
+    IS_SHARED.get()
 }
 
 /// Begins a new execution.
 pub(crate) fn begin() {
     set_clock(Duration::ZERO);
     KERNELS.take();
+    IS_SHARED.set(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
 }
 
 /// Sets the clock. Every sleep that should have ended by then ends.
@@ -86,7 +94,13 @@ impl Kernel {
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let (state, changed) = &*self.0;
         let is_quiet = |state: &mut State| {
-            let is_due = until == Until::Now || state.alarm.is_some_and(|at| Instant::now() >= at);
+            let own_alarm = match until {
+                Until::Now => return false,
+                Until::Deadline(at) => Some(at),
+                Until::Forever => None,
+            };
+            let alarm = if is_shared() { state.alarm } else { own_alarm };
+            let is_due = alarm.is_some_and(|at| Instant::now() >= at);
             !is_due && !state.is_notified && state.events.is_empty()
         };
         let waited = changed.wait_timeout_while(lock(state), Duration::MAX, is_quiet);
@@ -100,8 +114,10 @@ impl Kernel {
     }
 
     pub(crate) fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
-        lock(&self.0.0).alarm = Some(deadline);
-        self.0.1.notify_all();
+        if is_shared() {
+            lock(&self.0.0).alarm = Some(deadline);
+            self.0.1.notify_all();
+        }
         Ok(())
     }
 

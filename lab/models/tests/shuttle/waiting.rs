@@ -1,4 +1,4 @@
-//! Sockets and timers, and the seat from which they are waited for.
+//! Sockets and timers, and the workers that wait for them.
 
 use crate::common::{Signal, eager_runtime, model, read_a_byte, runtime, wait, write_a_byte};
 use crate::io::{Async, AsyncReadExt};
@@ -37,7 +37,7 @@ fn byte_wakes_the_task_that_reads_it() {
     }
 }
 
-/// The same for the future of `block_on`, while a worker sits in the seat.
+/// The same for the future of `block_on`, while a worker sits.
 #[test]
 fn byte_wakes_the_main_future() {
     for workers in [1, 2] {
@@ -102,7 +102,7 @@ fn socket_fails_when_its_runtime_ends() {
 }
 
 /// Two tasks sleep, and the clock is moved once both timers are armed. Each task wakes when it is
-/// time, whichever worker sits in the seat.
+/// time, whichever worker sits.
 // ~ src/time.rs
 // - if alarm_is_late && runtime.idle.any_seated() {
 // + if false {
@@ -139,7 +139,7 @@ fn timers_are_not_slept_through() {
 /// it until another timer has expired: the other worker sits on, and wakes up for that one.
 // ~ src/scheduler/worker.rs
 // - } else if idle.any_seated() {
-// -     driver.set_alarm();
+// -     driver.move_alarm();
 // - }
 // + }
 #[test]
