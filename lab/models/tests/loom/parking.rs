@@ -136,18 +136,6 @@ fn worker_that_sits_and_then_parks_is_not_overlooked() {
 // ~ lab/models/tests/loom/parking.rs
 // - let goes_on = !in_order(|| idle.any_seated());
 // + let goes_on = false;
-// ~ src/scheduler/idle.rs
-// - fence(Ordering::SeqCst);
-// - if self.asleep.load(Ordering::Relaxed)
-// + if self.asleep.load(Ordering::Relaxed)
-// ~ lab/models/tests/loom/parking.rs
-// - idle.wake_up(0);
-// - doorbell.ring();
-// - idle.asleep() != 0
-// + let calls = idle.asleep() != 0;
-// + idle.wake_up(0);
-// + doorbell.ring();
-// + calls
 #[test]
 fn nobody_parks_for_long_beside_a_free_seat() {
     race(

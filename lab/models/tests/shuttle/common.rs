@@ -109,10 +109,14 @@ fn run(
 /// In half of the schedules its workers know that polls are short: they call each other only if a
 /// task waits in a worker's queue, and not for what is injected.
 pub(crate) fn runtime(workers: usize) -> Runtime {
+    let are_short = shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng());
+    if are_short { frugal_runtime(workers) } else { eager_runtime(workers) }
+}
+
+/// Its workers know that polls are short.
+pub(crate) fn frugal_runtime(workers: usize) -> Runtime {
     let runtime = eager_runtime(workers);
-    if shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()) {
-        learn_that_polls_are_short(&runtime.handle().shared.mean_poll);
-    }
+    learn_that_polls_are_short(&runtime.handle().shared.mean_poll);
     runtime
 }
 

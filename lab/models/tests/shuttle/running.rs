@@ -1,6 +1,8 @@
 //! Tasks that run, wake each other, and are aborted; threads in `block_on`.
 
-use crate::common::{OnDrop, Signal, eager_runtime, model, model_with_monitor, runtime, wait};
+use crate::common::{
+    OnDrop, Signal, eager_runtime, frugal_runtime, model, model_with_monitor, runtime, wait,
+};
 use crate::runtime::Builder;
 use crate::sync::{Duration, thread};
 use crate::task;
@@ -8,13 +10,8 @@ use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - if stop() || !injector.is_empty() {
-// + if stop() {
-// ~ src/scheduler/shared.rs
-// - queue::push(&self.injector, runnable);
-// - let _ = self.idle.all_asleep() && self.wake_one();
-// + let _ = self.idle.all_asleep() && self.wake_one();
-// + queue::push(&self.injector, runnable);
+// - let is_called = stop() || !injector.is_empty() || !idle.any_seated();
+// + let is_called = stop() || !idle.any_seated();
 // ~ src/scheduler/shared.rs
 // - parked.is_some() || self.notify_if_seated()
 // + parked.is_some()
@@ -31,6 +28,23 @@ fn tasks_from_outside_are_run() {
             assert_eq!(other.join().unwrap(), 1);
         });
     }
+}
+
+/// The same, one by one, to a worker that is about to fall asleep. While polls are short, nobody is
+/// called but by the sleep protocol.
+// ~ src/scheduler/shared.rs
+// - queue::push(&self.injector, runnable);
+// - let _ = self.idle.all_asleep() && self.wake_one();
+// + let _ = self.idle.all_asleep() && self.wake_one();
+// + queue::push(&self.injector, runnable);
+#[test]
+fn tasks_from_outside_are_run_while_polls_are_short() {
+    model(|| {
+        let runtime = frugal_runtime(1);
+        for number in 0..3 {
+            assert_eq!(wait(runtime.spawn(async move { number })).unwrap(), number);
+        }
+    });
 }
 
 /// Two tasks wake each other, whichever workers run them.
