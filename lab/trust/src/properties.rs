@@ -31,7 +31,7 @@ const PROPERTIES: [(&str, &[&str], usize); 3] = [
         &[
             "wheel_does_what_a_sorted_map_does",
             "queues_do_what_their_model_does",
-            "sleepers_are_what_a_set_says",
+            "sleepers_are_what_two_sets_say",
             "word_is_what_its_parts_are",
             "timers_do_what_their_model_does",
         ],

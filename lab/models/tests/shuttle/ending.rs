@@ -67,7 +67,9 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 // ~ src/scheduler/end.rs
 // - shared.notify_if_seated();
 // ~ src/scheduler/worker.rs
-// - self.shared.notify_if_seated();
+// - if self.shared.is_ending() {
+// -     self.shared.notify_if_seated();
+// + if self.shared.is_ending() {
 #[test]
 fn workers_that_sleep_are_woken_by_the_end() {
     model(|| {
