@@ -43,7 +43,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
         let (moved, stuck) = watch_workers(shared);
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
-        let is_needless = moved == shared.workers.len() || shared.polls_are_long();
+        let is_needless = moved == shared.workers.len() || shared.mean_poll.is_long();
         tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
         if moved == 0 {
             watch_kernel(shared);

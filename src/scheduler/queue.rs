@@ -7,7 +7,7 @@
 //! ```
 //!
 //! While polls are long, tasks that are spawned or woken on a worker go to the injector, too, and
-//! the share is a single one (`Shared::polls_are_long`).
+//! the share is a single one (`MeanPoll::is_long`).
 //!
 //! Each queue is first in, first out. The queues are made of `concurrent_queue`s, which are never
 //! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
@@ -49,8 +49,10 @@ impl<T> Local<T> {
         }
     }
 
+    /// `ok` comes first, so that only the item is moved on. A `Result` would be written in two
+    /// pieces and read back in one, which takes a processor as long as the rest of the pop.
     pub(crate) fn pop(&self) -> Option<T> {
-        self.ring.pop().or_else(|_| self.rest.pop()).ok()
+        self.ring.pop().ok().or_else(|| self.rest.pop().ok())
     }
 
     pub(crate) fn len(&self) -> usize {

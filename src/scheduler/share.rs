@@ -148,6 +148,16 @@ impl MeanPoll {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
+    /// Whether polls are long. Then all tasks wait in the injector, and each worker takes one of
+    /// them at a time: what waits in a queue of one worker would wait for that worker, however
+    /// soon another one is free. Beside such polls it costs nothing that all use one queue.
+    ///
+    /// This is asked twice for each poll, so it compares numbers: a `Duration` would be made by a
+    /// division.
+    pub(crate) fn is_long(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > LONG_POLL.as_nanos() as u64
+    }
+
     /// Workers that do this at once may overwrite each other's part, which does no harm.
     pub(crate) fn learn(&self, polls: u32, took: Duration) {
         let known = self.0.load(Ordering::Relaxed).saturating_mul(MEAN_POLLS);
@@ -206,7 +216,7 @@ impl Sharing {
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let watches = self.pressed_spans > 0 || mean.get() > LONG_POLL;
+        let watches = self.pressed_spans > 0 || mean.is_long();
         let shares = watches || self.crowded_spans == 0;
         shares && (waiting() > 0 || (watches && !kernel_is_watched()))
     }
@@ -255,7 +265,7 @@ impl Sharing {
     /// Called when a stretch has ended because the worker found nothing. Returns how many times to
     /// look for work again before it sleeps.
     pub(crate) fn looks(&self, mean: &MeanPoll) -> u32 {
-        let is_free = self.pressed_spans + self.crowded_spans == 0 && mean.get() <= LONG_POLL;
+        let is_free = self.pressed_spans + self.crowded_spans == 0 && !mean.is_long();
         if is_free && self.last_idle < SHORT_IDLE { LOOKS } else { 0 }
     }
 

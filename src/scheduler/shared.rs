@@ -1,7 +1,7 @@
 //! What the threads of a runtime share.
 
 use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
-use crate::scheduler::share::{LONG_POLL, MeanPoll};
+use crate::scheduler::share::MeanPoll;
 use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, RwLock, lock, tell, thread::Thread};
@@ -113,16 +113,9 @@ impl Shared {
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
         let _ = self.idle.all_asleep() && self.wake_one();
-        if self.polls_are_long() {
+        if self.mean_poll.is_long() {
             self.call_helper(); // a worker that is awake may not come by for a long time
         }
-    }
-
-    /// Whether polls are long. Then all tasks wait in the injector, and each worker takes one of
-    /// them at a time: what waits in a queue of one worker would wait for that worker, however
-    /// soon another one is free. Beside such polls it costs nothing that all use one queue.
-    pub(crate) fn polls_are_long(&self) -> bool {
-        self.mean_poll.get() > LONG_POLL
     }
 
     /// Wakes a worker that sleeps: a parked one if there is any, as that costs less. False: there

@@ -131,7 +131,7 @@ impl Worker {
     /// polls are long it is a single one, as the others would wait behind it.
     fn refill(&self) -> Option<Runnable> {
         let Shared { injector, workers, .. } = &*self.shared;
-        let shares = if self.shared.polls_are_long() { usize::MAX } else { workers.len() };
+        let shares = if self.shared.mean_poll.is_long() { usize::MAX } else { workers.len() };
         self.mine().queue.take(|| injector.pop().ok(), injector.len().div_ceil(shares))
     }
 
@@ -171,8 +171,8 @@ impl Worker {
 
     /// Steps S1 to S3 of the sleep protocol (`idle.rs`), and the sleep.
     fn sleep(&self, stop: &impl Fn() -> bool) {
-        let Shared { idle, driver, injector, monitor, .. } = &*self.shared;
-        let (polls_are_long, mut wakers) = (self.shared.polls_are_long(), self.wakers.borrow_mut());
+        let Shared { idle, driver, injector, monitor, mean_poll, .. } = &*self.shared;
+        let (polls_are_long, mut wakers) = (mean_poll.is_long(), self.wakers.borrow_mut());
         if !polls_are_long {
             self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
         }

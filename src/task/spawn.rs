@@ -187,7 +187,7 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
         key.count_step();
         let polled = worker.map_or(0, |worker| worker.mine().polled.load(Ordering::Relaxed));
         match worker {
-            Some(worker) if !runtime.polls_are_long() => worker.mine().queue.push(runnable),
+            Some(worker) if !runtime.mean_poll.is_long() => worker.mine().queue.push(runnable),
             // This thread comes to it soon: it polls nothing, or has just polled this very task.
             Some(_) if [0, key.id.0].contains(&polled) => queue::push(&runtime.injector, runnable),
             _ => runtime.inject(runnable),

@@ -209,9 +209,9 @@ impl Arc {
         if system.random.u8(..4) > 0 { self.refill(index) } else { None }
     }
 
-    /// `Shared::polls_are_long`.
+    /// `MeanPoll::is_long`.
     fn polls_are_long(&self) -> bool {
-        self.mean_poll.get() > LONG_POLL
+        self.mean_poll.is_long()
     }
 
     /// What the kernel has, to the worker's queue or to the injector.
