@@ -136,9 +136,9 @@ impl Shared {
     /// before it comes here, and the helper one in `Doorbell::ring`, after it has cleared the flag:
     /// so either the flag is seen to be clear, or the helper sees what was injected. What waits in
     /// a worker's own queue needs no helper. (`fetch_and` does not set a flag again that the helper
-    /// has cleared meanwhile.)
+    /// has cleared meanwhile. SeqCst pairs with the store in `Worker::sleep`.)
     pub(crate) fn call_helper(&self) {
-        if self.idle.asleep() != 0 && !self.helper_is_coming.swap(true, Ordering::Relaxed) {
+        if self.idle.asleep() != 0 && !self.helper_is_coming.swap(true, Ordering::SeqCst) {
             self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
         }
     }

@@ -204,7 +204,9 @@ impl Worker {
         }
 
         // Before the fence in `ring`: this thread sees what called nobody because of the flag.
-        self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+        // SeqCst pairs with the swap in `call_helper`: if that has seen this worker's seat, it came
+        // before this, and the flag does not stay set.
+        self.shared.helper_is_coming.store(false, Ordering::SeqCst);
         // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
         // The future in `block_on`, which is polled next, counts as a poll of the stretch.

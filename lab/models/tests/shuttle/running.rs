@@ -303,7 +303,7 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 /// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
 /// that in motion.
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+// - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
 // ~ src/scheduler/shared.rs
 // - self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
 // + self.wake_one();
@@ -349,7 +349,7 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 // ~ src/runtime/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::Relaxed);
+// - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
     model_with_monitor(|| {
