@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) idle: Idle,
     pub(crate) mean_poll: MeanPoll,
-    /// A worker was woken to share the load of another one, and has not woken up yet.
+    /// A worker was called to share the load of another one, and none has woken up since.
     pub(crate) helper_is_coming: AtomicBool,
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
@@ -112,8 +112,8 @@ impl Shared {
     /// or whose worker is in a long poll.
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
-        let _ = self.idle.all_asleep() && self.wake_one();
-        if self.mean_poll.is_long() {
+        let is_woken = self.idle.all_asleep() && self.wake_one();
+        if !is_woken && self.mean_poll.is_long() {
             self.call_helper(); // a worker that is awake may not come by for a long time
         }
     }

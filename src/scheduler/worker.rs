@@ -13,7 +13,8 @@
 //! | the same while polls are long                | the same, if no helper is on its way   |
 //! | a runnable was queued in a long poll         | the worker in that poll, likewise      |
 //! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
-//! | nobody sits while polls are long             | the same                               |
+//! | nobody sits while polls are long, or while   | the same                               |
+//! | a worker is pressed                          |                                        |
 //! | another worker is stuck in one poll, or      | the monitor (`runtime/monitor.rs`)     |
 //! | something is in the injector at its tick     |                                        |
 //! | its thread's `block_on` was woken            | the waker of that future               |
@@ -116,9 +117,7 @@ impl Worker {
     /// always be the next one, or a stream of them would keep the queue waiting for ever.
     fn look_outside(&self) -> Option<Runnable> {
         self.look();
-        if self.end_stretch() {
-            self.shared.call_helper();
-        }
+        let _ = self.end_stretch().then(|| self.shared.call_helper());
         if fastrand::u8(..4) > 0 { self.refill() } else { None }
     }
 
@@ -173,11 +172,11 @@ impl Worker {
     fn sleep(&self, stop: &impl Fn() -> bool) {
         let Shared { idle, driver, injector, monitor, mean_poll, .. } = &*self.shared;
         let (polls_are_long, mut wakers) = (mean_poll.is_long(), self.wakers.borrow_mut());
-        if !polls_are_long {
+        if !polls_are_long && !stop() {
             self.sharing.borrow_mut().before_sleep(crate::sync::yield_now, Instant::now);
         }
         let sits = idle.fall_asleep(self.index, polls_are_long && kernel::is_shared()); // S1, S2
-        // S3. If this is to park, but nobody sits any more, this will sit the next time.
+        // S3. If this is to park, but nobody sits any more, this looks for a seat once more.
         let is_called = stop() || !injector.is_empty() || !idle.any_seated();
         if is_called {
             idle.wake_up(self.index);
@@ -200,8 +199,8 @@ impl Worker {
                 thread::park();
             }
             tell!(awake());
-            self.sharing.borrow_mut().goes_on(Instant::now());
         }
+        self.sharing.borrow_mut().goes_on(Instant::now());
 
         // Before the fence in `ring`: this thread sees what called nobody because of the flag.
         // SeqCst pairs with the swap in `call_helper`: if that has seen this worker's seat, it came
@@ -209,8 +208,8 @@ impl Worker {
         self.shared.helper_is_coming.store(false, Ordering::SeqCst);
         // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
-        // The future in `block_on`, which is polled next, counts as a poll of the stretch.
-        let _ = is_called.then(|| self.share_load());
+        // The future in `block_on`, if it is polled next, counts as a poll of the stretch.
+        let _ = stop().then(|| self.share_load());
         wakers.drain(..).for_each(wake);
     }
 }

@@ -45,7 +45,9 @@ pub fn build(
         adapt(&tree)?;
     }
 
-    let programs = home.join("target");
+    // One for each tree. In a folder that they share, cargo tells the packages of two trees apart
+    // by the times of their files alone, and would give the programs of whichever was built last.
+    let programs = home.join("target").join(tree.file_name().expect("the tree has a name"));
     process::build(&tree, package, Some(&programs))?;
     Ok(programs.join("release"))
 }

@@ -278,7 +278,7 @@ impl Arc {
         }
         *spent += yields.get() * cost;
         if !self.injector.is_empty() {
-            *spent += self.share_load(index, system);
+            self.after_sleep(index, spent, system);
             return true;
         }
         if self.seated > 0 && !self.polls_are_long() {

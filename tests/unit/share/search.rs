@@ -53,6 +53,29 @@ fn time_of_a_search_is_part_of_no_stretch() {
     assert!(mean.get() <= MICRO, "{:?}", mean.get());
 }
 
+/// Nor is a yield, after which it may find work at once.
+#[test]
+fn time_of_a_yield_is_part_of_no_stretch() {
+    let (mean, mut worker) = (mean_of(MICRO), Worker::new());
+    for _ in 0..10 * MEAN_POLLS {
+        worker.stretch(&mean, MICRO, MICRO);
+        yields(&mut worker, YIELD_MAX);
+        worker.sharing.goes_on(worker.clocks.time());
+    }
+    assert!(mean.get() <= MICRO, "{:?}", mean.get());
+}
+
+/// Before the future in `block_on` is polled, no stretch ends: the polls before it still count.
+#[test]
+fn worker_that_goes_on_to_poll_a_main_future_goes_on_with_its_stretch() {
+    let (mean, mut worker) = (mean_of(MICRO), Worker::new());
+    worker.end_stretch(&mean);
+    worker.poll(&mean, STRETCH_MAX);
+    worker.sharing.goes_on(worker.clocks.time());
+    worker.poll(&mean, MICRO);
+    assert!(worker.is_time_to_look(u32::MAX), "the stretch began before the long poll");
+}
+
 #[test]
 fn time_of_a_yield_is_no_time_that_was_lost() {
     let mut worker = Worker::new();

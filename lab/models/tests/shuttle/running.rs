@@ -308,9 +308,9 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 // - self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
 // + self.wake_one();
 // ~ src/scheduler/shared.rs
-// - if self.mean_poll.is_long() {
+// - if !is_woken && self.mean_poll.is_long() {
 // - self.call_helper();
-// + if self.mean_poll.is_long() {
+// + if !is_woken && self.mean_poll.is_long() {
 #[test]
 fn task_from_outside_begins_beside_a_poll_that_blocks() {
     model(|| {
