@@ -28,9 +28,10 @@ pub(crate) struct Driver {
     pub(crate) timers: Timers,
     /// What the kernel's alarm was last set for. Whoever sets it holds this lock.
     alarm: Mutex<Option<Instant>>,
-    /// A notification was sent, and nobody has come back from the kernel since. A worker that does
-    /// clears this, and then looks at everything else. SeqCst on both sides: what was done before
-    /// `notify` is seen then.
+    /// A notification was sent or is about to be, and nobody has come back from the kernel since. A
+    /// worker that does clears this, and then looks at everything else. A look that does passes the
+    /// notification on, if a worker sits. SeqCst on both sides: what was done before `notify` is
+    /// seen then.
     pub(crate) is_notified: AtomicBool,
 }
 

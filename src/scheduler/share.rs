@@ -150,8 +150,8 @@ impl MeanPoll {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
-    /// Whether polls are long. Then all tasks wait in the injector, and each worker takes one of
-    /// them at a time: what waits in a queue of one worker would wait for that worker, however
+    /// Whether polls are long. Then all tasks are queued in the injector, and each worker takes one
+    /// of them at a time: what waits in a queue of one worker would wait for that worker, however
     /// soon another one is free. Beside such polls it costs nothing that all use one queue.
     ///
     /// This is asked twice for each poll, so it compares numbers: a `Duration` would be made by a

@@ -188,7 +188,7 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
         let polled = worker.map_or(0, |worker| worker.mine().polled.load(Ordering::Relaxed));
         match worker {
             Some(worker) if !runtime.mean_poll.is_long() => worker.mine().queue.push(runnable),
-            // This thread comes to it soon: it polls nothing, or has just polled this very task.
+            // This thread comes to it soon: it polls no task, or has just polled this very task.
             Some(_) if [0, key.id.0].contains(&polled) => queue::push(&runtime.injector, runnable),
             _ => runtime.inject(runnable),
         }

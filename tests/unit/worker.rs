@@ -15,8 +15,10 @@ fn search_finds_what_comes_meanwhile_and_counts_as_idle_time() {
     let runtime = Builder::new_current_thread().build().unwrap();
     let shared = &runtime.handle().shared;
 
-    // `stop` is asked once before a search, once before each of its looks, and once before the
-    // sleep. There it ends the turn, as nobody would end that sleep.
+    // `stop` is asked once before a search, once before each of its looks, and three times around
+    // the sleep: before a yield, just before the sleep, and after it. The second of these ends the
+    // turn, as nobody would end that sleep.
+    const AROUND_SLEEP: u32 = 3;
     let (asked, task) = (Cell::new(0), RefCell::new(None));
     let turn = |worker: &Worker, spawns_at: u32| {
         asked.set(0);
@@ -35,10 +37,14 @@ fn search_finds_what_comes_meanwhile_and_counts_as_idle_time() {
         Worker::new(shared.clone(), 0)
     };
 
-    assert_eq!(turn(&new_worker(), 0), 1 + LOOKS + 1, "a search that finds nothing ends");
+    assert_eq!(
+        turn(&new_worker(), 0),
+        1 + LOOKS + AROUND_SLEEP,
+        "a search that finds nothing ends"
+    );
     let worker = new_worker();
     assert_eq!(turn(&worker, 4), 4, "the third look finds the task");
     assert!(task.take().unwrap().is_finished());
-    assert_eq!(turn(&worker, 0), 2, "no search");
+    assert_eq!(turn(&worker, 0), 1 + AROUND_SLEEP, "no search");
     assert_eq!(runtime.worker_counts(0).parks, 0);
 }
