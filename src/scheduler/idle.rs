@@ -3,8 +3,8 @@
 //! A worker that sleeps either *sits*, which means that it waits for the kernel
 //! (`driver/mod.rs`), or is *parked* (`thread::park`). Every worker has one bit for each. While
 //! polls are short, only one worker sits down: it takes all events that have come, and runs what
-//! they wake. While polls are long, whoever falls asleep sits, and each event that comes wakes one of
-//! them: the one that sat down last. (That is so on Linux. Elsewhere only one thread can wait.)
+//! they wake. While polls are long, whoever falls asleep sits, and each event that comes wakes one
+//! of them: the one that sat down last. (That is so on Linux. Elsewhere only one thread can wait.)
 //!
 //! Another thread wakes a parked worker by clearing its bit. It has then *claimed* the worker, and
 //! owes the sleeping thread an unpark. Those who sit cannot be woken one by one: a thread
