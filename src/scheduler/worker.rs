@@ -34,7 +34,7 @@ use std::{cell::RefCell, task::Waker};
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
-    sharing: RefCell<Sharing>,
+    pub(crate) sharing: RefCell<Sharing>,
     /// What a look at the kernel brings. Empty between two turns.
     wakers: RefCell<Vec<Waker>>,
 }
