@@ -199,25 +199,33 @@ impl Seats {
         }
     }
 
-    fn take_notification(&self) {
-        in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
+    /// Whether there was one.
+    fn take_notification(&self) -> bool {
+        in_order(|| self.is_notified.swap(false, Ordering::SeqCst))
     }
 
-    /// `Shared::notify_if_seated`, and `Driver::notify`.
-    fn notify_if_seated(&self) {
-        if in_order(|| self.idle.any_seated())
-            && !in_order(|| self.is_notified.swap(true, Ordering::SeqCst))
-        {
+    /// `Driver::notify`.
+    fn notify(&self) {
+        if !in_order(|| self.is_notified.swap(true, Ordering::SeqCst)) {
             *self.kernel.0.lock().unwrap() = true;
             self.kernel.1.notify_one();
+        }
+    }
+
+    /// `Shared::notify_if_seated`.
+    fn notify_if_seated(&self) {
+        if in_order(|| self.idle.any_seated()) {
+            self.notify();
         }
     }
 
     /// `Driver::look`, of which it is known that nobody sat when it began.
     fn look(&self) {
         *self.kernel.0.lock().unwrap() = false;
-        self.take_notification();
-        self.notify_if_seated();
+        let was_notified = self.take_notification();
+        if in_order(|| self.idle.any_seated()) && was_notified {
+            self.notify();
+        }
     }
 
     fn bring_work(&self) {
@@ -262,22 +270,11 @@ fn worker_that_sits_down_is_notified_or_sees_the_work() {
 
 /// (d) The same, and another thread looks at the kernel, which may take the notification away.
 // ~ lab/models/tests/loom/parking.rs
-// - *self.kernel.0.lock().unwrap() = false;
-// - self.take_notification();
-// - self.notify_if_seated();
-// + *self.kernel.0.lock().unwrap() = false;
-// + self.take_notification();
+// - if in_order(|| self.idle.any_seated()) && was_notified {
+// + if in_order(|| self.idle.any_seated()) && !was_notified {
 // ~ lab/models/tests/loom/parking.rs
-// - *self.kernel.0.lock().unwrap() = false;
-// - self.take_notification();
-// + *self.kernel.0.lock().unwrap() = false;
-// ~ lab/models/tests/loom/parking.rs
-// - self.take_notification();
-// - self.notify_if_seated();
-// - }
-// + self.notify_if_seated();
-// + self.take_notification();
-// + }
+// - let was_notified = self.take_notification();
+// + let was_notified = in_order(|| self.is_notified.load(Ordering::SeqCst));
 #[test]
 fn look_of_another_thread_takes_no_notification_away() {
     model_within(3, || {
