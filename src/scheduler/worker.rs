@@ -10,7 +10,8 @@
 //! |----------------------------------------------|----------------------------------------|
 //! | an event or a deadline                       | the kernel wakes one of those who sit  |
 //! | a runnable was injected while all slept      | the thread that injected it            |
-//! | the same while polls are long                | the same, if no helper is on its way   |
+//! | one was injected while polls are long, and   | the same, if no helper is on its way   |
+//! | some worker was awake                        |                                        |
 //! | a runnable was queued in a long poll         | the worker in that poll, likewise      |
 //! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
 //! | nobody sits while polls are long, or while   | the same                               |
@@ -208,7 +209,7 @@ impl Worker {
         self.shared.helper_is_coming.store(false, Ordering::SeqCst);
         // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
-        // The future in `block_on`, if it is polled next, counts as a poll of the stretch.
+        // True by now: the future in `block_on` is polled next, and counts as a poll.
         let _ = stop().then(|| self.share_load());
         wakers.drain(..).for_each(wake);
     }

@@ -5,7 +5,7 @@
 //! meanwhile is not played. So workers soon yield only once in a while.
 
 use crate::machine::{Nanos, Step};
-use crate::share::{LONG_POLL, MeanPoll, Sharing};
+use crate::share::{MeanPoll, Sharing};
 use crate::system::{Policy, Request, System};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -273,7 +273,7 @@ impl Arc {
         let (yields, cost) = (Cell::new(0), system.costs.cpu_clock + system.costs.clock);
         let after = || now + Duration::from_nanos(yields.get() * cost);
         let sharing = &mut self.workers[index].sharing;
-        if self.mean_poll.get() <= LONG_POLL {
+        if !self.mean_poll.is_long() {
             sharing.before_sleep(|| yields.set(1), after);
         }
         *spent += yields.get() * cost;

@@ -5,7 +5,7 @@ use crate::model_kernel;
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
 use crate::schedule::{self, Recorded};
-use crate::scheduler::share::{LONG_POLL, MEAN_POLLS, MeanPoll, SPAN, Sharing};
+use crate::scheduler::share::{MEAN_POLLS, MeanPoll, SPAN, Sharing};
 use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread::{JoinHandle, spawn};
@@ -136,7 +136,7 @@ fn learn_that_polls_are_short(mean: &MeanPoll) {
         worker.end_stretch(mean, now, 0, || true, || Some((Duration::ZERO, 2 * SPAN * spans)));
     }
     // The workers that have just started may overwrite what they had not read yet.
-    while mean.get() > LONG_POLL {
+    while mean.is_long() {
         (0..10 * MEAN_POLLS).for_each(|_| _ = worker.before_poll(mean, || 0, || true));
         worker.end_stretch(mean, now, 0, || true, || None);
     }
