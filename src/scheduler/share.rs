@@ -11,24 +11,28 @@
 //! After each 16 ms of polling, a *span*, a worker finds out for how long it waited for a core
 //! during that time. If that is more than an eighth, the span was a *loss*. (A worker whose poll
 //! blocks in the kernel, by a lock or a file, does not wait for a core: that is no loss.) What
-//! follows from a loss depends on the other workers:
+//! follows from losses depends on the other workers:
 //!
 //! * If some are awake, the cores are *crowded*: the workers take them from each other, or from
-//!   the program that they serve. For 50 spans the worker then calls a helper only if tasks wait
-//!   for too long: if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea
-//!   comes from CoDel, which judges the queues of a network by the time that is spent in them, not
-//!   by their length.)
-//! * If all sleep, and the last span that ended like that was a loss, too, the worker is *pressed*:
-//!   another program takes its core away, and while it does nobody serves the worker's tasks. It
-//!   may be the very program that the worker serves, if that needs more cores than the others leave
-//!   it. For 50 spans the worker then shares in any case: a second worker gets a second share of
-//!   the machine.
+//!   the program that they serve. The worker then calls a helper only if tasks wait for too long:
+//!   if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from
+//!   CoDel, which judges the queues of a network by the time that is spent in them, not by their
+//!   length.)
+//! * If all sleep, the worker is *pressed*: another program takes its core away, and while it does
+//!   nobody serves the worker's tasks. It may be the very program that the worker serves, if that
+//!   needs more cores than the others leave it. The worker then shares in any case: a second worker
+//!   gets a second share of the machine.
+//!
+//! After the first loss the cores count as crowded for 3 spans. The next one is a *trial*, as if
+//! nothing were known. If it is a loss, too, they count as crowded for 12 spans, and later for 50
+//! at a time. If it is none, it takes a loss back. A worker counts as pressed likewise, but that
+//! needs one loss more each time. (The two are judged apart: one by the spans at whose end some
+//! others are awake, and the other by those at whose end all sleep.)
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
-//! over, a worker on crowded cores tries once more to do without help, and is pressed again at once
-//! if that span is a loss, too. While it is pressed, no span is judged for this, even if all others
-//! sleep at its end: a helper has done a part of the work.
+//! over, a worker on crowded cores tries once more to do without help. While it is pressed, no span
+//! is judged for this, even if all others sleep at its end: a helper has done a part of the work.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. On Linux, all that fall asleep then wait
@@ -96,10 +100,9 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
 /// What the worker has found out about its core is tried again after this many times as long as a
-/// trial takes. So trials take 2 % of the time. A worker counts as pressed, or its cores as
-/// crowded, for this many spans. The span after these shows whether it still is so. And if yields
-/// are too long or too short, the worker does without for this many times as long as the last one
-/// took.
+/// trial takes. So trials take 2 % of the time. If yields are too long or too short, the worker
+/// does without for this many times as long as the last one took. [`COUNTS_FOR`] ends with this
+/// number as well.
 ///
 /// But it does without for a [`SPAN`] at least. What a short yield costs is not only the time that
 /// it takes: for some milliseconds after it, the client preempts the worker for each answer. And a
@@ -107,6 +110,18 @@ pub(crate) const SPAN: Duration = Duration::from_millis(16);
 /// to a thread. Otherwise a worker would do without for two days after an hour for which the
 /// machine was stopped.
 pub(crate) const TRIAL_FACTOR: u32 = 50;
+
+/// For how many spans the cores count as crowded, and a worker as pressed, after none to four
+/// losses.
+///
+/// A single loss may be chance: a system that wakes two workers may put both on one core, and takes
+/// some milliseconds to find that another one is free. What lasts is found again in each trial, and
+/// soon counts for long. Help that is not needed is dear, so a worker needs a second loss for it.
+const COUNTS_FOR: [[u32; 5]; 2] = [[0, 3, 12, 50, 50], [0, 0, 3, 12, 50]];
+
+/// Which of two numbers is about what, in [`COUNTS_FOR`] and in a [`Sharing`].
+const CROWDED: usize = 0;
+const PRESSED: usize = 1;
 
 /// Yields are too short if they take less than this on average. With 8 connections a yield lasts
 /// for 15 µs, as oha deals with one answer, and with 64 for 250 µs.
@@ -125,12 +140,12 @@ pub(crate) const MEAN_YIELDS: u32 = 16;
 /// 16 % more CPU than without searches, and with 10 µs it takes 10 % more.
 pub(crate) const SHORT_IDLE: Duration = Duration::from_micros(10);
 
-/// How many looks a search has at most. They take five to ten microseconds, as much as it costs to
-/// wake a worker, and twenty on processors that make a longer pause of a spin loop. (The end of a
-/// search is not a matter of time, as the clock stands still in models.) A runtime that was built
-/// for simulations by arc-sim (the feature `sim`) does not search: nothing comes there while a
-/// worker runs.
-pub(crate) const LOOKS: u32 = if cfg!(feature = "sim") { 0 } else { 16 };
+/// How many looks a search has at most, with a pause between two. They take five to ten
+/// microseconds, as much as it costs to wake a worker, and twenty on processors that make a longer
+/// pause of a spin loop. (The end of a search is not a matter of time, as the clock stands still in
+/// models.) A runtime that was built for simulations by arc-sim (the feature `sim`) does not
+/// search: nothing comes there while a worker runs.
+pub(crate) const LOOKS: u32 = if cfg!(feature = "sim") { 0 } else { 17 };
 
 /// Over how many polls of all workers the mean is taken. A single poll of 2 ms among polls of 5 µs
 /// raises it by 4 µs; one in a hundred makes polls long.
@@ -181,11 +196,11 @@ pub(crate) struct Sharing {
     /// core, and had waited for one, when the span began.
     span: Duration,
     core_times: Option<(Duration, Duration)>,
-    /// Whether the last span that tells whether the worker is pressed was a loss: one that ended
-    /// with all others asleep, and in which it did not count as pressed.
-    was_loss: bool,
-    pressed_spans: u32,
-    crowded_spans: u32,
+    /// For how many more spans the cores count as crowded, and the worker as pressed.
+    spans_left: [u32; 2],
+    /// How many trials were losses, less those that were none: from zero to four. A span is a trial
+    /// if what it tells about does not count anyway.
+    losses: [usize; 2],
     /// How long a yield takes, on average (with the search before it, if there was one), and until
     /// when there is none. (None sorts before all
     /// times.)
@@ -218,8 +233,8 @@ impl Sharing {
         kernel_is_watched: impl Fn() -> bool,
     ) -> bool {
         self.polls = self.polls.saturating_add(1);
-        let watches = self.pressed_spans > 0 || mean.is_long();
-        let shares = watches || self.crowded_spans == 0;
+        let watches = self.spans_left[PRESSED] > 0 || mean.is_long();
+        let shares = watches || self.spans_left[CROWDED] == 0;
         shares && (waiting() > 0 || (watches && !kernel_is_watched()))
     }
 
@@ -248,14 +263,13 @@ impl Sharing {
                 let not_used = span.saturating_sub(used.saturating_sub(before.0));
                 not_used.min(waited.saturating_sub(before.1)) > span / 8
             });
-            let was_pressed = self.pressed_spans > 0;
-            self.pressed_spans = self.pressed_spans.saturating_sub(1);
-            self.crowded_spans = self.crowded_spans.saturating_sub(1);
-            if !is_alone() {
-                self.crowded_spans = if is_loss { TRIAL_FACTOR } else { self.crowded_spans };
-            } else if !was_pressed {
-                let again = replace(&mut self.was_loss, is_loss) && is_loss;
-                self.pressed_spans = if again { TRIAL_FACTOR } else { 0 };
+            let tells = if is_alone() { PRESSED } else { CROWDED };
+            let is_trial = self.spans_left[tells] == 0;
+            self.spans_left = self.spans_left.map(|spans| spans.saturating_sub(1));
+            if is_trial {
+                let losses = &mut self.losses[tells];
+                *losses = if is_loss { 4.min(*losses + 1) } else { losses.saturating_sub(1) };
+                self.spans_left[tells] = COUNTS_FOR[tells][*losses];
             }
         }
 
@@ -267,7 +281,7 @@ impl Sharing {
     /// Called when a stretch has ended because the worker found nothing. Returns how many times to
     /// look for work again before it sleeps.
     pub(crate) fn looks(&self, mean: &MeanPoll) -> u32 {
-        let is_free = self.pressed_spans + self.crowded_spans == 0 && !mean.is_long();
+        let is_free = self.spans_left == [0, 0] && !mean.is_long();
         if is_free && self.last_idle < SHORT_IDLE { LOOKS } else { 0 }
     }
 

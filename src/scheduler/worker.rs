@@ -156,13 +156,14 @@ impl Worker {
 
     /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the
     /// policy says so: what comes soon is found sooner by this worker than by one that must be
-    /// woken. The pauses leave the cache lines of the queues to those who push and pop. If
-    /// `stop` is true, nothing of that is done, or no more of it.
+    /// woken. The pauses leave the cache lines of the queues to those who push and pop. There is
+    /// none before the first look: something may have come while the worker was polling. If `stop`
+    /// is true, nothing of that is done, or no more of it.
     fn search(&self, stop: &impl Fn() -> bool) -> Option<Runnable> {
         (!stop()).then(|| self.end_stretch())?;
         let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
-        let found = (0..looks).take_while(|_| !stop()).find_map(|_| {
-            (0..20).for_each(|_| std::hint::spin_loop());
+        let found = (0..looks).take_while(|_| !stop()).find_map(|look| {
+            (0..20 * look.min(1)).for_each(|_| std::hint::spin_loop());
             self.look();
             self.find_work()
         });

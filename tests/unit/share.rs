@@ -575,10 +575,10 @@ fn pressed_worker_shares_on_crowded_cores() {
     assert!(worker.shares(&mean));
 }
 
-/// Two losses tell only if the worker is alone at the end of both, and lost nothing in between. A
+/// A span without a loss takes back one with a loss, if the worker is alone at the end of both. A
 /// span in which it was not alone says neither.
 #[test]
-fn losses_have_to_follow_each_other() {
+fn as_many_losses_as_other_spans_say_nothing() {
     let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
     let mut span = |lost, is_alone| {
         worker.is_alone = is_alone;
@@ -595,21 +595,45 @@ fn losses_have_to_follow_each_other() {
     assert!(span(WHOLE_SPAN, true));
 }
 
-/// While it is pressed it has help, so that it is alone now and then says nothing. The span after
-/// that is a trial, and it is enough if that is lost once more.
+/// What goes on counts for longer each time that it is found out, and what is over is over step by
+/// step. Whatever is lost meanwhile says nothing: a worker that is pressed has help, and one on
+/// crowded cores does without. The span after that is a trial.
 #[test]
-fn pressed_worker_is_judged_when_it_is_so_no_longer() {
+fn worker_is_judged_again_in_a_trial_after_more_and_more_spans() {
+    const LOST: Duration = WHOLE_SPAN;
+    const GOOD: Duration = Duration::ZERO;
     let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
-    for (lost, lost_in_trial) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+    for (is_alone, lost_meanwhile) in [(true, LOST), (true, GOOD), (false, LOST), (false, GOOD)] {
         let mut worker = Worker::new();
-        worker.press();
-        for _ in 0..TRIAL_FACTOR {
-            assert!(worker.watches(&short));
-            worker.span(&mean, WHOLE_SPAN * lost);
+        worker.span(&mean, GOOD); // the first one is not judged
+        for (trial, crowded_for, pressed_for) in [
+            (GOOD, 0, 0),
+            (LOST, 3, 0),
+            (LOST, 12, 3),
+            (LOST, 50, 12),
+            (LOST, 50, 50),
+            (LOST, 50, 50),
+            (GOOD, 50, 12),
+            (LOST, 50, 50),
+            (GOOD, 50, 12),
+            (GOOD, 12, 3),
+            (GOOD, 3, 0),
+            (GOOD, 0, 0),
+            (GOOD, 0, 0),
+            (LOST, 3, 0),
+            (LOST, 12, 3),
+        ] {
+            let counts_for = if is_alone { pressed_for } else { crowded_for };
+            worker.is_alone = is_alone;
+            worker.span(&mean, trial);
+            for span in 0..counts_for + 1 {
+                let found = if is_alone { worker.watches(&short) } else { !worker.shares(&short) };
+                assert_eq!(found, span < counts_for, "{is_alone}: span {span} of {counts_for}");
+                if found {
+                    worker.span(&mean, lost_meanwhile);
+                }
+            }
         }
-        assert!(!worker.watches(&short), "now it is tried");
-        worker.span(&mean, WHOLE_SPAN * lost_in_trial);
-        assert_eq!(worker.watches(&short), lost_in_trial == 1);
     }
 }
 
@@ -619,22 +643,6 @@ fn first_span_is_not_judged() {
     let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
     (0..2).for_each(|_| worker.span(&mean, WHOLE_SPAN));
     assert!(!worker.watches(&mean_of(Duration::ZERO)));
-}
-
-#[test]
-fn cores_count_as_crowded_for_some_spans_after_the_last_loss() {
-    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
-    let mut worker = Worker::new();
-    worker.is_alone = false;
-    worker.span(&mean, Duration::ZERO);
-    for good in [TRIAL_FACTOR, 1, TRIAL_FACTOR - 1, TRIAL_FACTOR] {
-        worker.span(&mean, WHOLE_SPAN);
-        for span in 1..=good {
-            assert!(!worker.shares(&short), "before good span {span}");
-            worker.span(&mean, Duration::ZERO);
-        }
-        assert_eq!(worker.shares(&short), good == TRIAL_FACTOR);
-    }
 }
 
 /// A lock or a file holds the thread up, and no other thread. Nor does a thread lose what it waits
@@ -823,28 +831,24 @@ impl Model {
         self.stretches.last_mut().unwrap()
     }
 
-    /// Whether it has been found out in the last spans: by two losses in a row, of those spans in
-    /// which it was not known and that ended alone.
-    fn is_pressed(&self) -> bool {
-        let (mut found, mut last_lost) = (None, false);
+    /// Whether the worker counts as pressed (by the spans that ended alone) or the cores as crowded
+    /// (by the others).
+    fn counts(&self, alone: bool) -> bool {
+        let (mut losses, mut until) = (0_i32, 0);
         for (index, &(span, lost, is_alone)) in self.spans.iter().enumerate() {
-            if is_alone && found.is_none_or(|found| index > found + TRIAL_FACTOR as usize) {
-                if last_lost && lost > span / 8 {
-                    found = Some(index);
-                }
-                last_lost = lost > span / 8;
+            if is_alone == alone && index >= until {
+                losses = (losses + if lost > span / 8 { 1 } else { -1 }).clamp(0, 4);
+                let counts_for = if alone { [0, 0, 3, 12, 50] } else { [0, 3, 12, 50, 50] };
+                until = index + 1 + counts_for[losses as usize];
             }
         }
-        found.is_some_and(|found| self.spans.len() <= found + TRIAL_FACTOR as usize)
+        self.spans.len() < until
     }
 
     fn before_poll(&mut self, mean: u64, waiting: usize, is_watched: bool) -> bool {
         self.stretch().1 += 1;
-        let is_pressed = self.is_pressed();
-        let mut last = self.spans.iter().rev().take(TRIAL_FACTOR as usize);
-        let is_crowded = last.any(|&(span, lost, is_alone)| !is_alone && lost > span / 8);
-        let needs_watch = is_pressed || mean > LONG_POLL.as_nanos() as u64;
-        let needs_share = needs_watch || !is_crowded;
+        let needs_watch = self.counts(true) || mean > LONG_POLL.as_nanos() as u64;
+        let needs_share = needs_watch || !self.counts(false);
         (needs_share && waiting > 0) || (needs_watch && !is_watched)
     }
 

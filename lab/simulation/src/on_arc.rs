@@ -115,10 +115,9 @@ impl Arc {
         }
     }
 
-    /// A part of `Worker::search`: the pause and the look at the kernel. What others do meanwhile
-    /// is found when it is over.
+    /// A part of `Worker::search`: the look at the kernel. What others do meanwhile is found when
+    /// it is over.
     fn search(&mut self, index: usize, looks: u32, mut spent: Nanos, system: &mut System) -> Step {
-        spent += system.costs.pause;
         if self.seated == 0 {
             self.look(index, &mut spent, system);
         }
@@ -135,7 +134,7 @@ impl Arc {
             return self.poll(index, request, spent, system);
         }
         if looks > 0 {
-            return self.search(index, looks, spent, system);
+            return self.search(index, looks, spent + system.costs.pause, system);
         }
         match self.sleep(index, &mut spent, system) {
             true => self.turn(index, spent, system),
