@@ -19,7 +19,7 @@ pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-use crate::driver::{kernel::Until, reactor::Reactor, reactor::Wakers};
+use crate::driver::{kernel::event::Until, reactor::Reactor, reactor::Wakers};
 use crate::sync::{AtomicBool, Instant, Mutex, Ordering, lock};
 use crate::{driver::timers::Timers, panic::wake};
 

@@ -20,7 +20,7 @@
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 
-use crate::driver::{kernel::Kernel, kernel::Until, readiness::Readiness};
+use crate::driver::{kernel::Kernel, kernel::event::Until, readiness::Readiness};
 use crate::{panic::wake, sync::Arc, sync::Mutex, sync::lock, sync::tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;

@@ -263,13 +263,14 @@ impl Sharing {
                 let not_used = span.saturating_sub(used.saturating_sub(before.0));
                 not_used.min(waited.saturating_sub(before.1)) > span / 8
             });
-            let tells = if is_alone() { PRESSED } else { CROWDED };
-            let is_trial = self.spans_left[tells] == 0;
-            self.spans_left = self.spans_left.map(|spans| spans.saturating_sub(1));
-            if is_trial {
-                let losses = &mut self.losses[tells];
-                *losses = if is_loss { 4.min(*losses + 1) } else { losses.saturating_sub(1) };
-                self.spans_left[tells] = COUNTS_FOR[tells][*losses];
+            let (counts, tells) = (self.spans_left, if is_alone() { PRESSED } else { CROWDED });
+            self.spans_left = counts.map(|spans| spans.saturating_sub(1));
+            if !is_loss {
+                let less = |it: usize| self.losses[it].saturating_sub(usize::from(counts[it] == 0));
+                self.losses = [less(CROWDED), less(PRESSED)];
+            } else if counts[tells] == 0 {
+                self.losses[tells] = 4.min(self.losses[tells] + 1);
+                self.spans_left[tells] = COUNTS_FOR[tells][self.losses[tells]];
             }
         }
 

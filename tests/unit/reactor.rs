@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
-use crate::driver::kernel::Until;
+use crate::driver::kernel::event::Until;
 use crate::driver::reactor::*;
 use crate::sync::{Arc, Duration, Instant, Mutex, lock};
 use std::task::{Context, Waker};

@@ -565,39 +565,79 @@ fn worker_that_loses_more_than_an_eighth_beside_others_finds_the_cores_crowded()
     }
 }
 
-/// Pressed by other programs, it shares although the cores are crowded.
+/// Pressed by other programs, it shares although the cores are crowded. When it is pressed no longer,
+/// it tries once more to do without help.
 #[test]
 fn pressed_worker_shares_on_crowded_cores() {
-    let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
-    worker.crowd();
-    assert!(!worker.shares(&mean));
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
     worker.press();
-    assert!(worker.shares(&mean));
+    for _ in 0..3 {
+        assert!(worker.shares(&short));
+        worker.is_alone = false;
+        worker.span(&mean, WHOLE_SPAN);
+    }
+    assert!(!worker.shares(&short), "the cores are crowded since the first of these spans");
 }
 
-/// A span without a loss takes back one with a loss, if the worker is alone at the end of both. A
-/// span in which it was not alone says neither.
+/// On crowded cores a worker is most often alone, and may find that it is pressed.
 #[test]
-fn as_many_losses_as_other_spans_say_nothing() {
+fn worker_on_crowded_cores_may_be_pressed() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    let mut worker = Worker::new();
+    worker.crowd();
+    worker.is_alone = true;
+    worker.span(&mean, WHOLE_SPAN);
+    assert!(!worker.shares(&short), "the cores are crowded, and it is not pressed yet");
+    worker.span(&mean, WHOLE_SPAN);
+    assert!(worker.watches(&short));
+}
+
+/// Only what is lost while all others sleep counts towards being pressed. A span without a loss
+/// takes one back, whoever is awake.
+#[test]
+fn span_without_a_loss_takes_back_one_with_a_loss() {
     let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
     let mut span = |lost, is_alone| {
         worker.is_alone = is_alone;
         worker.span(&mean, lost);
         worker.watches(&mean_of(Duration::ZERO))
     };
-    for _ in 0..3 {
-        assert!(!span(Duration::ZERO, true));
+    assert!(!span(Duration::ZERO, true)); // the first one is not judged
+    for is_alone in [true, false, true, false] {
         assert!(!span(WHOLE_SPAN, true));
+        assert!(!span(Duration::ZERO, is_alone));
     }
-    for lost in [Duration::ZERO, WHOLE_SPAN] {
-        assert!(!span(lost, false));
-    }
+    assert!(!span(WHOLE_SPAN, true));
+    assert!(!span(WHOLE_SPAN, false), "neither adds nor takes back");
     assert!(span(WHOLE_SPAN, true));
 }
 
-/// What goes on counts for longer each time that it is found out, and what is over is over step by
-/// step. Whatever is lost meanwhile says nothing: a worker that is pressed has help, and one on
-/// crowded cores does without. The span after that is a trial.
+/// Crowded cores are free again some time: a later loss begins with a short time.
+#[test]
+fn what_was_lost_is_forgotten_while_nothing_is_lost() {
+    let (mean, short) = (mean_of(Duration::ZERO), mean_of(Duration::ZERO));
+    for is_alone in [true, false] {
+        let mut worker = Worker::new();
+        worker.crowd();
+        worker.is_alone = false;
+        (0..4 + 13).for_each(|_| worker.span(&mean, WHOLE_SPAN)); // two trials, both lost
+        worker.is_alone = is_alone;
+        (0..50).for_each(|_| worker.span(&mean, Duration::ZERO));
+        assert!(worker.shares(&short), "now is a trial");
+        (0..3).for_each(|_| worker.span(&mean, Duration::ZERO));
+        worker.is_alone = false;
+        worker.span(&mean, WHOLE_SPAN);
+        for span in 0..4 {
+            assert_eq!(worker.shares(&short), span == 3, "{span}");
+            worker.span(&mean, Duration::ZERO);
+        }
+    }
+}
+
+/// What goes on counts for longer each time that it is found out, and what is over is over at once,
+/// but forgotten step by step. Whatever is lost meanwhile says nothing: a worker that is pressed has
+/// help, and one on crowded cores does without.
 #[test]
 fn worker_is_judged_again_in_a_trial_after_more_and_more_spans() {
     const LOST: Duration = WHOLE_SPAN;
@@ -613,11 +653,13 @@ fn worker_is_judged_again_in_a_trial_after_more_and_more_spans() {
             (LOST, 50, 12),
             (LOST, 50, 50),
             (LOST, 50, 50),
-            (GOOD, 50, 12),
+            (GOOD, 0, 0),
             (LOST, 50, 50),
-            (GOOD, 50, 12),
-            (GOOD, 12, 3),
-            (GOOD, 3, 0),
+            (GOOD, 0, 0),
+            (GOOD, 0, 0),
+            (LOST, 50, 12),
+            (GOOD, 0, 0),
+            (GOOD, 0, 0),
             (GOOD, 0, 0),
             (GOOD, 0, 0),
             (LOST, 3, 0),
@@ -677,7 +719,7 @@ fn spans_are_judged_one_by_one() {
     worker.span(&mean, Duration::ZERO);
     assert!(!worker.watches(&short));
     (0..2).for_each(|_| worker.span(&mean, WHOLE_SPAN));
-    (0..TRIAL_FACTOR).for_each(|_| worker.span(&mean, Duration::ZERO));
+    (0..3).for_each(|_| worker.span(&mean, Duration::ZERO));
     assert!(!worker.watches(&short));
 }
 
@@ -831,24 +873,30 @@ impl Model {
         self.stretches.last_mut().unwrap()
     }
 
-    /// Whether the worker counts as pressed (by the spans that ended alone) or the cores as crowded
-    /// (by the others).
-    fn counts(&self, alone: bool) -> bool {
-        let (mut losses, mut until) = (0_i32, 0);
+    /// Whether the cores count as crowded, and the worker as pressed.
+    fn counts(&self) -> [bool; 2] {
+        let (mut losses, mut until) = ([0_i32; 2], [0; 2]);
         for (index, &(span, lost, is_alone)) in self.spans.iter().enumerate() {
-            if is_alone == alone && index >= until {
-                losses = (losses + if lost > span / 8 { 1 } else { -1 }).clamp(0, 4);
-                let counts_for = if alone { [0, 0, 3, 12, 50] } else { [0, 3, 12, 50, 50] };
-                until = index + 1 + counts_for[losses as usize];
+            for (kind, lasts) in [[0, 3, 12, 50, 50], [0, 0, 3, 12, 50]].into_iter().enumerate() {
+                if index < until[kind] {
+                    continue;
+                }
+                if lost <= span / 8 {
+                    losses[kind] = 0.max(losses[kind] - 1);
+                } else if kind == usize::from(is_alone) {
+                    losses[kind] = 4.min(losses[kind] + 1);
+                    until[kind] = index + 1 + lasts[losses[kind] as usize];
+                }
             }
         }
-        self.spans.len() < until
+        until.map(|until| self.spans.len() < until)
     }
 
     fn before_poll(&mut self, mean: u64, waiting: usize, is_watched: bool) -> bool {
         self.stretch().1 += 1;
-        let needs_watch = self.counts(true) || mean > LONG_POLL.as_nanos() as u64;
-        let needs_share = needs_watch || !self.counts(false);
+        let [is_crowded, is_pressed] = self.counts();
+        let needs_watch = is_pressed || mean > LONG_POLL.as_nanos() as u64;
+        let needs_share = needs_watch || !is_crowded;
         (needs_share && waiting > 0) || (needs_watch && !is_watched)
     }
 

@@ -29,4 +29,3 @@ pub(crate) const fn is_shared() -> bool {
 }
 
 pub(crate) mod event;
-pub(crate) use event::Until;
