@@ -14,25 +14,31 @@
 //! follows from losses depends on the other workers:
 //!
 //! * If some are awake, the cores are *crowded*: the workers take them from each other, or from
-//!   the program that they serve. The worker then calls a helper only if tasks wait for too long:
-//!   if their number times the mean of a poll is more than [`WAIT_MAX`]. (The idea comes from
-//!   CoDel, which judges the queues of a network by the time that is spent in them, not by their
-//!   length.)
-//! * If all sleep, the worker is *pressed*: another program takes its core away, and while it does
-//!   nobody serves the worker's tasks. It may be the very program that the worker serves, if that
-//!   needs more cores than the others leave it. The worker then shares in any case: a second worker
-//!   gets a second share of the machine.
+//!   the program that they serve. The worker then calls a helper only at a look at the kernel, and
+//!   only if the tasks that wait would take more than [`WAIT_MAX`]. (The idea comes from CoDel,
+//!   which judges the queues of a network by the time that is spent in them, not by their length.)
+//! * If all sleep, and that happens again, the worker is *pressed*: another program takes its core
+//!   away, and while it does nobody serves the worker's tasks. It may be the very program that the
+//!   worker serves, if that needs more cores than the others leave it. The worker then shares in
+//!   any case: a second worker gets a second share of the machine.
 //!
-//! After the first loss the cores count as crowded for 3 spans. The next one is a *trial*, as if
-//! nothing were known. If it is a loss, too, they count as crowded for 12 spans, and later for 50
-//! at a time. If it is none, it takes a loss back. A worker counts as pressed likewise, but that
-//! needs one loss more each time. (The two are judged apart: one by the spans at whose end some
-//! others are awake, and the other by those at whose end all sleep.)
+//! After the first loss the cores count as crowded for 3 spans. The first span after these that
+//! tells about it is a *trial*. If it is a loss, too, they count as crowded for 12 spans, and after
+//! each further loss for 50. A worker counts as pressed likewise, but one loss later: the first
+//! changes nothing yet, and the second is worth 3 spans. The losses of the two are counted apart. A
+//! loss at whose end some others are awake tells about the cores, and one at whose end all sleep
+//! tells about being pressed. A span without a loss tells about both.
+//!
+//! After a trial without a loss the worker goes on as if nothing had been found out. Each span
+//! without a loss, such as this one, takes one loss back from each of the two, but not from one
+//! that counts just then. So what is over is forgotten, and what goes on soon counts for long
+//! again.
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
 //! helper that it called is awake when it looks again. Then being pressed counts. When that is
 //! over, a worker on crowded cores tries once more to do without help. While it is pressed, no span
-//! is judged for this, even if all others sleep at its end: a helper has done a part of the work.
+//! tells whether it would be without help, even if all others sleep at its end: a helper has done a
+//! part of the work.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. On Linux, all that fall asleep then wait
@@ -99,10 +105,10 @@ pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 /// may be judged wrongly.
 pub(crate) const SPAN: Duration = Duration::from_millis(16);
 
-/// What the worker has found out about its core is tried again after this many times as long as a
-/// trial takes. So trials take 2 % of the time. If yields are too long or too short, the worker
-/// does without for this many times as long as the last one took. [`COUNTS_FOR`] ends with this
-/// number as well.
+/// What the worker has found out often enough is tried again after this many times as long as a
+/// trial takes. So trials take 2 % of the time. The last numbers of [`COUNTS_FOR`] are the same.
+/// And if yields are too long or too short, the worker does without for this many times as long as
+/// the last one took.
 ///
 /// But it does without for a [`SPAN`] at least. What a short yield costs is not only the time that
 /// it takes: for some milliseconds after it, the client preempts the worker for each answer. And a
@@ -119,7 +125,7 @@ pub(crate) const TRIAL_FACTOR: u32 = 50;
 /// soon counts for long. Help that is not needed is dear, so a worker needs a second loss for it.
 const COUNTS_FOR: [[u32; 5]; 2] = [[0, 3, 12, 50, 50], [0, 0, 3, 12, 50]];
 
-/// Which of two numbers is about what, in [`COUNTS_FOR`] and in a [`Sharing`].
+/// Where each of the two stands in [`COUNTS_FOR`], `spans_left` and `losses`.
 const CROWDED: usize = 0;
 const PRESSED: usize = 1;
 
@@ -198,12 +204,11 @@ pub(crate) struct Sharing {
     core_times: Option<(Duration, Duration)>,
     /// For how many more spans the cores count as crowded, and the worker as pressed.
     spans_left: [u32; 2],
-    /// How many trials were losses, less those that were none: from zero to four. A span is a trial
-    /// if what it tells about does not count anyway.
+    /// From zero to four. A loss raises the number that it tells about, and a span that is none
+    /// lowers both. Neither changes a number of what counts just then.
     losses: [usize; 2],
     /// How long a yield takes, on average (with the search before it, if there was one), and until
-    /// when there is none. (None sorts before all
-    /// times.)
+    /// when there is none. (None sorts before all times.)
     mean_yield: Duration,
     no_yield_until: Option<Instant>,
     /// For how long the worker had nothing to do when that happened last.

@@ -157,8 +157,9 @@ impl Worker {
     /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the
     /// policy says so: what comes soon is found sooner by this worker than by one that must be
     /// woken. The pauses leave the cache lines of the queues to those who push and pop. There is
-    /// none before the first look: something may have come while the worker was polling. If `stop`
-    /// is true, nothing of that is done, or no more of it.
+    /// none before the first look: an event may have come while the worker was polling. (Only
+    /// benchmarks tell whether there is.) If `stop` is true, nothing of that is done, or no more of
+    /// it.
     fn search(&self, stop: &impl Fn() -> bool) -> Option<Runnable> {
         (!stop()).then(|| self.end_stretch())?;
         let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
