@@ -151,7 +151,7 @@ pub(crate) const SHORT_IDLE: Duration = Duration::from_micros(10);
 /// pause of a spin loop. (The end of a search is not a matter of time, as the clock stands still in
 /// models.) A runtime that was built for simulations by arc-sim (the feature `sim`) does not
 /// search: nothing comes there while a worker runs.
-pub(crate) const LOOKS: u32 = if cfg!(feature = "sim") { 0 } else { 17 };
+pub(crate) const LOOKS: u32 = if cfg!(feature = "sim") { 0 } else { 18 };
 
 /// Over how many polls of all workers the mean is taken. A single poll of 2 ms among polls of 5 µs
 /// raises it by 4 µs; one in a hundred makes polls long.
