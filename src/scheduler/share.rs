@@ -24,10 +24,10 @@
 //!
 //! After the first loss the cores count as crowded for 3 spans. The first span after these that
 //! tells about it is a *trial*. If it is a loss, too, they count as crowded for 12 spans, and after
-//! each further loss for 50. A worker counts as pressed likewise, but one loss later: the first
-//! changes nothing yet, and the second is worth 3 spans. The losses of the two are counted apart. A
-//! loss at whose end some others are awake tells about the cores, and one at whose end all sleep
-//! tells about being pressed. A span without a loss tells about both.
+//! each further loss for 50. A worker counts as pressed for 50 spans from the second loss on. The
+//! losses of the two are counted apart. A loss at whose end some others are awake tells about the
+//! cores, and one at whose end all sleep tells about being pressed. A span without a loss tells
+//! about both.
 //!
 //! After a trial without a loss the worker goes on as if nothing had been found out. Each span
 //! without a loss, such as this one, takes one loss back from each of the two, but not from one
@@ -117,13 +117,14 @@ pub(crate) const SPAN: Duration = Duration::from_millis(16);
 /// machine was stopped.
 pub(crate) const TRIAL_FACTOR: u32 = 50;
 
-/// For how many spans the cores count as crowded, and a worker as pressed, after none to four
+/// For how many spans the cores count as crowded, and a worker as pressed, after none to three
 /// losses.
 ///
 /// A single loss may be chance: a system that wakes two workers may put both on one core, and takes
 /// some milliseconds to find that another one is free. What lasts is found again in each trial, and
 /// soon counts for long. Help that is not needed is dear, so a worker needs a second loss for it.
-const COUNTS_FOR: [[u32; 5]; 2] = [[0, 3, 12, 50, 50], [0, 0, 3, 12, 50]];
+/// Then it is helped for long: while it is pressed and has no help, its slowest requests wait.
+const COUNTS_FOR: [[u32; 4]; 2] = [[0, 3, 12, 50], [0, 0, 50, 50]];
 
 /// Where each of the two stands in [`COUNTS_FOR`], `spans_left` and `losses`.
 const CROWDED: usize = 0;
@@ -204,7 +205,7 @@ pub(crate) struct Sharing {
     core_times: Option<(Duration, Duration)>,
     /// For how many more spans the cores count as crowded, and the worker as pressed.
     spans_left: [u32; 2],
-    /// From zero to four. A loss raises the number that it tells about, and a span that is none
+    /// From zero to three. A loss raises the number that it tells about, and a span that is none
     /// lowers both. Neither changes a number of what counts just then.
     losses: [usize; 2],
     /// How long a yield takes, on average (with the search before it, if there was one), and until
@@ -274,7 +275,7 @@ impl Sharing {
                 let less = |it: usize| self.losses[it].saturating_sub(usize::from(counts[it] == 0));
                 self.losses = [less(CROWDED), less(PRESSED)];
             } else if counts[tells] == 0 {
-                self.losses[tells] = 4.min(self.losses[tells] + 1);
+                self.losses[tells] = 3.min(self.losses[tells] + 1);
                 self.spans_left[tells] = COUNTS_FOR[tells][self.losses[tells]];
             }
         }

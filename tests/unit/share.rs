@@ -644,14 +644,14 @@ impl Model {
     fn counts(&self) -> [bool; 2] {
         let (mut losses, mut until) = ([0_i32; 2], [0; 2]);
         for (index, &(span, lost, is_alone)) in self.spans.iter().enumerate() {
-            for (kind, lasts) in [[0, 3, 12, 50, 50], [0, 0, 3, 12, 50]].into_iter().enumerate() {
+            for (kind, lasts) in [[0, 3, 12, 50], [0, 0, 50, 50]].into_iter().enumerate() {
                 if index < until[kind] {
                     continue;
                 }
                 if lost <= span / 8 {
                     losses[kind] = 0.max(losses[kind] - 1);
                 } else if kind == usize::from(is_alone) {
-                    losses[kind] = 4.min(losses[kind] + 1);
+                    losses[kind] = 3.min(losses[kind] + 1);
                     until[kind] = index + 1 + lasts[losses[kind] as usize];
                 }
             }
