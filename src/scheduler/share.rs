@@ -123,7 +123,8 @@ pub(crate) const TRIAL_FACTOR: u32 = 50;
 /// A single loss may be chance: a system that wakes two workers may put both on one core, and takes
 /// some milliseconds to find that another one is free. What lasts is found again in each trial, and
 /// soon counts for long. Help that is not needed is dear, so a worker needs a second loss for it.
-/// Then it is helped for long: while it is pressed and has no help, its slowest requests wait.
+/// Then it has help for long: without help, its slowest requests wait while another program has its
+/// core.
 const COUNTS_FOR: [[u32; 4]; 2] = [[0, 3, 12, 50], [0, 0, 50, 50]];
 
 /// Where each of the two stands in [`COUNTS_FOR`], `spans_left` and `losses`.

@@ -2,14 +2,17 @@
 
 use super::*;
 
+/// What is lost in a span, and whether that is a loss.
+const LOSSES: [(Duration, bool); 4] = [
+    (Duration::ZERO, false),
+    (Duration::from_nanos(WHOLE_SPAN.as_nanos() as u64 / 8), false),
+    (Duration::from_nanos(WHOLE_SPAN.as_nanos() as u64 / 8 + 1), true),
+    (WHOLE_SPAN, true),
+];
+
 #[test]
 fn worker_that_loses_more_than_an_eighth_twice_while_it_is_alone_is_pressed() {
-    for (lost, is_pressed) in [
-        (Duration::ZERO, false),
-        (WHOLE_SPAN / 8, false),
-        (WHOLE_SPAN / 8 + NANO, true),
-        (WHOLE_SPAN, true),
-    ] {
+    for (lost, is_pressed) in LOSSES {
         let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
         worker.span(&mean, Duration::ZERO);
         worker.span(&mean, lost);
@@ -23,12 +26,7 @@ fn worker_that_loses_more_than_an_eighth_twice_while_it_is_alone_is_pressed() {
 
 #[test]
 fn worker_that_loses_more_than_an_eighth_beside_others_finds_the_cores_crowded() {
-    for (lost, is_crowded) in [
-        (Duration::ZERO, false),
-        (WHOLE_SPAN / 8, false),
-        (WHOLE_SPAN / 8 + NANO, true),
-        (WHOLE_SPAN, true),
-    ] {
+    for (lost, is_crowded) in LOSSES {
         let (mean, mut worker) = (mean_of(Duration::ZERO), Worker::new());
         worker.is_alone = false;
         worker.span(&mean, Duration::ZERO);
