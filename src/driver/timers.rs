@@ -59,11 +59,8 @@ pub(crate) struct Key {
 impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
         let shard = |_| Shard { wheel: Mutex::new(Wheel::new()), earliest: AtomicU64::new(NEVER) };
-        Self {
-            epoch: Instant::now(),
-            shards: (0..shards).map(shard).collect(),
-            alarm_at: AtomicU64::new(0),
-        }
+        let shards = (0..shards).map(shard).collect();
+        Self { epoch: Instant::now(), shards, alarm_at: AtomicU64::new(0) }
     }
 
     pub(crate) fn nanos(&self, instant: Instant) -> u64 {

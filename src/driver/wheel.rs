@@ -92,14 +92,9 @@ struct Entry<T> {
 
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Self {
-        Wheel {
-            elapsed: 0,
-            occupied: [0; LEVELS],
-            slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
-            entries: slab::Slab::new(),
-            sequence: 0,
-            visited: 0,
-        }
+        let slots = Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]);
+        let (occupied, entries) = ([0; LEVELS], slab::Slab::new());
+        Wheel { elapsed: 0, occupied, slots, entries, sequence: 0, visited: 0 }
     }
 
     /// Adds a value that expires at `deadline` nanoseconds, in constant time. If that time has
@@ -189,9 +184,7 @@ impl<T> Wheel<T> {
         }
 
         due.sort_unstable();
-        for (_, _, index) in due {
-            expired.push(self.entries.remove(index as usize).value);
-        }
+        expired.extend(due.into_iter().map(|(.., it)| self.entries.remove(it as usize).value));
     }
 
     /// Empties the first occupied slot of a level if time has reached it, and returns its list.

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{iter, thread};
 
 use proptest::prelude::*;
 
@@ -121,7 +121,7 @@ proptest! {
         }
         // And what is left is what ought to be left, in this order.
         for (real, expected) in model.real.iter().zip(model.expected) {
-            let left: Vec<u32> = std::iter::from_fn(|| real.pop()).collect();
+            let left: Vec<u32> = iter::from_fn(|| real.pop()).collect();
             prop_assert_eq!(left, Vec::from(expected));
         }
         let left: Vec<u32> = model.injector.iter().flat_map(ConcurrentQueue::try_iter).collect();
@@ -147,12 +147,50 @@ fn thief_takes_half_but_not_too_many() {
     assert_eq!(thief.steal_from(&owner), None);
     (1..=7).for_each(|item| owner.push(item));
     assert_eq!(thief.steal_from(&owner), Some(1));
-    let mine: Vec<i32> = std::iter::from_fn(|| thief.pop()).collect();
-    let left: Vec<i32> = std::iter::from_fn(|| owner.pop()).collect();
+    let mine: Vec<i32> = iter::from_fn(|| thief.pop()).collect();
+    let left: Vec<i32> = iter::from_fn(|| owner.pop()).collect();
     assert_eq!((mine, left), (vec![2, 3, 4], vec![5, 6, 7]));
     (0..100_000).for_each(|item| owner.push(item));
     assert_eq!(thief.steal_from(&owner), Some(0));
     assert_eq!(thief.len(), BATCH_MAX - 1);
+}
+
+/// That the owner waits for a thief is only seen in the figures of `yield, 200 tasks`.
+#[test]
+fn owner_does_not_wait_for_ever_for_a_thief() {
+    let owner = Local::default();
+    (1..=2).for_each(|item| owner.push(item));
+    owner.is_robbed.store(true, Ordering::Relaxed); // by a thief that has lost its core
+    assert_eq!(owner.pop(), Some(1));
+    assert!(!owner.is_robbed.load(Ordering::Relaxed), "it waits once, and not before each pop");
+    assert_eq!(owner.pop(), Some(2));
+}
+
+#[test]
+fn thief_tells_the_owner_while_it_takes_several_items() {
+    const STEALS_MAX: usize = 1_000_000;
+    let (owner, thief) = (Local::default(), Local::default());
+    let is_seen = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..STEALS_MAX {
+                if is_seen.load(Ordering::Relaxed) {
+                    break;
+                }
+                (0..100).for_each(|item| owner.push(item));
+                assert_eq!(thief.steal_from(&owner), Some(0));
+                assert!(!owner.is_robbed.load(Ordering::Relaxed), "it is over");
+                assert_eq!(iter::from_fn(|| owner.pop()).count(), 50);
+                assert_eq!(iter::from_fn(|| thief.pop()).count(), 49);
+            }
+            is_seen.store(true, Ordering::Relaxed);
+        });
+        let robbed = || owner.is_robbed.load(Ordering::Relaxed);
+        let is_over = || is_seen.load(Ordering::Relaxed);
+        let seen = iter::repeat_with(robbed).take_while(|_| !is_over()).any(|robbed| robbed);
+        is_seen.store(true, Ordering::Relaxed);
+        assert!(seen, "a thief took 50 items a million times, and never said so");
+    });
 }
 
 #[test]

@@ -86,8 +86,7 @@ impl Kernel {
         // such a deadline is as good as none.
         let it_value = Timespec::try_from(left.max(Duration::from_nanos(1))).unwrap_or_default();
         let time = Itimerspec { it_interval: Timespec::default(), it_value };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
-        Ok(())
+        Ok(timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time).map(drop)?)
     }
 
     /// Ends one wait, or else the next one. If whoever waited has left before the notification
