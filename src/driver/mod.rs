@@ -37,12 +37,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
-        Ok(Self {
-            reactor: Reactor::new()?,
-            timers: Timers::new(workers),
-            alarm: Mutex::default(),
-            is_notified: AtomicBool::new(false),
-        })
+        let (reactor, timers) = (Reactor::new()?, Timers::new(workers));
+        Ok(Self { reactor, timers, alarm: Mutex::default(), is_notified: AtomicBool::new(false) })
     }
 
     /// Whether there is anything to wait for.

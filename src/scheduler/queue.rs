@@ -85,7 +85,9 @@ impl<T> Local<T> {
     pub(crate) fn steal_from(&self, victim: &Self) -> Option<T> {
         let count = victim.len().div_ceil(2);
         let _ = (count > 1).then(|| victim.is_robbed.store(true, Relaxed));
-        self.take(|| victim.pop_now(), count).inspect(|_| victim.is_robbed.store(false, Relaxed))
+        let first = self.take(|| victim.pop_now(), count);
+        let _ = (count > 1).then(|| victim.is_robbed.store(false, Relaxed));
+        first
     }
 
     /// Takes some items of another queue. Returns the first, and queues the others. Most queues
