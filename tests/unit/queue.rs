@@ -172,7 +172,7 @@ fn thief_tells_the_owner_while_it_takes_several_items() {
     let (owner, thief) = (Local::default(), Local::default());
     let is_seen = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let steals = scope.spawn(|| {
             for _ in 0..STEALS_MAX {
                 if is_seen.load(Ordering::Relaxed) {
                     break;
@@ -183,11 +183,10 @@ fn thief_tells_the_owner_while_it_takes_several_items() {
                 assert_eq!(iter::from_fn(|| owner.pop()).count(), 50);
                 assert_eq!(iter::from_fn(|| thief.pop()).count(), 49);
             }
-            is_seen.store(true, Ordering::Relaxed);
         });
         let robbed = || owner.is_robbed.load(Ordering::Relaxed);
-        let is_over = || is_seen.load(Ordering::Relaxed);
-        let seen = iter::repeat_with(robbed).take_while(|_| !is_over()).any(|robbed| robbed);
+        let goes_on = |_: &bool| !steals.is_finished();
+        let seen = iter::repeat_with(robbed).take_while(goes_on).any(|robbed| robbed);
         is_seen.store(true, Ordering::Relaxed);
         assert!(seen, "a thief took 50 items a million times, and never said so");
     });
