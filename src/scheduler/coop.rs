@@ -5,8 +5,8 @@
 //! it. When the budget is used up, operations return `Pending` and wake their task at once,
 //! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
-use crate::{panic::contain, sync::tell};
-use std::{cell::Cell, future::poll_fn, panic::resume_unwind, task::Context, task::Poll};
+use crate::sync::tell;
+use std::{cell::Cell, future::poll_fn, task::Context, task::Poll};
 
 /// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction
 /// of a millisecond.
@@ -47,12 +47,16 @@ thread_local! {
 /// # }
 /// ```
 pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
-    let before = LEFT.replace(BUDGET);
-    let result = contain(poll);
+    struct Before(u64);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LEFT.set(self.0);
+        }
+    }
 
-    // After a panic, too: the thread goes on with other tasks.
-    LEFT.set(before);
-    result.unwrap_or_else(|payload| resume_unwind(payload))
+    // Dropped after a panic, too: the thread goes on with other tasks.
+    let _before = Before(LEFT.replace(BUDGET));
+    poll()
 }
 
 /// An operation has succeeded: it takes one unit.

@@ -143,16 +143,13 @@ impl<F: Future> Future for Contained<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let key = &*this.key;
-        let mut result = Unread(Some(Err(JoinError::cancelled(key.id))));
-        if !key.is_aborted()
-            && let Some(future) = this.future.as_mut().as_pin_mut()
-        {
-            match contain(|| future.poll(context)) {
-                Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(output)) => result.0 = Some(Ok(output)),
-                Err(panic) => result.0 = Some(Err(JoinError::panicked(key.id, panic))),
-            }
-        }
+        let future = this.future.as_mut().as_pin_mut().filter(|_| !key.is_aborted());
+        let mut result = Unread(Some(match future.map(|it| contain(|| it.poll(context))) {
+            Some(Ok(Poll::Pending)) => return Poll::Pending,
+            Some(Ok(Poll::Ready(output))) => Ok(output),
+            Some(Err(panic)) => Err(JoinError::panicked(key.id, panic)),
+            None => Err(JoinError::cancelled(key.id)),
+        }));
 
         // The future goes before its joiner is woken, and before the registry forgets the task.
         if let Err(panic) = contain(|| this.future.set(None)) {
@@ -182,8 +179,8 @@ fn schedule(runnable: Runnable) {
 
 /// Queues a task to be polled. If its runtime has ended, the task comes back, to be dropped.
 fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
-    let key = *runnable.metadata();
-    context::hand_to(key.runtime, runnable, |runnable, runtime, worker| {
+    context::hand_to(runnable.metadata().runtime, runnable, |runnable, runtime, worker| {
+        let key = *runnable.metadata();
         key.count_step();
         let polled = worker.map_or(0, |worker| worker.mine().polled.load(Ordering::Relaxed));
         match worker {

@@ -99,9 +99,8 @@ fn children_are_joined_wherever_they_run() {
 // - self.0.abort().into_iter().for_each(Waker::wake);
 // + drop(self.0.abort());
 // ~ src/task/spawn.rs
-// - if !key.is_aborted()
-// -     && let Some(future)
-// + if let Some(future)
+// - let future = this.future.as_mut().as_pin_mut().filter(|_| !key.is_aborted());
+// + let future = this.future.as_mut().as_pin_mut();
 #[test]
 fn aborted_task_ends_and_tells_its_joiner() {
     for is_woken in [false, true] {
