@@ -14,14 +14,14 @@ pub fn trials() -> Vec<Trial> {
             name: "tsan",
             what: "data races, by ThreadSanitizer, the standard library included",
             on_demand: false,
-            missing: || debian::missing_of(&[(TSAN, "libclang-rt-22-dev")]),
+            missing: || debian::missing_of(&[(TSAN, "libclang-rt-22-dev"), SYMBOLIZER]),
             run: tsan,
         },
         Trial {
             name: "asan",
             what: "memory errors and leaks, by AddressSanitizer and LeakSanitizer",
             on_demand: false,
-            missing: || debian::missing_of(&[(ASAN, "libclang-rt-22-dev")]),
+            missing: || debian::missing_of(&[(ASAN, "libclang-rt-22-dev"), SYMBOLIZER]),
             run: asan,
         },
         Trial {
@@ -40,6 +40,9 @@ const LINES: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const TSAN: &str = "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.a";
 const ASAN: &str = "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_64.a";
+
+/// Without it, what is reported names no lines.
+const SYMBOLIZER: debian::Needed = ("/usr/bin/llvm-symbolizer-22", "llvm-22");
 
 /// The compiler's flags: Debian's compiler comes without the sanitizers' libraries, clang
 /// has them.
