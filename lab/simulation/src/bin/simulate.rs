@@ -25,7 +25,7 @@ usage: simulate [OPTION...]
   --client-cost T   how long a thread of the client needs for a request (4us)
   --client-threads N  how many it has (as many as there are workers)
   --cores N         workers and client share so many cores (each has its own)
-  --requests N      requests of a cell (20000)
+  --requests N      requests of a cell (60000)
   --seed N          of arrivals and lengths (1)
   --svg FILE        draw the ratios of the mean latency
   --COST NANOS      wake, delay, queue, sleep, cold, look, event, steal, search, pause,
@@ -60,7 +60,7 @@ impl Options {
             client_cost: 4_000,
             client_threads: None,
             cores: None,
-            requests: 20_000,
+            requests: 60_000,
             seed: 1,
             svg: None,
             costs: Costs::default(),
