@@ -18,6 +18,10 @@ use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwi
 /// task that another thread wakes at that very moment may be dropped a little later, on a
 /// thread of its own.)
 ///
+/// On Windows, drop a runtime before the thread that holds it ends, and do not leave that to a
+/// thread-local: it would wait for ever. Windows drops thread-locals under a lock that other threads
+/// need in order to end.
+///
 /// # Panics
 ///
 /// When it is dropped inside a task or `block_on`, because waiting for its threads would block a
