@@ -7,7 +7,6 @@ use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Handle;
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
-use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -610,6 +609,7 @@ fn shutdown_within_no_time_works_inside_a_task() {
 #[cfg(not(windows))]
 #[test]
 fn dropped_with_the_thread_local_that_holds_it_it_ends() {
+    use std::cell::Cell;
     thread_local!(static HELD: Cell<Option<arc::runtime::Runtime>> = const { Cell::new(None) });
     for workers in SIZES {
         within_deadline(move || {
