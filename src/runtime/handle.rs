@@ -19,8 +19,8 @@ use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwi
 /// thread of its own.)
 ///
 /// On Windows, drop a runtime before the thread that holds it ends, and do not leave that to a
-/// thread-local: it would wait for ever. Windows drops thread-locals under a lock that other threads
-/// need in order to end.
+/// thread-local: it would wait for ever. Windows drops thread-locals under a lock that other
+/// threads need in order to end.
 ///
 /// # Panics
 ///
