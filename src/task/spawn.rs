@@ -148,7 +148,7 @@ impl<F: Future> Future for Contained<F> {
             Some(Ok(Poll::Pending)) => return Poll::Pending,
             Some(Ok(Poll::Ready(output))) => Ok(output),
             Some(Err(panic)) => Err(JoinError::panicked(key.id, panic)),
-            None => Err(JoinError::cancelled(key.id)),
+            None => Err(JoinError::cancelled(key.id)), // it was aborted
         }));
 
         // The future goes before its joiner is woken, and before the registry forgets the task.
