@@ -220,9 +220,9 @@ pub(crate) struct Sharing {
 impl Sharing {
     /// Whether the worker should look at the kernel now: after `polls_max` polls, or when the
     /// stretch has lasted for long. The clock is read after 1, 2, 4 and 8 polls, and then after
-    /// every sixteenth, as to read it takes a third of a poll that does next to nothing. So when
-    /// polls become long at once, up to sixteen of them may follow each other before anybody looks.
-    /// If they take more than a tick of the monitor each, the monitor looks sooner.
+    /// every sixteenth, because to read it takes a third as long as a poll that does next to
+    /// nothing. So when polls suddenly become long, this worker may run up to sixteen before it
+    /// notices. If each takes more than a tick of the monitor, the monitor looks before that.
     pub(crate) fn is_time_to_look(&self, polls_max: u32, now: impl Fn() -> Instant) -> bool {
         let is_late = |now| self.began.is_none_or(|began| now - began > STRETCH_MAX);
         let reads_clock = self.polls.is_power_of_two() || self.polls.is_multiple_of(16);

@@ -6,9 +6,9 @@ use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::task;
 use shuttle::thread::{spawn, yield_now};
 
-/// One runtime of each flavor. A thread alone does what ends a current-thread runtime, so the whole
-/// end often comes between two steps of a job. If a worker has to leave as well, that takes thirty
-/// thousand schedules.
+/// One runtime of each flavor. A single thread does all that ends a current-thread runtime. So the
+/// whole end often falls between two steps of a job, which is what shows some mistakes. If the
+/// thread of a worker has to end as well, that happens in one of thirty thousand schedules.
 const BOTH: [fn() -> Runtime; 2] = [|| runtime(1), current_thread];
 
 /// A job on a thread of its own wakes the task that waits for it.
