@@ -23,6 +23,10 @@
 //! of fences serves the bits of those who sit: the alarm need not be set if nobody does, and a
 //! worker that sits down sets its bit before T1. (An alarm that was not needed costs one empty
 //! turn.)
+//!
+//! All of this is for a timer that is the earliest of its wheel. For any other one, an insert is
+//! all. Whoever armed the earlier timer goes through A2 and A3 for that one. When it expires, the
+//! next deadline of the wheel is stored in `earliest`, and whoever sits down then reads that.
 
 use crate::driver::wheel::{self, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
@@ -77,16 +81,18 @@ impl Timers {
 
         // A1
         let mut wheel = lock(wheel);
-        let key = wheel.insert(deadline, waker);
-        earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+        let key = Key { shard, key: wheel.insert(deadline, waker) };
+        if deadline >= earliest.load(Ordering::Relaxed) {
+            return (key, false);
+        }
+        earliest.store(deadline, Ordering::Relaxed);
         drop(wheel);
 
         // A2: pairs with T2 in `next_alarm`.
         fence(Ordering::SeqCst);
 
         // A3
-        let alarm_is_late = deadline | SLACK < self.alarm_at.load(Ordering::Relaxed);
-        (Key { shard, key }, alarm_is_late)
+        (key, deadline | SLACK < self.alarm_at.load(Ordering::Relaxed))
     }
 
     /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or None if

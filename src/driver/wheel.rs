@@ -83,10 +83,8 @@ const EMPTY: Slot = Slot { list: Vec::new(), least: u64::MAX };
 struct Entry<T> {
     deadline: u64,
     sequence: u64,
-    /// Index into `Wheel::slots`.
-    slot: u32,
-    /// Index into the slot's list.
-    position: u32,
+    /// Indices into `Wheel::slots`, and into the list of that slot.
+    place: (u32, u32),
     value: T,
 }
 
@@ -107,8 +105,8 @@ impl<T> Wheel<T> {
         let index = u32::try_from(self.entries.vacant_key()).expect("too many timers");
         let sequence = self.sequence;
         self.sequence += 1;
-        self.entries.insert(Entry { deadline, sequence, slot: 0, position: 0, value });
-        self.link(index);
+        let place = self.link(index, deadline);
+        self.entries.insert(Entry { deadline, sequence, place, value });
         Key { index, sequence }
     }
 
@@ -121,14 +119,14 @@ impl<T> Wheel<T> {
     /// Takes the value out in constant time, unless it has expired or was removed.
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get_mut(key)?;
-        let entry = self.entries.remove(key.index as usize);
-        let slot = entry.slot as usize;
+        let Entry { place, value, .. } = self.entries.remove(key.index as usize);
+        let (slot, position) = (place.0 as usize, place.1 as usize);
         let Slot { list, least } = &mut self.slots[slot];
 
         // The last of the list takes the place of the one that goes.
-        list.swap_remove(entry.position as usize);
-        if let Some(&moved) = list.get(entry.position as usize) {
-            self.entries[moved as usize].position = entry.position;
+        list.swap_remove(position);
+        if let Some(&moved) = list.get(position) {
+            self.entries[moved as usize].place = place;
         }
 
         if list.is_empty() {
@@ -138,7 +136,7 @@ impl<T> Wheel<T> {
             list.shrink_to(SLOTS_PER_LEVEL);
             self.occupied[slot / SLOTS_PER_LEVEL] &= !(1 << (slot % SLOTS_PER_LEVEL));
         }
-        Some(entry.value)
+        Some(value)
     }
 
     /// When to call [`expire`](Self::expire) next, in nanoseconds. `None` if the wheel is empty.
@@ -178,7 +176,7 @@ impl<T> Wheel<T> {
                 if deadline <= self.elapsed {
                     due.push((deadline, sequence, index));
                 } else {
-                    self.link(index);
+                    self.entries[index as usize].place = self.link(index, deadline);
                 }
             }
         }
@@ -205,21 +203,19 @@ impl<T> Wheel<T> {
         Some(std::mem::replace(&mut self.slots[first], EMPTY).list)
     }
 
-    /// Puts an entry that is in no list into the one that its deadline belongs to.
-    fn link(&mut self, index: u32) {
-        let entry = &mut self.entries[index as usize];
-
+    /// Puts an entry that is in no list into the one that its deadline belongs to. Returns its
+    /// place.
+    fn link(&mut self, index: u32, deadline: u64) -> (u32, u32) {
         // A deadline that has passed goes into the slot of `elapsed`, where `expire` looks first.
-        let time = entry.deadline.max(self.elapsed);
+        let time = deadline.max(self.elapsed);
         let level = highest_differing_level(self.elapsed, time);
-        let position = level * SLOTS_PER_LEVEL + digit(time, level);
+        let slot = level * SLOTS_PER_LEVEL + digit(time, level);
         self.occupied[level] |= 1 << digit(time, level);
 
-        let slot = &mut self.slots[position];
-        slot.least = slot.least.min(entry.deadline);
-        entry.slot = position as u32;
-        entry.position = slot.list.len() as u32;
-        slot.list.push(index);
+        let Slot { list, least } = &mut self.slots[slot];
+        *least = deadline.min(*least);
+        list.push(index);
+        (slot as u32, list.len() as u32 - 1)
     }
 }
 

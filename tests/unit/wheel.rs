@@ -36,7 +36,7 @@ fn check_invariants<T>(wheel: &Wheel<T>) {
         for (place, &index) in slot.list.iter().enumerate() {
             let entry = &wheel.entries[index as usize];
             let time = entry.deadline.max(wheel.elapsed);
-            assert_eq!((entry.slot, entry.position), (position as u32, place as u32));
+            assert_eq!(entry.place, (position as u32, place as u32));
             assert_eq!(hand, digit(time, level));
             assert_eq!(level, highest_differing_level(time, wheel.elapsed));
             assert!(slot.least <= entry.deadline);

@@ -2,16 +2,18 @@
 //! order turned round by round, and the median of the rounds' ratios. On a noisy
 //! machine neighbours in time are disturbed alike, so the ratios hold where times
 //! do not.
+//!
+//! Each workload has a process of its own on each runtime. In a common process it
+//! would also depend on what ran before it: a million tasks leave the allocator's
+//! memory in pieces, and what comes next may take a tenth longer.
 
 use arc_benches::Runtime;
 use arc_benches::runtimes::{Arc, Smol, Tokio, TokioCurrentThread};
 use arc_benches::stats::{cpu_time, median};
-use arc_benches::suite::{Workload, all, set_smol_threads};
+use arc_benches::suite::{all, set_smol_threads};
 
-use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::rc::Rc;
 
 const HELP: &str = "\
 Every workload on arc and its peers, in interleaved rounds.
@@ -22,7 +24,7 @@ Every workload on arc and its peers, in interleaved rounds.
   --peers LIST  of tokio, tokio-current-thread, smol (all)
   --before FILE this program built with another arc, as one more peer;
                 `cargo xtask ratios --commit REV` builds it
-  --serve       be that program: run the workloads that stdin names
+  --serve NAME  be the process of that runtime: run the workloads that stdin names
   --json FILE   write the figures there as well";
 
 struct Options {
@@ -31,7 +33,7 @@ struct Options {
     only: Vec<String>,
     peers: Option<String>,
     before: Option<String>,
-    serve: bool,
+    serve: Option<String>,
     json: Option<String>,
 }
 
@@ -43,7 +45,7 @@ impl Options {
             only: Vec::new(),
             peers: None,
             before: None,
-            serve: false,
+            serve: None,
             json: None,
         };
         let mut arguments = std::env::args().skip(1);
@@ -59,7 +61,7 @@ impl Options {
                 "--only" => options.only.push(value()?),
                 "--peers" => options.peers = Some(value()?),
                 "--before" => options.before = Some(value()?),
-                "--serve" => options.serve = true,
+                "--serve" => options.serve = Some(value()?),
                 "--json" => options.json = Some(value()?),
                 "--help" => return Err(HELP.to_owned()),
                 _ => return Err(format!("unknown option {name}\n\n{HELP}")),
@@ -74,49 +76,17 @@ impl Options {
     }
 }
 
-/// A runtime's workloads, with the type of the runtime forgotten.
+/// A process that runs a workload on one runtime, whenever it is its turn.
 struct Entrant {
-    name: &'static str,
-    workloads: Vec<Case>,
-}
-
-struct Case {
-    name: &'static str,
-    per: usize,
-    /// Wall and CPU time of one run, in nanoseconds per operation.
-    run: Box<dyn Fn() -> [f64; 2]>,
-}
-
-fn entrant<R: Runtime>(workers: usize) -> Entrant {
-    let runtime = Rc::new(R::start(workers));
-    let case = |workload: Workload<R>| {
-        let runtime = runtime.clone();
-        Case {
-            name: workload.name,
-            per: workload.per,
-            run: Box::new(move || {
-                let before = cpu_time();
-                let wall = (workload.run)(&runtime, workload.count);
-                let cpu = cpu_time() - before;
-                [wall, cpu].map(|time| time.as_secs_f64() * 1e9 / workload.per as f64)
-            }),
-        }
-    };
-    Entrant { name: R::NAME, workloads: all::<R>().into_iter().map(case).collect() }
-}
-
-/// arc of another commit: a process that runs one workload after the other, whenever
-/// it is that one's turn.
-struct Before {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Before {
-    fn start(program: &str, workers: usize) -> Self {
+impl Entrant {
+    fn start(program: &str, runtime: &str, workers: usize) -> Self {
         let child = Command::new(program)
-            .args(["--serve", "--workers", &workers.to_string()])
+            .args(["--serve", runtime, "--workers", &workers.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
@@ -126,16 +96,17 @@ impl Before {
         Self { child, input, output }
     }
 
+    /// Wall and CPU time of one run, in nanoseconds per operation.
     fn run(&mut self, workload: &str) -> [f64; 2] {
-        writeln!(self.input, "{workload}").expect("arc of before is still there");
+        writeln!(self.input, "{workload}").expect("the process is still there");
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("arc of before answers");
+        self.output.read_line(&mut line).expect("the process answers");
         let mut times = line.split_whitespace().map(|it| it.parse().expect("two times"));
-        [times.next(), times.next()].map(|it| it.expect("arc of before knows the workload"))
+        [times.next(), times.next()].map(|it| it.expect("the process knows the workload"))
     }
 }
 
-impl Drop for Before {
+impl Drop for Entrant {
     fn drop(&mut self) {
         // If this process is killed, it ends with its input.
         let _ = self.child.kill();
@@ -143,60 +114,63 @@ impl Drop for Before {
     }
 }
 
-fn before(program: &str, workers: usize) -> Entrant {
-    let before = Rc::new(RefCell::new(Before::start(program, workers)));
-    let case = |workload: Workload<Arc>| {
-        let before = before.clone();
-        let name = workload.name;
-        let run = Box::new(move || before.borrow_mut().run(name));
-        Case { name, per: workload.per, run }
-    };
-    Entrant { name: "before", workloads: all::<Arc>().into_iter().map(case).collect() }
-}
-
-/// Runs on arc what the other process names, a line each, until there are no more.
-fn serve(workers: usize) {
-    let entrant = entrant::<Arc>(workers);
+/// Runs on one runtime what the other process names, a line each, until there are no more.
+fn serve<R: Runtime>(workers: usize) {
+    let (runtime, workloads) = (R::start(workers), all::<R>());
     for line in std::io::stdin().lines() {
         let line = line.expect("names are text");
-        let case = entrant.workloads.iter().find(|case| case.name == line);
-        let [wall, cpu] = (case.expect("the same workloads on both sides").run)();
+        let workload = workloads.iter().find(|workload| workload.name == line);
+        let workload = workload.expect("the same workloads on both sides");
+        let before = cpu_time();
+        let wall = (workload.run)(&runtime, workload.count);
+        let times = [wall, cpu_time() - before];
+        let [wall, cpu] = times.map(|time| time.as_secs_f64() * 1e9 / workload.per as f64);
         println!("{wall} {cpu}");
     }
 }
+
+/// The peers, in the order of the tables.
+const PEERS: [&str; 3] = [Tokio::NAME, TokioCurrentThread::NAME, Smol::NAME];
 
 fn main() {
     let options = Options::parse().unwrap_or_else(|text| {
         eprintln!("{text}");
         std::process::exit(2);
     });
-    if options.serve {
-        return serve(options.workers);
-    }
     set_smol_threads(options.workers);
-    let mut entrants = vec![entrant::<Arc>(options.workers)];
-    if let Some(program) = &options.before {
-        entrants.push(before(program, options.workers));
+    match options.serve.as_deref() {
+        None => {}
+        Some(Arc::NAME) => return serve::<Arc>(options.workers),
+        Some(Tokio::NAME) => return serve::<Tokio>(options.workers),
+        Some(TokioCurrentThread::NAME) => return serve::<TokioCurrentThread>(options.workers),
+        Some(Smol::NAME) => return serve::<Smol>(options.workers),
+        Some(other) => {
+            eprintln!("there is no runtime `{other}` here");
+            std::process::exit(2);
+        }
     }
-    if options.wants(Tokio::NAME) {
-        entrants.push(entrant::<Tokio>(options.workers));
-    }
-    if options.wants(TokioCurrentThread::NAME) {
-        entrants.push(entrant::<TokioCurrentThread>(options.workers));
-    }
-    if options.wants(Smol::NAME) {
-        entrants.push(entrant::<Smol>(options.workers));
-    }
+
+    let this = std::env::current_exe().expect("this program has a name");
+    let this = this.to_str().expect("its name is text");
+    // How tables call it, the program, and the runtime in that program.
+    let mut entrants = vec![(Arc::NAME, this, Arc::NAME)];
+    entrants.extend(options.before.as_deref().map(|program| ("before", program, Arc::NAME)));
+    let peers = PEERS.into_iter().filter(|peer| options.wants(peer));
+    entrants.extend(peers.map(|peer| (peer, this, peer)));
     println!(
         "{} workers, {} rounds; time: wall of one operation (or of the whole); ratios: \
          arc's time to the peer's, wall (least to most) and CPU\n",
         options.workers, options.rounds
     );
     let mut records = Vec::new();
-    for index in 0..entrants[0].workloads.len() {
-        let name = entrants[0].workloads[index].name;
+    for workload in all::<Arc>() {
+        let name = workload.name;
         if options.only.is_empty() || options.only.iter().any(|part| name.contains(part)) {
-            records.push(compare(&entrants, index, options.rounds));
+            let start = |(_, program, runtime)| Entrant::start(program, runtime, options.workers);
+            let mut processes: Vec<_> = entrants.iter().copied().map(start).collect();
+            let runs = run_rounds(&mut processes, name, options.rounds);
+            let names = entrants.iter().map(|entrant| entrant.0);
+            records.push(compare(name, workload.per == 1, names, runs));
         }
     }
     if let Some(file) = options.json {
@@ -205,42 +179,50 @@ fn main() {
     }
 }
 
-/// Runs one workload on all, prints its lines, and gives its JSON.
-fn compare(entrants: &[Entrant], index: usize, rounds: usize) -> String {
-    let case = &entrants[0].workloads[index];
+/// Runs one workload on all, as many times. Returns the times of each, round by round.
+fn run_rounds(entrants: &mut [Entrant], workload: &str, rounds: usize) -> Vec<Vec<[f64; 2]>> {
     let mut runs = vec![Vec::new(); entrants.len()];
     for round in 0..rounds {
         for turn in 0..entrants.len() {
             let entrant = (turn + round) % entrants.len();
-            runs[entrant].push((entrants[entrant].workloads[index].run)());
+            runs[entrant].push(entrants[entrant].run(workload));
         }
     }
+    runs
+}
+
+/// Prints the lines of a workload, and gives its JSON. `whole` says that the times are of a
+/// whole run.
+fn compare<'a>(
+    workload: &str,
+    whole: bool,
+    names: impl Iterator<Item = &'a str>,
+    runs: Vec<Vec<[f64; 2]>>,
+) -> String {
     let ratios = |peer: usize, kind: usize| -> Vec<f64> {
         let rounds = runs[0].iter().zip(&runs[peer]);
         rounds.map(|(arc, peer)| arc[kind] / peer[kind]).collect()
     };
     let mut json = Vec::new();
-    for (peer, entrant) in entrants.iter().enumerate() {
+    for (peer, name) in names.enumerate() {
         let time = median(&mut runs[peer].iter().map(|run| run[0]).collect::<Vec<_>>());
         let (mut wall, mut cpu) = (ratios(peer, 0), ratios(peer, 1));
         let (wall_median, cpu_median) = (median(&mut wall), median(&mut cpu));
         let (least, most) = (wall[0], wall[wall.len() - 1]);
-        let label = if peer == 0 { case.name } else { "" };
-        print!("{label:34} {:22} {:>12}", entrant.name, show(time));
+        let label = if peer == 0 { workload } else { "" };
+        print!("{label:34} {name:22} {:>12}", show(time));
         if peer == 0 {
             println!();
         } else {
             println!("   {wall_median:.2} ({least:.2} to {most:.2})   CPU {cpu_median:.2}");
         }
         json.push(format!(
-            "{{\"runtime\":\"{}\",\"nanoseconds\":{time:.1},\"ratio\":{wall_median:.3},\
-             \"least\":{least:.3},\"most\":{most:.3},\"cpu_ratio\":{cpu_median:.3}}}",
-            entrant.name
+            "{{\"runtime\":\"{name}\",\"nanoseconds\":{time:.1},\"ratio\":{wall_median:.3},\
+             \"least\":{least:.3},\"most\":{most:.3},\"cpu_ratio\":{cpu_median:.3}}}"
         ));
     }
-    let whole = case.per == 1;
-    let (name, json) = (case.name, json.join(","));
-    format!(" {{\"workload\":\"{name}\",\"whole\":{whole},\"runtimes\":[{json}]}}")
+    let json = json.join(",");
+    format!(" {{\"workload\":\"{workload}\",\"whole\":{whole},\"runtimes\":[{json}]}}")
 }
 
 fn show(nanoseconds: f64) -> String {

@@ -21,8 +21,8 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
 /// is early enough, or the thread that armed the timer has to set it again.
 // ~ src/driver/timers.rs
 // - fence(Ordering::SeqCst);
-// - let alarm_is_late
-// + let alarm_is_late
+// - (key, deadline
+// + (key, deadline
 // ~ src/driver/timers.rs
 // - fence(Ordering::SeqCst);
 // - let until = self.earliest()
@@ -38,16 +38,16 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
 // + fence(Ordering::SeqCst);
 // ~ src/driver/timers.rs
 // - let mut wheel = lock(wheel);
-// - let key = wheel.insert(deadline, waker);
+// - let key = Key { shard, key: wheel.insert(deadline, waker) };
 // + let alarm_is_late = deadline | SLACK < self.alarm_at.load(Ordering::Relaxed);
 // + if true {
 // +     let mut wheel = lock(wheel);
-// +     let key = wheel.insert(deadline, waker);
-// +     earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
-// +     return (Key { shard, key }, alarm_is_late);
+// +     let key = Key { shard, key: wheel.insert(deadline, waker) };
+// +     earliest.store(deadline, Ordering::Relaxed);
+// +     return (key, alarm_is_late);
 // + }
 // + let mut wheel = lock(wheel);
-// + let key = wheel.insert(deadline, waker);
+// + let key = Key { shard, key: wheel.insert(deadline, waker) };
 #[test]
 fn timer_is_never_slept_through() {
     for later in [false, true] {
@@ -92,4 +92,53 @@ fn neither_of_two_timers_is_slept_through() {
         timers.expire(&mut Vec::new());
         assert!(ends_by(timers.next_alarm(), start + HOUR + SLACK));
     });
+}
+
+/// (c) The same in one wheel. Who arms the later of two timers there does not ask about the alarm:
+/// who armed the earlier one does.
+// ~ src/driver/timers.rs
+// - if deadline >= earliest.load(Ordering::Relaxed) {
+// + if earliest.load(Ordering::Relaxed) < NEVER {
+#[test]
+fn neither_of_two_timers_in_one_wheel_is_slept_through() {
+    model(|| {
+        let timers = Arc::new(Timers::new(1));
+        let start = Instant::now();
+        let armers = [1, 2].map(|hours| {
+            let (timers, deadline) = (timers.clone(), start + hours * HOUR);
+            thread::spawn(move || timers.arm(Some(0), deadline, Waker::noop().clone()).1)
+        });
+        let until = timers.next_alarm();
+        let [first, _] = armers.map(|armer| armer.join().unwrap());
+        assert!(first || ends_by(until, start + HOUR + SLACK));
+    });
+}
+
+/// (c) A timer is armed while another one of its wheel, which is due earlier, expires. Then the
+/// next alarm is the new one's.
+// ~ src/driver/timers.rs
+// - let mut wheel = lock(wheel);
+// - let key = Key { shard, key: wheel.insert(deadline, waker) };
+// - if deadline >= earliest.load(Ordering::Relaxed) {
+// + let is_later = deadline >= earliest.load(Ordering::Relaxed);
+// + let mut wheel = lock(wheel);
+// + let key = Key { shard, key: wheel.insert(deadline, waker) };
+// + if is_later {
+#[test]
+fn timer_is_not_slept_through_when_an_earlier_one_expires() {
+    race(
+        || {
+            let (timers, start) = (Timers::new(1), Instant::now());
+            let _ = timers.arm(Some(0), timers.epoch, Waker::noop().clone());
+            (timers, start)
+        },
+        |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
+        |(timers, _)| {
+            timers.expire(&mut Vec::new());
+            timers.next_alarm()
+        },
+        |(_, start), oversleeps, until| {
+            assert!(oversleeps || ends_by(until, *start + HOUR + SLACK));
+        },
+    );
 }
