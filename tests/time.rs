@@ -650,6 +650,36 @@ fn deadline_in_the_past_is_over_at_once() {
 }
 
 #[test]
+fn timer_that_is_first_polled_after_its_time_expires() {
+    // It has not looked at the clock since it was made, and is armed for a time that has passed.
+    run_each(|| async {
+        for _ in 0..20 {
+            let late = sleep(micros(20));
+            while !late.is_elapsed() {
+                std::hint::spin_loop();
+            }
+            late.await;
+            // As the first of its wheel, and behind one that is due in an hour.
+            let mut hour = pin!(sleep(HOUR));
+            assert_eq!(poll_pinned(hour.as_mut()), Poll::Pending);
+        }
+        let blocked = async {
+            thread::sleep(millis(2));
+            pending::<()>().await;
+        };
+        assert!(timeout(millis(1), blocked).await.is_err());
+    });
+    // Polled by a thread that is no worker, while the workers sleep.
+    within_limit(|| {
+        let runtime = runtime(2);
+        let _guard = runtime.enter();
+        let late = sleep(micros(20));
+        thread::sleep(millis(1));
+        foreign_block_on(late);
+    });
+}
+
+#[test]
 fn timeout_drops_what_took_too_long_and_says_so() {
     struct OnDrop(Counter);
     impl Drop for OnDrop {
