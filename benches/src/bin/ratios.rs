@@ -180,11 +180,16 @@ fn main() {
 }
 
 /// Runs one workload on all, as many times. Returns the times of each, round by round.
+///
+/// Each begins as often as any other, and goes forwards or backwards from there: what runs just
+/// before another leaves its traces in the caches.
 fn run_rounds(entrants: &mut [Entrant], workload: &str, rounds: usize) -> Vec<Vec<[f64; 2]>> {
-    let mut runs = vec![Vec::new(); entrants.len()];
+    let count = entrants.len();
+    let mut runs = vec![Vec::new(); count];
     for round in 0..rounds {
-        for turn in 0..entrants.len() {
-            let entrant = (turn + round) % entrants.len();
+        for turn in 0..count {
+            let turn = if round / count % 2 == 0 { turn } else { count - turn };
+            let entrant = (turn + round) % count;
             runs[entrant].push(entrants[entrant].run(workload));
         }
     }
