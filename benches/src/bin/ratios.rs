@@ -3,9 +3,11 @@
 //! machine neighbours in time are disturbed alike, so the ratios hold where times
 //! do not.
 //!
-//! Each workload has a process of its own on each runtime. In a common process it
-//! would also depend on what ran before it: a million tasks leave the allocator's
-//! memory in pieces, and what comes next may take a tenth longer.
+//! Each run has a process of its own, in which the workload runs twice, and the second
+//! time counts. In a common process it would also depend on what ran before it: a
+//! million tasks leave the allocator's memory in pieces, and what comes next may take a
+//! tenth longer. And where the parts of a workload lie in memory is settled early in a
+//! process. Two workers may write to one cache line in one process, and not in another.
 
 use arc_benches::Runtime;
 use arc_benches::runtimes::{Arc, Smol, Tokio, TokioCurrentThread};
@@ -76,14 +78,14 @@ impl Options {
     }
 }
 
-/// A process that runs a workload on one runtime, whenever it is its turn.
-struct Entrant {
+/// A process that runs workloads on one runtime.
+struct Process {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Entrant {
+impl Process {
     fn start(program: &str, runtime: &str, workers: usize) -> Self {
         let child = Command::new(program)
             .args(["--serve", runtime, "--workers", &workers.to_string()])
@@ -106,7 +108,7 @@ impl Entrant {
     }
 }
 
-impl Drop for Entrant {
+impl Drop for Process {
     fn drop(&mut self) {
         // If this process is killed, it ends with its input.
         let _ = self.child.kill();
@@ -166,9 +168,7 @@ fn main() {
     for workload in all::<Arc>() {
         let name = workload.name;
         if options.only.is_empty() || options.only.iter().any(|part| name.contains(part)) {
-            let start = |(_, program, runtime)| Entrant::start(program, runtime, options.workers);
-            let mut processes: Vec<_> = entrants.iter().copied().map(start).collect();
-            let runs = run_rounds(&mut processes, name, options.rounds);
+            let runs = run_rounds(&entrants, options.workers, name, options.rounds);
             let names = entrants.iter().map(|entrant| entrant.0);
             records.push(compare(name, workload.per == 1, names, runs));
         }
@@ -183,14 +183,22 @@ fn main() {
 ///
 /// Each begins as often as any other, and goes forwards or backwards from there: what runs just
 /// before another leaves its traces in the caches.
-fn run_rounds(entrants: &mut [Entrant], workload: &str, rounds: usize) -> Vec<Vec<[f64; 2]>> {
+fn run_rounds(
+    entrants: &[(&str, &str, &str)],
+    workers: usize,
+    workload: &str,
+    rounds: usize,
+) -> Vec<Vec<[f64; 2]>> {
     let count = entrants.len();
     let mut runs = vec![Vec::new(); count];
     for round in 0..rounds {
         for turn in 0..count {
             let turn = if round / count % 2 == 0 { turn } else { count - turn };
             let entrant = (turn + round) % count;
-            runs[entrant].push(entrants[entrant].run(workload));
+            let (_, program, runtime) = entrants[entrant];
+            let mut process = Process::start(program, runtime, workers);
+            process.run(workload); // warms it up
+            runs[entrant].push(process.run(workload));
         }
     }
     runs
