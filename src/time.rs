@@ -20,6 +20,10 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// Waits until `duration` has passed. A duration that is too long for the clock counts as 30
 /// years.
 ///
+/// The time counts from this call, not from the first poll. If it is over before the first poll,
+/// that poll may still return `Pending`, and the task is woken soon, as for any other timer. A
+/// duration of zero is over at once.
+///
 /// # Panics
 ///
 /// When the future is awaited outside a runtime, or when its runtime ends first. (A future that is
@@ -63,9 +67,11 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
-    /// The deadline was still to come when this was made. Then the first poll need not read the
-    /// clock, which takes a fifth of the time that it takes to make, arm and drop a timer. If the
-    /// deadline has passed meanwhile, the timer expires as soon as a worker looks at the wheel.
+    /// `sleep` has made this, and the deadline was still to come. Most often the first poll follows
+    /// at once. So it does not read the clock again: that would take a fifth of the time that it
+    /// takes to make, arm and drop a timer. If the deadline has passed meanwhile, the timer is
+    /// armed nevertheless, and is late like any other. (A timeout polls a future first, which may
+    /// take long. There the clock is read.)
     is_ahead: bool,
     /// None before the first poll: a timeout around a future that is ready at once costs nothing.
     /// The timer may have expired since.
@@ -200,7 +206,7 @@ impl Future for Sleep {
 /// # }
 /// ```
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { sleep: sleep(duration), future: future.into_future() }
+    timeout_at(after(Instant::now(), duration), future)
 }
 
 /// Awaits a future, but not beyond the deadline. See [`timeout`].

@@ -24,9 +24,12 @@
 //! worker that sits down sets its bit before T1. (An alarm that was not needed costs one empty
 //! turn.)
 //!
-//! All of this is for a timer that is the earliest of its wheel. For any other one, an insert is
-//! all. Whoever armed the earlier timer goes through A2 and A3 for that one. When it expires, the
-//! next deadline of the wheel is stored in `earliest`, and whoever sits down then reads that.
+//! All of this is for a timer that is due before `earliest` of its wheel. Any other one is only
+//! inserted: whoever stored that `earliest` goes through A2 and A3. (If that thread loses its core
+//! in between, the other timers of the wheel wait for it, too.) When that time has come, `expire`
+//! stores the next deadline of the wheel, and the alarm is set for that. It is so as well if the
+//! earlier timer is disarmed meanwhile: `earliest` stays as it is until then, which costs one empty
+//! turn.
 
 use crate::driver::wheel::{self, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
@@ -73,7 +76,8 @@ impl Timers {
     }
 
     /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag that is
-    /// returned says that the alarm comes too late for it, if anybody waits for the alarm.
+    /// returned says that the alarm comes too late for it, if anybody waits for the alarm, and that
+    /// no other thread sees to that.
     pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Key, bool) {
         let deadline = self.nanos(due);
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));

@@ -3,11 +3,12 @@
 //! machine neighbours in time are disturbed alike, so the ratios hold where times
 //! do not.
 //!
-//! Each run has a process of its own, in which the workload runs twice, and the second
-//! time counts. In a common process it would also depend on what ran before it: a
-//! million tasks leave the allocator's memory in pieces, and what comes next may take a
-//! tenth longer. And where the parts of a workload lie in memory is settled early in a
-//! process. Two workers may write to one cache line in one process, and not in another.
+//! Each of these runs has a process of its own. There the workload is done once to warm
+//! up, and once to be measured. In a common process, the time would also depend on what
+//! ran before: a million tasks leave the allocator's memory in pieces, and what comes
+//! next may take a tenth longer. And where the parts of a workload lie in memory is
+//! settled early in a process. Two workers may write to one cache line in one process,
+//! and not in another.
 
 use arc_benches::Runtime;
 use arc_benches::runtimes::{Arc, Smol, Tokio, TokioCurrentThread};
@@ -181,7 +182,7 @@ fn main() {
 
 /// Runs one workload on all, as many times. Returns the times of each, round by round.
 ///
-/// Each begins as often as any other, and goes forwards or backwards from there: what runs just
+/// They take turns at being the first, and the others follow forwards or backwards: what runs just
 /// before another leaves its traces in the caches.
 fn run_rounds(
     entrants: &[(&str, &str, &str)],

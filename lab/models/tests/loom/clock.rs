@@ -94,8 +94,8 @@ fn neither_of_two_timers_is_slept_through() {
     });
 }
 
-/// (c) The same in one wheel. Who arms the later of two timers there does not ask about the alarm:
-/// who armed the earlier one does.
+/// (c) The same in one wheel. If the earlier timer is there first, who arms the later one does not
+/// ask about the alarm. Who armed the earlier one does.
 // ~ src/driver/timers.rs
 // - if deadline >= earliest.load(Ordering::Relaxed) {
 // + if earliest.load(Ordering::Relaxed) < NEVER {
