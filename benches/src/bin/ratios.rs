@@ -194,7 +194,8 @@ fn run_rounds(
     let mut runs = vec![Vec::new(); count];
     for round in 0..rounds {
         for turn in 0..count {
-            let turn = if round / count % 2 == 0 { turn } else { count - turn };
+            let is_forwards = (round / count).is_multiple_of(2);
+            let turn = if is_forwards { turn } else { count - turn };
             let entrant = (turn + round) % count;
             let (_, program, runtime) = entrants[entrant];
             let mut process = Process::start(program, runtime, workers);
