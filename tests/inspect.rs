@@ -616,48 +616,69 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
 /// A poll of a few milliseconds, on a core that many others want. It lasts for hundreds of
 /// milliseconds, in which its thread waits for the core. It uses the core for less than half of the
 /// 10 ms by which it is judged, also if all of its time falls into them.
+///
+/// The others are another process. A thread that waits for the lock of its process's memory sleeps
+/// in the kernel, which the poll is to blame for. Whoever holds that lock must not be one of those
+/// who wait for the core.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_poll_whose_thread_has_no_core_is_not_reported() {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
 
-    const CROWD: usize = 40;
+    const CROWD: &str = "ARC_TEST_CROWD";
+    const CROWDED: &str = "the core is crowded";
     fn stay_on_one_core() {
         let mine = sched_getaffinity(None).unwrap();
         let mut one = CpuSet::new();
         one.set((0..CpuSet::MAX_CPU).find(|&core| mine.is_set(core)).unwrap());
         sched_setaffinity(None, &one).unwrap();
     }
+    if std::env::var_os(CROWD).is_some() {
+        for _ in 0..40 {
+            thread::spawn(|| {
+                stay_on_one_core();
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        println!("{CROWDED}");
+        // Nothing comes. It ends when the one who holds the other end is gone.
+        _ = std::io::stdin().read(&mut [0]);
+        return;
+    }
+
     let name = "inspect::a_poll_whose_thread_has_no_core_is_not_reported";
-    in_own_process(name, || {
-        let is_over = Arc::new(AtomicBool::new(false));
+    in_own_process(name, move || {
+        let words = crate::this_program::words();
+        let mut crowd = Command::new(&words[0])
+            .args(&words[1..])
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env(CROWD, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(crowd.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains(CROWDED)));
+
         let (runtime, reports) = watched_by(builder(1).on_thread_start(|| {
             // The worker, and not the monitor.
             if thread::current().name() == Some("arc-worker-0") {
                 stay_on_one_core();
             }
         }));
-        let crowd: Vec<_> = (0..CROWD)
-            .map(|_| {
-                let is_over = is_over.clone();
-                thread::spawn(move || {
-                    stay_on_one_core();
-                    while !is_over.load(Ordering::Relaxed) {
-                        std::hint::spin_loop();
-                    }
-                })
-            })
-            .collect();
         let task = runtime.spawn(async {
             let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
             let before = used();
             while used() - before < Duration::from_micros(4_500) {}
         });
         wait_until("the poll is over", || task.is_finished());
-        is_over.store(true, Ordering::Relaxed);
-        crowd.into_iter().for_each(|thread| thread.join().unwrap());
+        crowd.kill().unwrap();
+        crowd.wait().unwrap();
         let report = reports.try_recv();
         assert!(report.is_err(), "{report:?}");
     });

@@ -94,7 +94,8 @@ impl CoreUse {
 }
 
 /// For how long a thread that wants to run has had a core, and when that was so. None: it sleeps
-/// in a system call, or the system does not tell.
+/// in the kernel (in a system call, or because of memory that is not there yet), or the system does
+/// not tell.
 fn core_time(folder: &str) -> Option<(Instant, Duration)> {
     let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
     let times = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
