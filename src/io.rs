@@ -80,7 +80,7 @@ impl<T: AsSource> Async<T> {
 
     #[track_caller]
     pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
-        let runtime = context::with_current("registering a socket", Arc::clone);
+        let runtime = context::with_current("a socket or signal was used", Arc::clone);
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.reactor.register(&io)?;
         Ok(Self { io: Some(io), source, runtime, short_means_drained })

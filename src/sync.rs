@@ -8,8 +8,9 @@
 //! tasks (docs/SIMULATION.md), and `tell!` tells a timeline what happens (docs/TIMELINE.md).
 //! Without these features neither is there: pass over them when you read.
 
+pub(crate) use crate::registry::{core_times, lock};
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+pub(crate) use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
 pub(crate) use std::thread;
 pub use std::time::Duration;
 #[cfg(not(feature = "sim"))]
@@ -27,18 +28,3 @@ macro_rules! tell {
 pub(crate) use arc_trace::tell;
 #[cfg(not(feature = "trace"))]
 pub(crate) use tell;
-
-/// For how long the calling thread has had a core, and for how long it was ready to run and waited
-/// for one. None: the system does not tell. Linux does, but the first time may be that of some
-/// milliseconds ago.
-pub(crate) fn core_times() -> Option<(Duration, Duration)> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let mut times = text.split(' ').map_while(|time| time.parse().ok().map(Duration::from_nanos));
-    Some((times.next()?, times.next()?))
-}
-
-/// Locks a mutex, also after another thread has panicked while it held the lock: arc wakes, polls
-/// and drops nothing foreign under a lock, so what the lock guards is whole.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -26,8 +26,8 @@ fn after(start: Instant, duration: Duration) -> Instant {
 ///
 /// # Panics
 ///
-/// When the future is awaited outside a runtime, or when its runtime ends first. (A future that is
-/// not polled until then, and is polled in another runtime afterwards, goes on there.)
+/// When the future is awaited outside a runtime, or when its runtime ends first. (If it is polled
+/// in another runtime after that, it goes on there.)
 ///
 /// # Cancellation
 ///
@@ -154,7 +154,7 @@ impl Sleep {
             return Poll::Ready(());
         }
 
-        let runtime = context::with_current("a timer", |runtime| runtime.id);
+        let runtime = context::with_current("a timer was used", |runtime| runtime.id);
         assert!(self.arm(runtime, waker).is_ok(), "a timer's arc runtime has ended");
         Poll::Pending
     }

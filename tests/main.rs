@@ -22,6 +22,7 @@ mod context;
 mod coop;
 mod current_thread;
 mod descriptors;
+mod fairness;
 mod hyper;
 mod inspect;
 mod macros;

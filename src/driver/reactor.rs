@@ -186,10 +186,9 @@ impl Source {
     /// may be another source's: that one's registration must not be touched.
     fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
         let descriptor = io.source();
-        if (&descriptor).raw() as i64 != self.number {
-            return Err(io::Error::other("as_fd or as_socket gave another descriptor than before"));
-        }
-        Ok(descriptor)
+        let is_same = (&descriptor).raw() as i64 == self.number;
+        let text = "as_fd or as_socket gave another descriptor than before";
+        is_same.then_some(descriptor).ok_or_else(|| io::Error::other(text))
     }
 
     /// Sets the words of the directions that are `ready`, and then takes their wakers.

@@ -102,6 +102,8 @@ impl TcpListener {
     ///   the error is returned after a pause of 50 ms. So a loop that reports it and goes on does
     ///   the right thing. (When the kernel watches as many descriptors as the user may have, on
     ///   Linux `fs.epoll.max_user_watches`, the connection is closed.)
+    /// * When the system refuses for another reason, for example because the socket is not a
+    ///   listener: likewise after a pause.
     /// * When the runtime has ended, at once. This error is not the system's, and has no number.
     ///
     /// # Panics

@@ -1,10 +1,10 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::config::{Builder, RuntimeFlavor};
-use crate::registry::{Kind, Origin, RuntimeId, TaskInfo};
+use crate::registry::{Count, Kind, Origin, RuntimeId, TaskInfo};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared, shared::WorkerShared};
-use crate::sync::{Arc, Duration, Ordering, lock, thread};
+use crate::sync::{Arc, Duration, lock, thread};
 use crate::task::{JoinHandle, spawn::spawn_on, spawn_blocking};
 use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
@@ -56,6 +56,9 @@ impl Runtime {
     /// `spawn_blocking` that have begun are waited for. Those that go on after the limit are left
     /// to themselves, and the futures are dropped when the last poll has ended.
     ///
+    /// The drops of a current-thread runtime are not limited: if no thread is in `block_on`, this
+    /// one drops the futures, and however long that takes, it stays here.
+    ///
     /// Returns the tasks that had not finished: those that were dropped where they waited, and
     /// those whose poll (`Running`) or job (`Blocking`) still goes on. Jobs that had not begun
     /// are given up, and are not in the list.
@@ -82,6 +85,8 @@ impl Runtime {
     }
 
     /// Ends the runtime without waiting. This may be called inside a task, also one of its own.
+    ///
+    /// If no thread is in `block_on` of a current-thread runtime, this one drops the futures.
     pub fn shutdown_background(mut self) {
         self.threads.clear(); // the drop waits for none
     }
@@ -95,8 +100,8 @@ impl Runtime {
             // A second panic while another one unwinds would abort the process.
             assert!(
                 threads.is_empty() || thread::panicking(),
-                "a Runtime was dropped inside a task or block_on, or shut down there: to wait for \
-                 its threads would block a worker: it ends in the background. Use \
+                "a Runtime was dropped inside a task or block_on, or shut down there. It ends in \
+                 the background, as to wait for its threads would block a worker. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"
             );
             return;
@@ -136,7 +141,7 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        Self { shared: context::with_current("Handle::current", Arc::clone) }
+        Self { shared: context::with_current("Handle::current was called", Arc::clone) }
     }
 
     /// The runtime that this thread is in.
@@ -294,7 +299,7 @@ impl Handle {
     /// ```
     pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
         let WorkerShared { queue, polls, steals, parks, .. } = &self.shared.workers[worker];
-        let [polls, steals, parks] = [polls, steals, parks].map(|it| it.load(Ordering::Relaxed));
+        let [polls, steals, parks] = [polls, steals, parks].map(Count::get);
         WorkerCounts { polls, steals, parks, queued: queue.len() }
     }
 

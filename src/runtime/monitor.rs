@@ -9,7 +9,7 @@
 //! sysmon is the same idea.)
 
 use crate::scheduler::{shared::Shared, shared::TICK, shared::WorkerShared};
-use crate::sync::{Arc, Duration, Ordering, fence, lock, thread};
+use crate::sync::{Arc, Duration, Instant, Ordering, fence, lock, thread};
 use crate::{config::Builder, registry, registry::TaskState};
 
 /// After this many ticks in which nothing was polled the monitor sleeps. A program with pauses of
@@ -28,20 +28,25 @@ const QUIET_TICKS_MAX: u32 = 20;
 /// A poll that gets stuck meanwhile is reported up to 7 ms late.
 const BUSY_TICK: Duration = Duration::from_millis(4);
 
+/// Two ticks are at least this far apart, also where the clock stands still, as in models.
+const STEP_MIN: Duration = Duration::from_nanos(1);
+
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
     let mut mains = registry::Watch::default();
-    let (mut quiet_ticks, mut tick) = (0, TICK);
+    let (mut quiet_ticks, mut tick, mut last) = (0, TICK, Instant::now());
     while !shared.is_ending() {
         if quiet_ticks == QUIET_TICKS_MAX {
             quiet_ticks = 0;
             sleep(shared);
         }
         thread::park_timeout(tick);
+        // If the tick is far too late, this thread had no core, and no poll is to blame for that.
+        let step = std::mem::replace(&mut last, Instant::now()).elapsed().clamp(STEP_MIN, 2 * tick);
         let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
-        let mains_poll = mains.look(&shared.mains, *limit, TICK, on_long_poll);
-        let (moved, stuck) = watch_workers(shared);
+        let mains_poll = mains.look(&shared.mains, *limit, step, on_long_poll);
+        let (moved, stuck) = watch_workers(shared, step);
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
         let is_needless = moved == shared.workers.len() || shared.mean_poll.is_long();
         tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
@@ -53,16 +58,16 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 
 /// Helps the workers that have not moved since the last tick, and what is in the injector, as that
 /// may have waited for as long. Returns how many workers have moved, and how many are stuck.
-fn watch_workers(shared: &Shared) -> (usize, usize) {
+fn watch_workers(shared: &Shared, step: Duration) -> (usize, usize) {
     let (mut moved, mut stuck) = (0, 0);
     let mut is_stranded = !shared.injector.is_empty();
     for (index, worker) in shared.workers.iter().enumerate() {
-        if worker.stuck.tick() {
+        if worker.stuck.tick(step) {
             moved += 1;
         } else if shared.idle.asleep() & 1 << index == 0 {
             stuck += 1;
             is_stranded |= worker.queue.len() > 0;
-            report_if_stuck(shared, worker);
+            report_if_stuck(shared, worker, step);
         }
     }
 
@@ -73,8 +78,8 @@ fn watch_workers(shared: &Shared) -> (usize, usize) {
 }
 
 /// Reports the task that the worker polls, when that has lasted for as long as the limit says.
-fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
-    if !worker.stuck.has_reached(shared.config.long_poll_limit, TICK, &shared.config.on_long_poll) {
+fn report_if_stuck(shared: &Shared, worker: &WorkerShared, step: Duration) {
+    if !worker.stuck.has_reached(shared.config.long_poll_limit, step, &shared.config.on_long_poll) {
         return;
     }
 
@@ -85,7 +90,7 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared) {
     if let Some(task) = tasks.find(|task| task.id.0 == polled && !worker.stuck.has_moved())
         && !shared.config.on_long_poll.report(task)
     {
-        worker.stuck.try_again();
+        worker.stuck.try_again(step);
     }
 }
 

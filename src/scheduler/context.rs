@@ -134,8 +134,8 @@ pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -
     // Outside of the borrow: a panic drops `act`, and a future in it may come here again.
     assert!(
         is_inside,
-        "{what} was called outside an arc runtime: call it from a task, inside \
-         `Runtime::block_on` or `#[arc::main]`, or hold the guard of `Handle::enter`"
+        "{what} outside an arc runtime: do so in a task, inside `Runtime::block_on` \
+         or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
     );
     let inside = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));
     inside.unwrap_or_else(|| unreachable!("nothing has left the runtime meanwhile"))

@@ -1,6 +1,6 @@
 //! What the threads of a runtime share.
 
-use crate::registry::{Registry, RuntimeId, Stuck, TaskInfo, TaskState};
+use crate::registry::{Count, Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::share::MeanPoll;
 use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
@@ -61,21 +61,14 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// The thread that runs the worker. None: no thread does.
     pub(crate) thread: Mutex<Option<Thread>>,
-    /// For how many ticks of the monitor the current turn of the worker's loop has lasted.
+    /// For how long the current turn of the worker's loop has lasted, as the monitor sees it.
     pub(crate) stuck: Stuck,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
-    /// What [`WorkerCounts`](crate::runtime::WorkerCounts) says. The atomics are std's: nothing
-    /// depends on the order in which they are seen, so the models leave them out.
-    pub(crate) polls: std::sync::atomic::AtomicU64,
-    pub(crate) steals: std::sync::atomic::AtomicU64,
-    pub(crate) parks: std::sync::atomic::AtomicU64,
-}
-
-/// Counts what a worker does. Only the thread that runs the worker may call it: so no step is lost
-/// between the load and the store, and no core waits for another one.
-pub(crate) fn count(counter: &std::sync::atomic::AtomicU64, more: usize) {
-    counter.store(counter.load(Ordering::Relaxed) + more as u64, Ordering::Relaxed);
+    /// What [`WorkerCounts`](crate::runtime::WorkerCounts) says.
+    pub(crate) polls: Count,
+    pub(crate) steals: Count,
+    pub(crate) parks: Count,
 }
 
 impl Shared {
@@ -155,7 +148,7 @@ impl Shared {
         for (worker, this) in self.workers.iter().enumerate() {
             let polled = this.polled.load(Ordering::Relaxed);
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
-                task.state = TaskState::Running { worker, time: TICK * this.stuck.ticks() as u32 };
+                task.state = TaskState::Running { worker, time: this.stuck.time() };
             }
         }
         tasks

@@ -26,7 +26,7 @@
 
 use crate::driver::kernel;
 use crate::panic::wake;
-use crate::scheduler::shared::{Shared, WorkerShared, count};
+use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable, share::Sharing};
 use crate::sync::{Arc, Instant, Ordering, core_times, lock, tell, thread};
 use std::{cell::RefCell, task::Waker};
@@ -81,7 +81,7 @@ impl Worker {
         arc_sim_core::polls(key.id.0);
         // Release pairs with the Acquire of the monitor, which sees the turn as well.
         mine.polled.store(key.id.0, Ordering::Release);
-        count(&mine.polls, 1);
+        mine.polls.add(1);
         coop::with_budget(|| runnable.run());
         tell!(polled(key.id.0));
         mine.polled.store(0, Ordering::Relaxed);
@@ -115,11 +115,12 @@ impl Worker {
     /// injector. A queue that is never empty must hide none of them, so this is done now and then.
     ///
     /// If polls are long, it is done after each of them. Then the first injected task must not
-    /// always be the next one, or a stream of them would keep the queue waiting for ever.
+    /// always be the next one, or a stream of them would keep the queue waiting for ever. Once in
+    /// four times, by chance, this looks at another worker instead.
     fn look_outside(&self) -> Option<Runnable> {
         self.look();
         let _ = self.end_stretch().then(|| self.shared.call_helper());
-        if fastrand::u8(..4) > 0 { self.refill() } else { None }
+        if fastrand::u8(..4) > 0 { self.refill() } else { self.even_out() }
     }
 
     /// Wakes what the kernel and the clock have ready, if nobody sits.
@@ -144,13 +145,29 @@ impl Worker {
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
-    /// Half of another worker's tasks: the first is returned, and the others are queued.
+    /// Takes from another worker, whichever chance says, if tasks wait far longer there than here:
+    /// it has more than twice as many, or is stuck. A worker that always has something to do would
+    /// otherwise never look there, and tasks of one worker would have turns while those of another
+    /// one have few or none.
+    fn even_out(&self) -> Option<Runnable> {
+        let other = &self.shared.workers[fastrand::usize(..self.shared.workers.len())];
+        let waits_long = other.queue.len() > 2 * self.mine().queue.len() || other.stuck.is_stuck();
+        if waits_long { self.steal_from(other) } else { None }
+    }
+
+    /// Takes from the first worker that has something.
     fn steal(&self) -> Option<Runnable> {
         let workers = &self.shared.workers;
         let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
-        let mut victims = workers[first..].iter().chain(&workers[..first]);
-        let stolen = victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))?;
-        count(&self.mine().steals, 1 + self.mine().queue.len()); // the others are in its queue
+        workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
+    }
+
+    /// Half of another worker's tasks: the first is returned, and the others are queued.
+    fn steal_from(&self, victim: &WorkerShared) -> Option<Runnable> {
+        let WorkerShared { queue, steals, .. } = self.mine();
+        let before = queue.len();
+        let stolen = queue.steal_from(&victim.queue)?;
+        steals.add((1 + queue.len()).saturating_sub(before)); // but for what others have stolen
         Some(stolen)
     }
 
@@ -184,7 +201,7 @@ impl Worker {
         if is_called {
             idle.wake_up(self.index);
         } else {
-            count(&self.mine().parks, 1);
+            self.mine().parks.add(1);
             tell!(sleeps());
             if sits {
                 driver.sleep(&mut wakers);

@@ -49,7 +49,7 @@ use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, tas
 #[track_caller]
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     let origin = Origin::new(Kind::Async);
-    context::with_current("arc::spawn", |runtime| spawn_on(runtime, origin, future)).0
+    context::with_current("arc::spawn was called", |runtime| spawn_on(runtime, origin, future)).0
 }
 
 /// Spawns a future as [`spawn`] does, with a name.
@@ -76,7 +76,7 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
     let origin = Origin { name: Some(name.into()), ..Origin::new(Kind::Async) };
-    context::with_current("arc::task::spawn_named", |runtime| spawn_on(runtime, origin, future)).0
+    context::with_current("arc::task::spawn_named was called", |it| spawn_on(it, origin, future)).0
 }
 
 /// Spawns a task. If the runtime has ended, the task comes back, and the handle says that it was
@@ -219,7 +219,7 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
-    let runtime = context::with_current("arc::task::spawn_blocking", Arc::clone);
+    let runtime = context::with_current("arc::task::spawn_blocking was called", Arc::clone);
     let (job, handle) = make_task(&runtime, Origin::new(Kind::Blocking), async { function() });
     job.metadata().count_step();
     unblock(move || run_job(job)).detach();

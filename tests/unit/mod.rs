@@ -7,5 +7,7 @@ mod queue;
 mod reactor;
 mod readiness;
 mod share;
+#[cfg(target_os = "linux")]
+mod stuck;
 mod timers;
 mod worker;

@@ -63,7 +63,8 @@ pub enum TaskState {
     Running {
         /// The number of the worker, from 0.
         worker: usize,
-        /// How long the poll has taken so far, in steps of 1 ms.
+        /// For how long the poll has gone on, at the least: it may have begun some milliseconds
+        /// before the monitor saw it.
         time: Duration,
     },
     /// The task is a job of `spawn_blocking`: it has a thread, or waits for one.
@@ -71,7 +72,8 @@ pub enum TaskState {
     /// This is no task but the future of a `block_on`, and its thread polls it. Only
     /// `Builder::on_long_poll` reports such futures.
     InBlockOn {
-        /// How long the poll has taken so far, in steps of 1 ms.
+        /// For how long the poll has gone on, at the least: it may have begun some milliseconds
+        /// before the monitor saw it.
         time: Duration,
     },
 }

@@ -19,6 +19,8 @@
 //! That is enough, because each step happens after the one before: the queue, or the
 //! state of the task itself, orders them.
 
+mod cores;
+mod count;
 mod error;
 mod info;
 mod report;
@@ -27,13 +29,19 @@ mod sync;
 
 #[cfg(arc_model)]
 use crate::sync;
+pub use cores::core_times;
+pub use count::Count;
 pub use error::JoinError;
 pub use info::{Id, Kind, Origin, TaskInfo, TaskState};
 pub use report::{Reporter, Stuck, Watch};
+#[cfg(not(arc_model))]
+pub use sync::lock;
+#[cfg(arc_model)]
+use sync::lock;
 
 use std::panic::Location;
 use std::{collections::BTreeMap, fmt, task::Waker};
-use sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
 
 /// Identifies a runtime among all that the process ever had.
 ///

@@ -373,8 +373,8 @@ fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
 /// The hook that is told of long polls does not return, so the monitor asks for the next report
 /// again and again, while the worker begins other polls. It never counts less than nothing.
 // ~ crates/tasks/src/report.rs
-// - let less = |before: usize| before.checked_sub(ticks);
-// + let less = |before: usize| Some(before.wrapping_sub(ticks));
+// - let less = |before: u64| before.checked_sub(nanos(time));
+// + let less = |before: u64| Some(before.wrapping_sub(nanos(time)));
 #[test]
 fn poll_that_ends_before_it_is_reported_is_forgotten() {
     model_with_monitor(|| {
@@ -394,7 +394,7 @@ fn poll_that_ends_before_it_is_reported_is_forgotten() {
         });
         wait(task).unwrap();
 
-        assert!(runtime.handle().shared.workers[0].stuck.ticks() < 1_000_000);
+        assert!(runtime.handle().shared.workers[0].stuck.time() < Duration::from_secs(1));
         drop(runtime_ends);
     });
 }
