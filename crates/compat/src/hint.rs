@@ -10,9 +10,9 @@ use std::thread::panicking;
 const NO_RUNTIME: &str = "must be called from the context of a Tokio 1.x runtime";
 
 const HINT: &str = "\
-arc: this code needs a runtime of tokio's, and runs on arc. Await it inside \
-`arc::compat::tokio::enter(..)`, with the feature `tokio-rt`; docs/TOKIO.md says what can do \
-without. (This is told once.)";
+arc: this code needs a runtime of tokio's, and runs on arc. Call and await it inside \
+`arc::compat::tokio::enter(async { .. })`, with the feature `tokio-rt`; docs/TOKIO.md says what \
+can do without. (This is told once.)";
 
 /// Explains tokio's panic "there is no reactor running, must be called from the context of a Tokio
 /// 1.x runtime", when it happens on a thread of arc's.

@@ -20,6 +20,10 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// wherever it is awaited. tokio's worker thread drives the future's tokio sockets and
 /// timers, and runs the tasks that it spawns with `tokio::spawn`.
 ///
+/// The argument is evaluated before this function is called, and so outside that context. A
+/// function that asks for tokio's runtime when it is called, such as `tokio::time::sleep`, panics
+/// there: pass `async { tokio::time::sleep(limit).await }`, and not `tokio::time::sleep(limit)`.
+///
 /// To enter a runtime of your own, use tokio-util's `TokioContext`.
 ///
 /// # What it starts
