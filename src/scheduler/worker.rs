@@ -145,13 +145,16 @@ impl Worker {
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
-    /// Takes from another worker, whichever chance says, if tasks wait far longer there than here:
-    /// it has more than twice as many, or is stuck. A worker that always has something to do would
-    /// otherwise never look there, and tasks of one worker would have turns while those of another
-    /// one have few or none.
+    /// Takes from another worker if tasks wait far longer there than here: it has more than twice
+    /// as many, or is stuck. A worker that always has something to do would otherwise never look
+    /// there, and tasks of one worker would have turns while those of another one have few or none.
+    ///
+    /// The number of polls says which one, so that each has its turn. (Nothing is drawn by chance,
+    /// as that would change what the seeds of simulations mean.)
     fn even_out(&self) -> Option<Runnable> {
-        let other = &self.shared.workers[fastrand::usize(..self.shared.workers.len())];
-        let waits_long = other.queue.len() > 2 * self.mine().queue.len() || other.stuck.is_stuck();
+        let (mine, workers) = (self.mine(), &self.shared.workers);
+        let other = &workers[mine.polls.get() as usize / 64 % workers.len()];
+        let waits_long = other.queue.len() > 2 * mine.queue.len() || other.stuck.is_stuck();
         if waits_long { self.steal_from(other) } else { None }
     }
 
@@ -164,10 +167,9 @@ impl Worker {
 
     /// Half of another worker's tasks: the first is returned, and the others are queued.
     fn steal_from(&self, victim: &WorkerShared) -> Option<Runnable> {
-        let WorkerShared { queue, steals, .. } = self.mine();
-        let before = queue.len();
-        let stolen = queue.steal_from(&victim.queue)?;
-        steals.add((1 + queue.len()).saturating_sub(before)); // but for what others have stolen
+        let (mine, before) = (self.mine(), self.mine().queue.len());
+        let stolen = mine.queue.steal_from(&victim.queue)?;
+        mine.steals.add((1 + mine.queue.len()).saturating_sub(before)); // but for others' thefts
         Some(stolen)
     }
 

@@ -42,6 +42,10 @@ struct Worker {
     is_asleep: bool,
     /// It has come by since the monitor's last tick.
     moved: bool,
+    /// How many polls it has had.
+    polls: usize,
+    /// Two ticks have found it in the same turn.
+    is_stuck: bool,
     /// Its caches are cold.
     is_cold: bool,
 }
@@ -86,6 +90,7 @@ impl Arc {
     fn turn(&mut self, index: usize, mut spent: Nanos, system: &mut System) -> Step {
         loop {
             self.workers[index].moved = true;
+            self.workers[index].is_stuck = false;
             let reads = Cell::new(0);
             let now = self.at(system, spent);
             let clock = || {
@@ -149,6 +154,7 @@ impl Arc {
         mut spent: Nanos,
         system: &mut System,
     ) -> Step {
+        self.workers[index].polls += 1;
         spent += self.share_load(index, system);
         let worker = &mut self.workers[index];
         worker.state = State::Polls(request);
@@ -205,7 +211,24 @@ impl Arc {
         if self.end_stretch(index, spent, system) {
             *spent += self.call_helper(system);
         }
-        if system.random.u8(..4) > 0 { self.refill(index) } else { None }
+        if system.random.u8(..4) > 0 {
+            self.refill(index)
+        } else {
+            self.even_out(index, spent, system)
+        }
+    }
+
+    fn even_out(
+        &mut self,
+        index: usize,
+        spent: &mut Nanos,
+        system: &mut System,
+    ) -> Option<Request> {
+        *spent += system.costs.search;
+        let other = self.workers[index].polls / 64 % self.workers.len();
+        let is_crowded = self.workers[other].queue.len() > 2 * self.workers[index].queue.len();
+        let waits_long = is_crowded || self.workers[other].is_stuck;
+        if waits_long { self.steal_from(other, index, spent, system) } else { None }
     }
 
     /// `MeanPoll::is_long`.
@@ -250,20 +273,28 @@ impl Arc {
     fn steal(&mut self, index: usize, spent: &mut Nanos, system: &mut System) -> Option<Request> {
         let count = self.workers.len();
         let first = system.random.usize(..count);
-        for victim in (first..first + count).map(|it| it % count) {
-            let length = self.workers[victim].queue.len();
-            if length == 0 {
-                *spent += system.costs.search;
-                continue;
-            }
-            *spent += system.costs.steal;
-            let count = length.div_ceil(2).min(BATCH_MAX);
-            let mut taken = self.workers[victim].queue.drain(..count).collect::<VecDeque<_>>();
-            let request = taken.pop_front();
-            self.workers[index].queue.append(&mut taken);
-            return request;
+        let mut victims = (first..first + count).map(|it| it % count);
+        victims.find_map(|victim| self.steal_from(victim, index, spent, system))
+    }
+
+    fn steal_from(
+        &mut self,
+        victim: usize,
+        index: usize,
+        spent: &mut Nanos,
+        system: &System,
+    ) -> Option<Request> {
+        let length = self.workers[victim].queue.len();
+        if length == 0 {
+            *spent += system.costs.search;
+            return None;
         }
-        None
+        *spent += system.costs.steal;
+        let count = length.div_ceil(2).min(BATCH_MAX);
+        let mut taken = self.workers[victim].queue.drain(..count).collect::<VecDeque<_>>();
+        let request = taken.pop_front();
+        self.workers[index].queue.append(&mut taken);
+        request
     }
 
     /// `Worker::sleep`. True: it did not sleep, as there was something.
@@ -382,7 +413,9 @@ impl Policy for Arc {
         let (mut moved, mut stuck) = (0, 0);
         let mut is_stranded = !self.injector.is_empty();
         for worker in &mut self.workers {
-            if std::mem::take(&mut worker.moved) {
+            let has_moved = std::mem::take(&mut worker.moved);
+            worker.is_stuck = !has_moved;
+            if has_moved {
                 moved += 1;
             } else if !worker.is_asleep {
                 stuck += 1;
