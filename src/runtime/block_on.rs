@@ -40,7 +40,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             lease = None;
             assert!(
                 shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
-                "the runtime was shut down, or a task panicked: UnhandledPanic::ShutdownRuntime"
+                "the runtime has ended, by a shutdown or a panic (UnhandledPanic::ShutdownRuntime)"
             );
         } else if shared.config.flavor == RuntimeFlavor::CurrentThread && lease.is_none() {
             lease = LeaseGuard::take(shared);

@@ -12,8 +12,9 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// The system's: it has no descriptors left for the reactor, or does not start a thread. The
-    /// threads that were started already have ended when this returns.
+    /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
+    /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
+    /// were started already have ended when this returns.
     pub fn build(mut self) -> io::Result<Runtime> {
         if self.flavor == RuntimeFlavor::CurrentThread {
             self.workers = 1;

@@ -114,9 +114,9 @@ impl Worker {
     /// Wakes what the kernel and the clock have ready, without waiting, and takes a share of the
     /// injector. A queue that is never empty must hide none of them, so this is done now and then.
     ///
-    /// If polls are long, it is done after each of them. Then the first injected task must not
-    /// always be the next one, or a stream of them would keep the queue waiting for ever. Once in
-    /// four times, by chance, this looks at another worker instead.
+    /// If each poll is longer than a stretch may be, it is done after each of them. Then the first
+    /// injected task must not always be the next one, or a stream of them would keep the queue
+    /// waiting for ever. Once in four times, by chance, this looks at another worker instead.
     fn look_outside(&self) -> Option<Runnable> {
         self.look();
         let _ = self.end_stretch().then(|| self.shared.call_helper());
