@@ -286,8 +286,8 @@ async fn wait_in_a_poll_for_another_task() {
 // ~ src/runtime/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - victims.find_map(|victim| self.mine().queue.steal_from(&victim.queue))?;
-// + victims.find_map(|_| self.mine().queue.pop())?;
+// - find_map(|other| self.steal_from(other))
+// + find_map(|_| self.mine().queue.pop())
 #[test]
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {
