@@ -145,15 +145,17 @@ impl Worker {
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
-    /// Takes from another worker if tasks wait far longer there than here: it has more than twice
-    /// as many, or is stuck. A worker that always has something to do would otherwise never look
-    /// there, and tasks of one worker would have turns while those of another one have few or none.
+    /// Takes from another worker if tasks may wait far longer there than here: it has more than
+    /// twice as many, or is stuck. A worker that always has something to do would otherwise never
+    /// look there, and tasks of one worker would have turns while those of another one have few or
+    /// none.
     ///
-    /// The number of polls says which one, so that each has its turn. (Nothing is drawn by chance,
-    /// as that would change what the seeds of simulations mean.)
+    /// Chance says which one. (Where there is no other, nothing is drawn: that would change what
+    /// the seeds of simulations mean.)
     fn even_out(&self) -> Option<Runnable> {
         let (mine, workers) = (self.mine(), &self.shared.workers);
-        let other = &workers[mine.polls.get() as usize / 64 % workers.len()];
+        let step = (workers.len() > 1).then(|| fastrand::usize(1..workers.len()))?;
+        let other = &workers[(self.index + step) % workers.len()];
         let waits_long = other.queue.len() > 2 * mine.queue.len() || other.stuck.is_stuck();
         if waits_long { self.steal_from(other) } else { None }
     }
@@ -168,9 +170,9 @@ impl Worker {
     /// Half of another worker's tasks: the first is returned, and the others are queued.
     fn steal_from(&self, victim: &WorkerShared) -> Option<Runnable> {
         let (mine, before) = (self.mine(), self.mine().queue.len());
-        let stolen = mine.queue.steal_from(&victim.queue)?;
-        mine.steals.add((1 + mine.queue.len()).saturating_sub(before)); // but for others' thefts
-        Some(stolen)
+        let stolen = mine.queue.steal_from(&victim.queue);
+        // But for what others steal from here meanwhile.
+        stolen.inspect(|_| mine.steals.add((1 + mine.queue.len()).saturating_sub(before)))
     }
 
     /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the

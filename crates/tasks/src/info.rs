@@ -63,8 +63,8 @@ pub enum TaskState {
     Running {
         /// The number of the worker, from 0.
         worker: usize,
-        /// For how long the poll has gone on, at the least: it may have begun some milliseconds
-        /// before the monitor saw it.
+        /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
+        /// milliseconds late, and leaves out time for which the thread had no core.
         time: Duration,
     },
     /// The task is a job of `spawn_blocking`: it has a thread, or waits for one.
@@ -72,8 +72,8 @@ pub enum TaskState {
     /// This is no task but the future of a `block_on`, and its thread polls it. Only
     /// `Builder::on_long_poll` reports such futures.
     InBlockOn {
-        /// For how long the poll has gone on, at the least: it may have begun some milliseconds
-        /// before the monitor saw it.
+        /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
+        /// milliseconds late, and leaves out time for which the thread had no core.
         time: Duration,
     },
 }

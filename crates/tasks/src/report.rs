@@ -91,7 +91,8 @@ impl Stuck {
         self.ticked.load(Ordering::Relaxed) > 1
     }
 
-    /// For how long the turn has lasted, at the least.
+    /// For how long the turn has lasted, as far as the ticks tell: some milliseconds less, and less
+    /// yet if its thread had no core.
     pub fn time(&self) -> Duration {
         Duration::from_nanos(self.ticked.load(Ordering::Relaxed).saturating_sub(1))
     }

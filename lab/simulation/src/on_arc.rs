@@ -42,8 +42,6 @@ struct Worker {
     is_asleep: bool,
     /// It has come by since the monitor's last tick.
     moved: bool,
-    /// How many polls it has had.
-    polls: usize,
     /// Two ticks have found it in the same turn.
     is_stuck: bool,
     /// Its caches are cold.
@@ -154,7 +152,6 @@ impl Arc {
         mut spent: Nanos,
         system: &mut System,
     ) -> Step {
-        self.workers[index].polls += 1;
         spent += self.share_load(index, system);
         let worker = &mut self.workers[index];
         worker.state = State::Polls(request);
@@ -225,7 +222,11 @@ impl Arc {
         system: &mut System,
     ) -> Option<Request> {
         *spent += system.costs.search;
-        let other = self.workers[index].polls / 64 % self.workers.len();
+        let count = self.workers.len();
+        if count == 1 {
+            return None;
+        }
+        let other = (index + system.random.usize(1..count)) % count;
         let is_crowded = self.workers[other].queue.len() > 2 * self.workers[index].queue.len();
         let waits_long = is_crowded || self.workers[other].is_stuck;
         if waits_long { self.steal_from(other, index, spent, system) } else { None }
