@@ -8,7 +8,12 @@ use std::time::{Duration, Instant};
 /// for one. None: the system does not tell. Linux does, but the first time may be that of some
 /// milliseconds ago.
 pub fn core_times() -> Option<(Duration, Duration)> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    core_times_in("/proc/thread-self")
+}
+
+/// The same, of the thread that this folder is about.
+fn core_times_in(folder: &str) -> Option<(Duration, Duration)> {
+    let text = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
     let mut times = text.split(' ').map_while(|time| time.parse().ok().map(Duration::from_nanos));
     Some((times.next()?, times.next()?))
 }
@@ -61,11 +66,10 @@ impl CoreUse {
 /// not tell.
 fn core_time(folder: &str) -> Option<(Instant, Duration)> {
     let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-    let times = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
+    let (used, _) = core_times_in(folder)?;
 
     // The state stands behind the name in parentheses, and R is "running, or ready to run".
     let wants_to_run = stat.rsplit(')').next()?.starts_with(" R");
-    let used = Duration::from_nanos(times.split(' ').next()?.parse().ok()?);
 
     // A kernel that was built without these times says 0.
     (wants_to_run && !used.is_zero()).then(|| (Instant::now(), used))
