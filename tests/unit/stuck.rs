@@ -95,3 +95,24 @@ fn what_could_not_be_told_is_reached_again() {
         .collect();
     assert_eq!(told, [false, false, true, true, true, false]);
 }
+
+/// Other workers take the tasks of one that is stuck, also while its report waits for the hook.
+#[test]
+fn what_could_not_be_told_is_still_stuck() {
+    for limit in [1, 1_000, 1_000_000, 1_500_000].map(Duration::from_nanos) {
+        let (reporter, stuck) = (Reporter::new(|_| ()), Stuck::default());
+        stuck.tick(STEP);
+        assert!(!stuck.is_stuck());
+        let mut told = 0;
+        for _ in 0..10 {
+            stuck.tick(STEP);
+            assert!(stuck.is_stuck());
+            if stuck.has_reached(limit, STEP, &reporter) {
+                stuck.try_again(STEP);
+                told += 1;
+            }
+            assert!(stuck.is_stuck(), "{limit:?}");
+        }
+        assert!(told >= 9, "{limit:?}: reached {told} times");
+    }
+}

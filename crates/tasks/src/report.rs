@@ -59,8 +59,8 @@ impl Reporter {
 /// none either.
 #[derive(Default)]
 pub struct Stuck {
-    /// 0: the turn began after the last tick. Otherwise the time since the first tick in it, in
-    /// nanoseconds, and one more.
+    /// 0: the turn began after the last tick. 1: there was one tick in it. Otherwise the time since
+    /// that one, in nanoseconds, and two more: it stays stuck if time is taken back.
     ticked: AtomicU64,
     core_use: Mutex<CoreUse>,
 }
@@ -81,7 +81,7 @@ impl Stuck {
     pub fn tick(&self, step: Duration) -> bool {
         let next = |ticked: u64| match ticked {
             0 => Some(1),
-            _ => Some(ticked.saturating_add(nanos(step))),
+            _ => Some(ticked.max(2).saturating_add(nanos(step))),
         };
         self.ticked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) == Ok(0)
     }
@@ -94,7 +94,7 @@ impl Stuck {
     /// For how long the turn has lasted, as far as the ticks tell: some milliseconds less, and less
     /// yet if its thread had no core.
     pub fn time(&self) -> Duration {
-        Duration::from_nanos(self.ticked.load(Ordering::Relaxed).saturating_sub(1))
+        Duration::from_nanos(self.ticked.load(Ordering::Relaxed).saturating_sub(2))
     }
 
     /// Whether a new turn began since the last tick.
