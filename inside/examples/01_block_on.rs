@@ -53,12 +53,12 @@
 //!     you see: hung: the future is pending, and somebody holds its waker but never uses it
 //!
 //! unpark-then-tell: the thread is awake before the flag is set, and sleeps again
-//!     - self.woken.store(true, Ordering::Release);
+//!     - self.woken.swap(true, Ordering::Release);
 //!     - gap("wake");
 //!     - self.thread.unpark();
 //!     + self.thread.unpark();
 //!     + gap("wake");
-//!     + self.woken.store(true, Ordering::Release);
+//!     + self.woken.swap(true, Ordering::Release);
 //!     with: ARC_GAP=wake
 //!     you see: hung: the future was woken, but its thread sleeps
 //! ```
@@ -109,9 +109,10 @@ struct Signal {
 /// std makes a `Waker` of an `Arc` of anything that can do this. Stage 02 shows how.
 impl Wake for Signal {
     /// Tell first, then wake: the thread looks at the flag as soon as it is awake. Release pairs
-    /// with the Acquire in `block_on`.
+    /// with the Acquire in `block_on`. It is `swap` and not `store` for the case that two threads
+    /// wake at once: the poll sees what each of them did before.
     fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
+        self.woken.swap(true, Ordering::Release);
         gap("wake");
         self.thread.unpark();
     }

@@ -97,9 +97,10 @@ struct Signal {
 
 impl Signal {
     /// Tell first, then wake: the thread looks at the flag as soon as it is awake. Release pairs
-    /// with the Acquire in `block_on`.
+    /// with the Acquire in `block_on`. It is `swap` and not `store` for the case that two threads
+    /// wake at once: the poll sees what each of them did before.
     fn wake(&self) {
-        self.woken.store(true, Ordering::Release);
+        self.woken.swap(true, Ordering::Release);
         gap("wake");
         self.thread.unpark();
     }

@@ -30,17 +30,26 @@
 //!   worker was claimed or has left its seat since. Then it is awake or about to be, its next S2
 //!   comes after P2, and so its next S3 sees what P1 pushed.
 //!
-//! So whichever worker P3 takes for awake finds what P1 pushed. If P3 takes none for awake, it
-//! wakes one itself, or a notification is on its way already, and whoever comes back by that looks.
-//! If others claim all who are parked before P3 can, and nobody sits any more, then those who were
-//! claimed or have left their seats are awake. (A worker that leaves its seat and parks while P3
-//! reads may seem to be awake, as P3 saw neither of its bits. Then its last S2 comes after P2. And
-//! a worker that no thread runs yet has no bit set. Whichever thread runs it looks before it
-//! sleeps.)
+//! So whichever worker P3 takes for awake finds what P1 pushed. If P3 takes none for awake, one of
+//! these is the case:
 //!
-//! In S3, a worker that is to park also asks whether anybody sits. One that leaves its seat clears
-//! its bit, passes a fence (`Doorbell::ring`), and asks before a long poll whether anybody sleeps,
-//! to call it. So one of the two sees the other, and the kernel does not go unwatched.
+//! * P3 claims a worker, which then looks for work.
+//! * P3 notifies those who sit. The one that comes back looks for work.
+//! * P3 finds that somebody has notified already, and nobody has come back by that yet. Then that
+//!   notification serves, too.
+//! * Others claim all who are parked before P3 can, and nobody sits any more. Then those who were
+//!   claimed, or have left their seats, are awake.
+//!
+//! Two kinds of workers seem awake to P3, as they have no bit set, and do not run yet:
+//!
+//! * One that leaves its seat and parks, while P3 reads first the one word and then the other. P3
+//!   sees neither of its bits. Then its last S2 comes after P2, and its S3 sees what P1 pushed.
+//! * One that no thread runs yet. Whichever thread runs it looks before it sleeps.
+//!
+//! In S3, a worker that is to park also asks whether anybody sits, so that the kernel does not go
+//! unwatched. It has set its bit before, and passed a fence. A worker that leaves its seat clears
+//! its bit, and passes a fence, too (`Doorbell::ring`). Before a long poll it asks whether anybody
+//! sleeps, and calls that one. So one of the two sees the other.
 //!
 //! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
 //! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's

@@ -22,16 +22,21 @@
 //!   worker serves, if that needs more cores than the others leave it. The worker then shares in
 //!   any case: a second worker gets a second share of the machine.
 //!
-//! After the first loss the cores count as crowded for 3 spans. The first span after these that
-//! tells about it is a *trial*. If it is a loss, too, they count as crowded for 12 spans, and after
-//! each further loss for 50. A worker counts as pressed for 50 spans from the second loss on. The
-//! losses of the two are counted apart. A loss at whose end some others are awake tells about the
-//! cores, and one at whose end all sleep tells about being pressed. A span without a loss tells
-//! about both.
+//! A worker counts the losses of each kind, from zero to three. This is done at the end of a span:
 //!
-//! After a trial without a loss the worker goes on as if nothing had been found out. Each span
-//! without a loss, such as this one, takes one loss back from each of the two, but not from one
-//! that counts just then. So what is over is forgotten, and what goes on soon counts for long
+//! | the span is | the others are      | so                                         |
+//! |-------------|---------------------|--------------------------------------------|
+//! | a loss      | awake, some of them | there is one more loss of the kind crowded |
+//! | a loss      | asleep, all of them | there is one more loss of the kind pressed |
+//! | no loss     | awake or asleep     | there is one less of each kind             |
+//!
+//! With one loss the cores count as crowded for 3 spans, with two for 12, and with three for 50.
+//! With one loss a worker does not count as pressed yet, and with two or three it does for 50.
+//! Meanwhile the number of that kind stays as it is.
+//!
+//! The next span that would change the number is a *trial*. If it is a loss, too, it counts again,
+//! and for longer. If not, the worker goes on as if nothing had been found out, but one loss is
+//! taken back and not all. So what is over is forgotten, and what goes on soon counts for long
 //! again.
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the

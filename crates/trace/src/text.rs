@@ -1,4 +1,4 @@
-//! A timeline as text: what stands out, the latest polls and why, and the tasks.
+//! A timeline as text: what stands out, the most delayed polls and why, and the tasks.
 
 use crate::timeline::{Poll, Timeline};
 use crate::why::{Why, time};
@@ -38,8 +38,8 @@ fn write_all(text: &mut String, timeline: &Timeline) -> std::fmt::Result {
 
     last_steps(text, timeline)?;
 
-    writeln!(text, "\nThe latest polls, and why")?;
-    for (why, label) in latest(timeline) {
+    writeln!(text, "\nThe most delayed polls, and why")?;
+    for (why, label) in most_delayed(timeline) {
         writeln!(text, "  {label}: {} from the first cause to the end", time(why.total()))?;
         for link in &why.links {
             let share = (link.time() * 100).checked_div(why.total()).unwrap_or(0);
@@ -86,9 +86,9 @@ fn more(text: &mut String, count: usize, max: usize) -> std::fmt::Result {
     }
 }
 
-/// The polls that were the latest, with their chains: those that had waited the longest, one for
+/// The polls that were delayed the most, with their chains: those that had waited longest, one for
 /// each line that spawned their tasks before a second one of any.
-fn latest(timeline: &Timeline) -> Vec<(Why, String)> {
+fn most_delayed(timeline: &Timeline) -> Vec<(Why, String)> {
     let mut late: Vec<usize> = (0..timeline.polls.len()).collect();
     late.retain(|&index| timeline.polls[index].queued.is_some());
     late.sort_by_key(|&index| std::cmp::Reverse(timeline.polls[index].waited()));
