@@ -1,6 +1,7 @@
 //! What to do about a panic of tokio's.
 
 use arc::runtime::Handle;
+use std::io::{Write, stderr};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +60,8 @@ fn explain(panic: &PanicHookInfo<'_>) {
     let is_tokios = text.is_some_and(|text| text.contains(NO_RUNTIME));
     // Outside of arc's runtimes, arc is not what the code runs on.
     if is_tokios && Handle::try_current().is_ok() && !IS_TOLD.swap(true, Ordering::Relaxed) {
-        eprintln!("{HINT}");
+        // Not by `eprintln!`: if nothing can be written there, it would panic in a panic hook, which
+        // ends the process.
+        let _ = writeln!(stderr(), "{HINT}");
     }
 }

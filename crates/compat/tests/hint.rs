@@ -10,14 +10,20 @@ use std::time::Duration;
 /// Set in the processes that are started here.
 const CHILD: &str = "ARC_COMPAT_TEST_CHILD";
 
-/// Runs the test of this name in a process of its own, and returns what it wrote to standard error.
-/// Returns `None` in that process.
-fn errors_of(test: &str) -> Option<String> {
+/// Runs the test of this name in a process of its own. `None`: this is that process.
+fn child(test: &str) -> Option<Command> {
     if env::var_os(CHILD).is_some() {
         return None;
     }
     let mut command = Command::new(env::current_exe().expect("the test's own path"));
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
+    Some(command)
+}
+
+/// Runs the test of this name in a process of its own, and returns what it wrote to standard error.
+/// Returns `None` in that process.
+fn errors_of(test: &str) -> Option<String> {
+    let mut command = child(test)?;
     let Output { status, stderr, .. } = command.output().expect("it starts");
     let errors = String::from_utf8_lossy(&stderr).into_owned();
     assert!(status.success(), "{errors}");
@@ -75,4 +81,19 @@ fn other_panics_and_other_threads_are_left_alone() {
     };
     assert!(errors.contains("there is no reactor running"), "{errors}");
     assert!(errors.contains("there is no bread") && !errors.contains("arc: "), "{errors}");
+}
+
+/// A panic in a panic hook would end the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_ends_nothing() {
+    let Some(mut command) = child("hint::what_cannot_be_written_ends_nothing") else {
+        explain_tokio_panics();
+        arc::runtime::Runtime::new().expect("a runtime").block_on(sleep_in_vain());
+        return;
+    };
+    // Each write to it fails, as on a disk that is full.
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let status = command.stderr(full).status().expect("it starts");
+    assert!(status.success(), "{status}");
 }

@@ -468,3 +468,38 @@ async fn copies_in_one_task_do_not_starve_each_other() {
     proxies.abort();
     assert!(soon(proxies).await.unwrap_err().is_cancelled());
 }
+
+/// Each side of the echo waits for the other one as soon as nobody has room: the copying has to
+/// make room while it waits.
+#[arc::test]
+async fn copying_reads_on_while_the_writer_waits() {
+    for size in [64, 256, 4096, 8192] {
+        let ((mut client, server), sent) = (duplex(64), random(size, 7));
+        let echo = arc::spawn(async move {
+            let (mut reader, mut writer) = split(server);
+            copy(&mut reader, &mut writer).await
+        });
+        soon(client.write_all(&sent)).await.unwrap();
+        let mut received = vec![0; size];
+        soon(client.read_exact(&mut received)).await.unwrap();
+        assert_eq!(received, sent);
+        drop(client);
+        let _ = soon(echo).await.unwrap();
+
+        // The same with a proxy in between.
+        let ((mut client, mut near), (mut far, server)) = (duplex(64), duplex(64));
+        let proxy = arc::spawn(async move { copy_bidirectional(&mut near, &mut far).await });
+        let echo = arc::spawn(async move {
+            let (mut reader, mut writer) = split(server);
+            copy(&mut reader, &mut writer).await?;
+            writer.close().await
+        });
+        soon(client.write_all(&sent)).await.unwrap();
+        soon(client.close()).await.unwrap();
+        received.clear();
+        soon(client.read_to_end(&mut received)).await.unwrap();
+        assert_eq!(received, sent);
+        soon(echo).await.unwrap().unwrap();
+        assert_eq!(soon(proxy).await.unwrap().unwrap(), (size as u64, size as u64));
+    }
+}

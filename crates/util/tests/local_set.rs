@@ -320,3 +320,17 @@ fn all_who_poll_a_set_are_woken_by_its_tasks() {
     let Poll::Ready(Ok(Ok(7))) = poll_once(first.as_mut(), &waker) else { panic!("not yet") };
     assert_eq!(others.count(), other_before, "it is gone");
 }
+
+/// The set is gone, and the guard still makes it the current one.
+#[arc::test]
+async fn what_is_spawned_into_a_set_that_was_dropped_is_cancelled() {
+    let set = LocalSet::new();
+    let entered = set.enter();
+    drop(set);
+    let kept = Rc::new(());
+    let inner = kept.clone();
+    let task = spawn_local(async move { drop(inner) });
+    assert_eq!((Rc::strong_count(&kept), task.is_finished()), (1, true));
+    assert!(soon(task).await.unwrap_err().is_cancelled());
+    drop(entered);
+}

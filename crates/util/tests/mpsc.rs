@@ -545,3 +545,11 @@ fn many_places_that_come_when_the_channel_is_closed_are_given_back() {
     drop(permits);
     assert_eq!((receiver.try_recv(), sender.capacity()), (Err(TryRecvError::Disconnected), 2));
 }
+
+/// As tokio's: a stream of it needs no pin, whatever the values are.
+#[test]
+fn a_receiver_may_be_moved_though_its_values_may_not() {
+    fn is_unpin<T: Unpin>(_: &T) {}
+    let (_sender, receiver) = mpsc::channel::<std::marker::PhantomPinned>(1);
+    is_unpin(&receiver);
+}

@@ -12,6 +12,7 @@ use arc_util::runtime::{
 #[cfg(unix)]
 use arc_util::signal::unix::SignalKind;
 use arc_util::task;
+use std::cell::Cell;
 use std::future::pending;
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -212,13 +213,28 @@ fn a_local_runtime_runs_both_kinds_of_tasks_on_its_thread() {
     assert_eq!(runtime.metrics().num_workers(), 1);
 }
 
+/// What a task holds may still use its runtime when it is dropped.
+struct Spawner(Rc<()>);
+
+impl Drop for Spawner {
+    fn drop(&mut self) {
+        assert!(Handle::try_current().is_ok() && Rc::strong_count(&self.0) > 1);
+        SPAWNED.with(|spawned| spawned.set(spawned.get() + 1));
+        drop(arc::spawn(async {}));
+    }
+}
+
+thread_local! {
+    static SPAWNED: Cell<usize> = const { Cell::new(0) };
+}
+
 #[test]
 fn a_local_runtime_drops_its_tasks_when_it_ends() {
     for end in 0..3 {
         let builder = Builder::new_current_thread();
         let runtime = builder.build_local(LocalOptions::default()).unwrap();
         let kept = Rc::new(());
-        let inner = kept.clone();
+        let inner = Spawner(kept.clone());
         let task = runtime.spawn_local(async move {
             let _inner = inner;
             pending::<()>().await;
@@ -230,6 +246,7 @@ fn a_local_runtime_drops_its_tasks_when_it_ends() {
             _ => runtime.shutdown_background(),
         }
         assert_eq!((Rc::strong_count(&kept), task.is_finished()), (1, true));
+        assert_eq!(SPAWNED.with(Cell::get), end + 1, "the drop panicked");
     }
 }
 

@@ -225,18 +225,21 @@ fn permits_of_two_semaphores_cannot_be_merged() {
 }
 
 #[test]
-fn who_waits_does_not_get_permits_that_were_forgotten() {
+fn who_waits_keeps_the_permits_that_are_there_already() {
     let semaphore = Semaphore::new(2);
     let (woken, waker) = Woken::new();
     let mut three = Box::pin(semaphore.acquire_many(3));
     assert!(poll_once(three.as_mut(), &waker).is_pending());
 
-    assert_eq!(semaphore.forget_permits(1), 1);
-    semaphore.add_permits(1);
-    assert_eq!((woken.count(), semaphore.available_permits()), (0, 2));
+    // Two are there, too few for the one who waits. Nobody else gets them, or takes them away.
+    assert_eq!((semaphore.available_permits(), semaphore.forget_permits(1)), (0, 0));
+    assert!(semaphore.try_acquire().is_err());
+    assert_eq!(woken.count(), 0);
     semaphore.add_permits(1);
     assert_eq!(woken.count(), 1);
     let served = poll_once(three.as_mut(), &waker);
     let Poll::Ready(Ok(permits)) = served else { panic!("three permits are there") };
     assert_eq!(permits.num_permits(), 3);
+    drop(permits);
+    assert_eq!((semaphore.available_permits(), semaphore.forget_permits(5)), (3, 3));
 }

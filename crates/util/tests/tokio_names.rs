@@ -236,8 +236,11 @@ async fn a_pipe_with_a_path_connects_its_ends() {
     assert!(OpenOptions::new().open_sender(&path).is_err(), "nobody receives");
 
     let mut receiver = OpenOptions::new().open_receiver(&path).unwrap();
-    let mut sender = OpenOptions::new().open_sender(&path).unwrap();
     let mut bytes = [0; 5];
+    // What the kernel gives to a read now is the end of the stream, and it has not even begun.
+    assert!(waits(receiver.read(&mut bytes)), "nobody has opened it to send");
+    assert!(waits(receiver.readable()), "nobody has opened it to send");
+    let mut sender = OpenOptions::new().open_sender(&path).unwrap();
     assert_eq!(receiver.try_read(&mut bytes).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(waits(receiver.read(&mut bytes)));
     soon(sender.write_all(b"hello")).await.unwrap();
@@ -272,7 +275,11 @@ async fn a_guard_of_a_descriptor_waits_for_the_next_event_after_an_attempt_that_
     let (reader, mut writer) = std::io::pipe().unwrap();
     let reader = AsyncFd::new(reader).unwrap();
     let mut byte = [0];
+    // Its readiness may be the news: nothing counts as ready before the kernel says so.
+    assert!(waits(reader.readable()));
+    writer.write_all(b"x").unwrap();
     let mut guard = soon(reader.readable()).await.unwrap();
+    assert!(guard.try_io(|reader| reader.get_ref().read(&mut byte)).is_ok());
     assert!(guard.try_io(|reader| reader.get_ref().read(&mut byte)).is_err(), "it is empty");
     assert!(waits(reader.readable()));
 
@@ -300,11 +307,12 @@ async fn an_event_that_comes_during_an_attempt_is_not_forgotten() {
     let reader = AsyncFd::new(reader).unwrap();
     let (other, mut other_writer) = std::io::pipe().unwrap();
     let other = AsyncFd::new(other).unwrap();
-    soon(other.readable()).await.unwrap().clear_ready();
     let (sender, seen) = std::sync::mpsc::channel();
     arc::spawn(async move { sender.send(other.readable().await.is_ok()) });
 
+    writer.write_all(b"x").unwrap();
     let mut guard = soon(reader.readable()).await.unwrap();
+    assert_eq!(reader.get_ref().read(&mut [0]).unwrap(), 1);
     let attempt = guard.try_io(|_| {
         // The pipe was empty, and is not any more. The event of the other pipe comes later, so
         // that this one's has been seen when it is.
@@ -326,7 +334,10 @@ async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
     let mut reader = AsyncFd::new(reader).unwrap();
     let mut bytes = [0; 8];
     let mut read = |reader: &mut AsyncFd<std::io::PipeReader>| reader.get_mut().read(&mut bytes);
+    assert!(waits(reader.readable_mut()));
+    writer.write_all(b"x").unwrap();
     let mut guard = soon(reader.readable_mut()).await.unwrap();
+    assert_eq!(guard.try_io(&mut read).unwrap().unwrap(), 1);
     assert!(guard.try_io(&mut read).is_err(), "it is empty");
     assert!(waits(reader.readable_mut()));
     assert!(reader.poll_read_ready(&mut Context::from_waker(Waker::noop())).is_pending());

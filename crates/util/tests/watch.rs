@@ -4,7 +4,7 @@ use crate::common::{Woken, poll_once, soon};
 use arc_util::sync::watch::channel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 #[test]
 fn a_change_wakes_each_receiver_once_and_changes_in_between_are_one() {
@@ -116,4 +116,18 @@ async fn waiting_for_a_value_looks_at_the_last_one_before_it_fails() {
     assert!(soon(receiver.wait_for(|value| *value == 2)).await.is_ok());
     assert!(soon(receiver.wait_for(|value| *value == 2)).await.is_ok(), "seen, and still so");
     assert!(soon(receiver.wait_for(|value| *value == 3)).await.is_err());
+}
+
+/// A closure that panics has seen the value.
+#[test]
+fn a_value_is_seen_also_if_the_question_about_it_panics() {
+    let (sender, mut receiver) = channel(1);
+    sender.send(2).unwrap();
+    assert!(receiver.has_changed().unwrap());
+    let asked = catch_unwind(AssertUnwindSafe(|| {
+        let mut asks = pin!(receiver.wait_for(|_| panic!("on purpose")));
+        drop(asks.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+    }));
+    assert!(asked.is_err());
+    assert!(!receiver.has_changed().unwrap());
 }

@@ -250,27 +250,28 @@ impl Way {
             ready!(self.poll_pay(context));
 
             if self.filled.is_empty() {
-                let read = reader.as_mut().poll_read(context, &mut self.buffer);
+                self.filled = 0..0;
+                let read = self.poll_fill(context, reader.as_mut());
 
                 // Nothing to read for now: let the peer have what was written so far. It may be
                 // what the reader waits for an answer to.
                 if read.is_pending() {
                     ready!(self.poll_flush(context, writer.as_mut()))?;
                 }
-                let Some(read) = unless_interrupted(ready!(read))? else {
-                    self.must_pay = true;
-                    continue;
-                };
-
-                self.filled = 0..read;
-                self.has_ended = read == 0;
-                self.must_pay = read > 0;
+                ready!(read)?;
                 continue;
             }
 
             let rest = &self.buffer[self.filled.clone()];
-            let written = ready!(writer.as_mut().poll_write(context, rest));
-            let Some(written) = unless_interrupted(written)? else {
+            let written = writer.as_mut().poll_write(context, rest);
+
+            // The writer waits, perhaps for a peer that first has to get rid of what this reader
+            // gives. So read on while there is room.
+            if written.is_pending() && !self.has_ended && self.filled.end < self.buffer.len() {
+                ready!(self.poll_fill(context, reader.as_mut()))?;
+                continue;
+            }
+            let Some(written) = unless_interrupted(ready!(written))? else {
                 self.must_pay = true;
                 continue;
             };
@@ -286,6 +287,23 @@ impl Way {
         self.must_flush = true;
         ready!(self.poll_flush(context, writer))?;
         Poll::Ready(Ok(self.copied))
+    }
+
+    /// Reads once into the free end of the buffer.
+    fn poll_fill<R: AsyncRead + ?Sized>(
+        &mut self,
+        context: &mut Context<'_>,
+        reader: Pin<&mut R>,
+    ) -> Poll<Result<()>> {
+        let room = &mut self.buffer[self.filled.end..];
+        let Some(read) = unless_interrupted(ready!(reader.poll_read(context, room)))? else {
+            self.must_pay = true;
+            return Poll::Ready(Ok(()));
+        };
+        self.filled.end += read;
+        self.has_ended = read == 0;
+        self.must_pay = read > 0;
+        Poll::Ready(Ok(()))
     }
 
     /// Copies until one side is pending, or the writer is closed. Returns the number of bytes.

@@ -76,7 +76,13 @@ impl<T: AsFd> AsyncFd<T> {
     pub fn try_new(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
         let watched = inner.as_fd().try_clone_to_owned();
         match watched.and_then(Async::new) {
-            Ok(watched) => Ok(Self { watched, inner }),
+            Ok(watched) => {
+                // What was just registered counts as ready, so that it is tried at once. Here the
+                // readiness itself may be the news, as it is for the descriptor of a process.
+                let new = Self { watched, inner };
+                new.clear(Ready::READABLE | Ready::WRITABLE);
+                Ok(new)
+            }
             Err(cause) => Err(AsyncFdRegisterError { inner, cause }),
         }
     }
@@ -451,7 +457,7 @@ impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
 }
 
 /// Fails with `WouldBlock` if the kernel says that the descriptor is not ready.
-fn would_block(inner: &impl AsFd, wanted: PollFlags) -> io::Result<()> {
+pub(crate) fn would_block(inner: &impl AsFd, wanted: PollFlags) -> io::Result<()> {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     match poll(&mut [PollFd::new(inner, wanted)], Some(&at_once))? {
         0 => Err(ErrorKind::WouldBlock.into()),

@@ -37,8 +37,29 @@ use std::time::Duration;
 /// ```
 pub struct LocalRuntime {
     /// The fields are dropped in this order: local tasks end before their runtime does.
-    tasks: LocalSet,
+    tasks: Tasks,
     runtime: Runtime,
+}
+
+/// Local tasks, which are dropped inside their runtime: what they hold may spawn, or make a timer,
+/// while it is dropped.
+struct Tasks {
+    handle: Handle,
+    /// `None` once they are dropped.
+    set: Option<LocalSet>,
+}
+
+impl Tasks {
+    fn set(&self) -> &LocalSet {
+        self.set.as_ref().expect("only the drop takes the set out")
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        let _entered = self.handle.enter();
+        drop(self.set.take());
+    }
 }
 
 /// Options of a [`LocalRuntime`]. There are none so far, as in tokio.
@@ -57,7 +78,9 @@ impl LocalRuntime {
     }
 
     pub(super) fn build(builder: Builder) -> io::Result<Self> {
-        Ok(Self { tasks: LocalSet::new(), runtime: builder.build()? })
+        let runtime = builder.build()?;
+        let tasks = Tasks { handle: runtime.handle().clone(), set: Some(LocalSet::new()) };
+        Ok(Self { tasks, runtime })
     }
 
     /// Returns a handle of the runtime, which spawns tasks that are `Send`.
@@ -68,7 +91,7 @@ impl LocalRuntime {
     /// Spawns a future that need not be `Send` as a task. It runs during
     /// [`block_on`](Self::block_on).
     pub fn spawn_local<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
-        self.tasks.spawn_local(future)
+        self.tasks.set().spawn_local(future)
     }
 
     /// Runs a function that blocks on a thread of its own. See
@@ -90,7 +113,7 @@ impl LocalRuntime {
     /// * Inside a task or another `block_on`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.tasks.block_on(&self.runtime, future)
+        self.tasks.set().block_on(&self.runtime, future)
     }
 
     /// Makes this runtime the current one of the thread while the guard lives. Inside it, sockets
@@ -121,6 +144,6 @@ impl LocalRuntime {
 
 impl fmt::Debug for LocalRuntime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "LocalRuntime({:?})", self.tasks)
+        write!(formatter, "LocalRuntime({:?})", self.tasks.set())
     }
 }

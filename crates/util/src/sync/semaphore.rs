@@ -66,14 +66,20 @@ fn permits(word: usize) -> usize {
     word / ONE
 }
 
+/// Returns the number of permits that can be taken. While someone waits there are none: those that
+/// no one holds are too few for the first in line, and are set aside for that one.
+fn available(word: usize) -> usize {
+    if word & WAITING != 0 { 0 } else { permits(word) }
+}
+
 /// Returns the word without this many permits, or why they cannot be taken.
 #[inline]
 fn without(word: usize, count: usize) -> Result<usize, TryAcquireError> {
     if word & CLOSED != 0 {
         return Err(TryAcquireError::Closed);
     }
-    // No one may overtake those who wait.
-    if word & WAITING != 0 || permits(word) < count {
+    // No one may overtake those who wait. (Who wants nothing takes nothing from them.)
+    if count > available(word) {
         return Err(TryAcquireError::NoPermits);
     }
     Ok(word - count * ONE)
@@ -98,9 +104,10 @@ impl Semaphore {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of permits that no one holds now.
+    /// Returns the number of permits that no one holds now. While a task waits it is 0: what no one
+    /// holds is set aside for that task.
     pub fn available_permits(&self) -> usize {
-        permits(self.word.load(Ordering::Relaxed))
+        available(self.word.load(Ordering::Relaxed))
     }
 
     /// Adds permits. The tasks that have waited longest get them first.
@@ -256,8 +263,8 @@ impl Semaphore {
     /// Waits for several permits at once. Otherwise the same as [`acquire`](Self::acquire).
     ///
     /// A task that wants more permits than there will ever be waits until the semaphore is
-    /// [closed](Self::close), and so do all tasks behind it. A task that wants 0 permits waits
-    /// for its turn, too.
+    /// [closed](Self::close), and so do all tasks behind it. A task that wants 0 permits does not
+    /// wait.
     ///
     /// # Errors
     ///
@@ -352,7 +359,8 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit { semaphore: self, count })
     }
 
-    /// Removes permits that no one holds, at most `count`. Returns how many it has removed.
+    /// Removes permits that no one holds, at most `count`. Returns how many it has removed. While a
+    /// task waits it is 0: see [`available_permits`](Self::available_permits).
     ///
     /// # Examples
     ///
@@ -367,7 +375,7 @@ impl Semaphore {
         let _line = self.lock();
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let removed = count.min(permits(word));
+            let removed = count.min(available(word));
             let new = word - removed * ONE;
             match self.word.compare_exchange_weak(word, new, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return removed,

@@ -315,9 +315,9 @@ impl<T> Receiver<T> {
             // In a block, as the borrow must not be held across the `.await`.
             {
                 let value = shared.read();
-                let is_wanted = is_wanted(&value);
+                // Seen, also if the closure panics.
                 *seen = value.0.version;
-                if is_wanted {
+                if is_wanted(&value) {
                     // Return this borrow: before another one the value may change.
                     return Ok(value);
                 }

@@ -167,6 +167,8 @@ struct Tasks {
     /// Tasks that have not been polled yet.
     spawned: RefCell<Vec<Task>>,
     pollers: Arc<Pollers>,
+    /// The set was dropped. It may still be the current one of the thread.
+    is_closed: Cell<bool>,
 }
 
 /// The wakers of the futures that poll a set.
@@ -293,7 +295,7 @@ impl LocalSet {
 
 /// Drops the tasks with this set as the current one, so that their drops can call
 /// `spawn_local`. The tasks spawned that way are dropped as well, up to `ENDED_MAX` rounds of
-/// it.
+/// it. What is spawned later, where the set is still the current one, is dropped at once.
 impl Drop for LocalSet {
     fn drop(&mut self) {
         let _entered = Entered::new(&self.tasks);
@@ -302,6 +304,8 @@ impl Drop for LocalSet {
             drop(self.tasks.running.take());
             drop(self.tasks.spawned.take());
         }
+        self.tasks.is_closed.set(true);
+        drop(self.tasks.spawned.take());
     }
 }
 
@@ -347,8 +351,13 @@ impl Tasks {
             });
         };
 
-        self.spawned.borrow_mut().push(Task { id, future: Some(Box::pin(task)) });
-        self.pollers.wake_by_ref();
+        let task = Task { id, future: Some(Box::pin(task)) };
+        if self.is_closed.get() {
+            drop(task); // its handle finds out that it was cancelled
+        } else {
+            self.spawned.borrow_mut().push(task);
+            self.pollers.wake_by_ref();
+        }
         LocalJoinHandle { slot }
     }
 

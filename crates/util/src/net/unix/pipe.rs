@@ -2,7 +2,9 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
+use crate::io::unix::would_block;
 use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
+use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Result, Write};
@@ -147,6 +149,18 @@ fn check_mode(file: &File, one: OFlags, other: OFlags) -> Result<()> {
     }
 }
 
+/// Registers an end that may be that of a FIFO.
+///
+/// What was just registered counts as ready, and is tried at once. But a FIFO that no sender has
+/// opened yet gives the end of the stream to a read, and only `poll(2)` tells it from one whose
+/// senders are gone. So the kernel is asked by that.
+#[track_caller]
+fn register<T: AsFd>(end: T) -> Result<Async<T>> {
+    let end = Async::new(end)?;
+    let _ = end.try_with(Direction::Read, |end| would_block(end, PollFlags::IN));
+    Ok(end)
+}
+
 /// Defines what both ends have.
 macro_rules! end {
     ($type:ident, $inner:ty, $mode:ident, $what:literal) => {
@@ -194,7 +208,7 @@ macro_rules! end {
             /// Panics outside a runtime.
             #[track_caller]
             pub fn from_file_unchecked(file: File) -> Result<Self> {
-                Async::new(<$inner>::from(OwnedFd::from(file))).map(Self)
+                register(<$inner>::from(OwnedFd::from(file))).map(Self)
             }
 
             /// Deregisters the pipe and returns its descriptor, which stays non-blocking.

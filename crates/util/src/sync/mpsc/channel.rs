@@ -342,6 +342,9 @@ impl<T> Outlet<T> {
     }
 }
 
+/// Values are kept behind pointers: none of them is pinned.
+impl<T> Unpin for Outlet<T> {}
+
 impl<T> Drop for Outlet<T> {
     fn drop(&mut self) {
         self.channel.close(Receiving::Dropped);
