@@ -140,6 +140,36 @@ fn a_timer_that_a_long_poll_held_up_names_the_poll() {
     finds(&timeline, "nobody looked at the clock, because of a poll of task 2 \"name 2\"");
 }
 
+/// The second poll finds its timer over, and waits for another one. A third timer was asked for
+/// meanwhile, and dropped: nobody waits for it.
+#[test]
+fn a_timer_that_nobody_waits_for_is_not_late() {
+    let timeline = |lateness: u64| {
+        recording(&[&[
+            (0, spawned(1)),
+            (1, step(1, 1)),
+            (2, step(1, 2)),
+            (3, Event::WaitsForTime { deadline: 500 * MS }),
+            (4, polled(1)),
+            (5, Event::AsksKernel { waits: true }),
+            (500 * MS, Event::KernelTold),
+            (500 * MS + 1, step(1, 3)),
+            (500 * MS + 2, step(1, 4)),
+            (500 * MS + 3, Event::WaitsForTime { deadline: 500 * MS + 3 }),
+            (500 * MS + 4, Event::WaitsForTime { deadline: 700 * MS }),
+            (500 * MS + 5, Event::WaitsForTime { deadline: 1_000 * MS }),
+            (500 * MS + 6, polled(1)),
+            (500 * MS + 7, Event::AsksKernel { waits: true }),
+            (1_000 * MS + lateness, Event::KernelTold),
+            (1_000 * MS + lateness + 1, step(1, 5)),
+            (1_000 * MS + lateness + 2, step(1, 6)),
+            (1_000 * MS + lateness + 3, polled(1)),
+        ]])
+    };
+    finds_not(&timeline(0), "late timer");
+    finds(&timeline(7 * MS), ") was due 7.00 ms before");
+}
+
 #[test]
 fn a_task_that_was_taken_by_another_worker_waited_in_the_queue_of_the_first() {
     let timeline = recording(&[
