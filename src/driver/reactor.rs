@@ -21,7 +21,7 @@
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 
 use crate::driver::{kernel::Kernel, kernel::event::Until, readiness::Readiness};
-use crate::{panic::wake, sync::Arc, sync::Mutex, sync::lock, sync::tell};
+use crate::{panic::wake, sync::Arc, sync::Instant, sync::Mutex, sync::lock, sync::tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
 use std::{io, io::Result, mem::ManuallyDrop, task::Context, task::Poll, task::Waker};
@@ -58,6 +58,8 @@ pub(crate) struct Source {
     number: i64,
     readiness: [Readiness; 2],
     pub(crate) waiting: Mutex<[Vec<Waker>; 2]>,
+    /// When one of these lists was last full.
+    full: Mutex<Option<Instant>>,
 }
 
 /// The low bits of a key are the source's index in the slab: a million places on 32-bit systems.
@@ -88,6 +90,7 @@ impl Reactor {
             number: (&io).raw() as i64,
             readiness: [Readiness::new_ready(), Readiness::new_ready()],
             waiting: Mutex::default(),
+            full: Mutex::default(),
         });
 
         // An event that comes at once finds the source: `wait` needs the lock to look for it.
@@ -146,8 +149,7 @@ impl Reactor {
     ) -> Poll<Result<()>> {
         // Foreign code may run here, and where a waker is dropped or woken: not under the lock.
         let io = source.descriptor_of(io)?;
-        let waker = context.waker().clone();
-        let mut to_wake = Vec::new();
+        let (waker, mut to_wake) = (context.waker().clone(), Vec::new());
         let mut waiting = lock(&source.waiting);
         if source.readiness(direction).load().is_ready() {
             return Poll::Ready(Ok(()));
@@ -163,12 +165,17 @@ impl Reactor {
         wanted[direction as usize] = true;
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
-        // At capacity, wake all and start a list that is twice as large. The tasks that still wait
-        // come back, and the wakers of those that have gone away do not pile up.
+        // At capacity, wake all and start a new list. The tasks that still wait come back at once,
+        // and the wakers of those that have gone away do not pile up. If the list is soon full
+        // again, it is because many come back. Then it must be larger, or they would wake each
+        // other for ever. A slow machine may take some microseconds for each.
         let mine = &mut waiting[direction as usize];
         if mine.len() == mine.capacity() {
-            let doubled = Vec::with_capacity(2 * mine.len().max(2));
-            to_wake = std::mem::replace(mine, doubled);
+            let soon = (20 * mine.len() as u128).max(100_000);
+            let last = lock(&source.full).replace(Instant::now());
+            let is_soon = last.is_none_or(|last| last.elapsed().as_micros() < soon);
+            let room = if is_soon { 2 * mine.len().max(2) } else { mine.len() };
+            to_wake = std::mem::replace(mine, Vec::with_capacity(room));
         }
         mine.push(waker);
         drop(waiting);

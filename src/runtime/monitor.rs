@@ -96,13 +96,12 @@ fn report_if_stuck(shared: &Shared, worker: &WorkerShared, step: Duration) {
 
 /// Sees to it that some thread looks at the kernel. A worker that moves does so itself.
 fn watch_kernel(shared: &Shared) {
-    let Shared { driver, idle, .. } = shared;
-    if idle.asleep() != 0 && !idle.any_seated() && driver.is_needed() {
+    if shared.idle.asleep() != 0 && !shared.idle.any_seated() && shared.driver.is_needed() {
         return shared.call_helper();
     }
 
     // All workers are busy, or stuck. This at least serves those who wait and are no tasks.
-    driver.look(&mut Vec::new(), || idle.any_seated());
+    shared.driver.look(&mut Vec::new(), || shared.idle.any_seated());
 }
 
 /// Sleeps while nothing is polled. The fence pairs with the one in `Doorbell::ring`.

@@ -93,8 +93,7 @@ impl<T> Local<T> {
     /// that a thief comes to are empty, and to pop from one of these would cost a fence.
     pub(crate) fn take(&self, pop: impl Fn() -> Option<T>, count: usize) -> Option<T> {
         let first = if count > 0 { pop()? } else { return None };
-        let more = count.min(BATCH_MAX).saturating_sub(1);
-        iter::from_fn(&pop).take(more).for_each(|item| self.push(item));
+        iter::from_fn(&pop).take(count.min(BATCH_MAX) - 1).for_each(|item| self.push(item));
         Some(first)
     }
 }

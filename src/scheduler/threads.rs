@@ -17,9 +17,8 @@ pub(crate) fn start(
     let config = &shared.config;
     let default = || format!("{}-{suffix}", config.thread_name);
     let name = config.thread_name_fn.as_ref().map_or_else(default, |name| name());
-    let builder = thread::Builder::new().stack_size(config.thread_stack_size);
     let signed_on = SignedOn::new(shared.clone(), || ()); // signs off as well if no thread starts
-    builder.name(name).spawn(move || {
+    thread::Builder::new().stack_size(config.thread_stack_size).name(name).spawn(move || {
         let Some(signed_on) = signed_on else { return };
         let shared = &signed_on.0;
         let _context = context::enter_as(Role::OwnThread(shared.id, None), shared.clone(), None);

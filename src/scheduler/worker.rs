@@ -201,8 +201,7 @@ impl Worker {
         }
         let sits = idle.fall_asleep(self.index, polls_are_long && kernel::is_shared()); // S1, S2
         // S3. If this is to park, but nobody sits any more, this looks for a seat once more.
-        let is_called = stop() || !injector.is_empty() || !idle.any_seated();
-        if is_called {
+        if stop() || !injector.is_empty() || !idle.any_seated() {
             idle.wake_up(self.index);
         } else {
             self.mine().parks.add(1);

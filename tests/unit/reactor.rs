@@ -8,7 +8,7 @@ use std::task::Wake;
 
 use crate::driver::kernel::event::Until;
 use crate::driver::reactor::*;
-use crate::sync::{Arc, Duration, Instant, Mutex, lock};
+use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
 use std::task::{Context, Waker};
 
 /// Counts how often it is woken.
@@ -162,8 +162,40 @@ fn wakers_of_waits_that_were_given_up_do_not_pile_up() {
         largest = largest.max(kept());
     }
     assert!(patient.count() > 0, "nobody was ever asked to come back");
-    // The bound doubles each time that it is reached.
+    // The bound doubles each time that it is reached soon.
     assert!(largest <= 8_192, "{largest} wakers");
+    reactor.deregister(&source, &right).unwrap();
+}
+
+/// Where waits are given up at leisure, the list of wakers does not grow for ever. Where many wait
+/// at once, it does: it is soon full again when all are woken.
+#[test]
+fn list_of_wakers_grows_only_if_it_is_soon_full_again() {
+    let reactor = Reactor::new().unwrap();
+    let (_left, right) = pair();
+    let source = register(&reactor, &right);
+    let room = || lock(&source.waiting)[Direction::Read as usize].capacity();
+    let kept = || lock(&source.waiting)[Direction::Read as usize].len();
+    let give_up = || {
+        let (_, given_up) = counting();
+        assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &given_up));
+    };
+    let mut was_full: Option<(Instant, Instant)> = None;
+    for millis in [0, 0, 0, 120, 120, 120, 0] {
+        (kept()..room()).for_each(|_| give_up());
+        thread::sleep(Duration::from_millis(millis));
+        let (before, old) = (Instant::now(), room());
+        give_up();
+        let (after, new) = (Instant::now(), room());
+        // The time is known but for the microseconds that it takes, or more on a busy machine.
+        let soon = Duration::from_millis(100);
+        match was_full.replace((before, after)) {
+            None => assert_eq!((old, new), (0, 4)),
+            Some((_, last)) if before - last >= soon => assert_eq!(new, old),
+            Some((first, _)) if after - first < soon => assert_eq!(new, 2 * old),
+            Some(_) => {}
+        }
+    }
     reactor.deregister(&source, &right).unwrap();
 }
 

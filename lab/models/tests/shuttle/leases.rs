@@ -150,8 +150,8 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
 // ~ src/runtime/block_on.rs
 // - self.thread.unpark();
 // ~ src/scheduler/worker.rs
-// - let is_called = stop() || !injector.is_empty() || !idle.any_seated();
-// + let is_called = !injector.is_empty() || !idle.any_seated();
+// - if stop() || !injector.is_empty() || !idle.any_seated() {
+// + if !injector.is_empty() || !idle.any_seated() {
 // ~ src/runtime/block_on.rs
 // - self.shared.notify_if_seated();
 #[test]

@@ -10,8 +10,8 @@ use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - let is_called = stop() || !injector.is_empty() || !idle.any_seated();
-// + let is_called = stop() || !idle.any_seated();
+// - if stop() || !injector.is_empty() || !idle.any_seated() {
+// + if stop() || !idle.any_seated() {
 // ~ src/scheduler/shared.rs
 // - parked.is_some() || self.notify_if_seated()
 // + parked.is_some()
