@@ -15,7 +15,6 @@ use inside::exercises::{Wakeups, expect, poll, solved};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::rc::Rc;
 use std::task::Poll;
 
 async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
@@ -25,33 +24,60 @@ async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     // to here
 }
 
-/// Is done when `open` says so, and counts its polls.
-async fn gate(open: Rc<Cell<bool>>, polls: Rc<Cell<usize>>) {
-    poll_fn(|_| {
-        polls.set(polls.get() + 1);
-        if open.get() { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
+/// A gate is passed when it is open. Whoever waits for it is woken at once, to look again.
+#[derive(Default)]
+struct Gate {
+    is_open: Cell<bool>,
+    polls: Cell<usize>,
+    was_passed: Cell<bool>,
+}
+
+impl Gate {
+    fn pass(&self, name: &'static str) -> impl Future<Output = &'static str> {
+        poll_fn(move |context| {
+            expect(!self.was_passed.get(), "a future was polled after its end");
+            self.polls.set(self.polls.get() + 1);
+            if !self.is_open.get() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            self.was_passed.set(true);
+            Poll::Ready(name)
+        })
+    }
 }
 
 fn main() {
-    let [a_open, b_open] = [(); 2].map(|()| Rc::new(Cell::new(false)));
-    let [a_polls, b_polls] = [(); 2].map(|()| Rc::new(Cell::new(0)));
-    let a = gate(a_open.clone(), a_polls.clone());
-    let b = gate(b_open.clone(), b_polls.clone());
-    let mut both = Box::pin(join(a, b));
-    let wakeups = Wakeups::new();
+    // Whichever of the two is done first.
+    for [first, last] in [[0, 1], [1, 0]] {
+        let gates = [Gate::default(), Gate::default()];
+        let mut both = Box::pin(join(gates[0].pass("a"), gates[1].pass("b")));
+        let wakeups = Wakeups::new();
 
-    expect(poll(&mut both, &wakeups).is_pending(), "it is done, and neither future is");
-    expect(a_polls.get() == 1, "the first future was not polled");
-    expect(b_polls.get() == 1, "the second future was not polled while the first was pending");
+        expect(poll(&mut both, &wakeups).is_pending(), "it is done, and neither future is");
+        expect(gates[0].polls.get() == 1, "the first future was not polled");
+        let message = "the second future was not polled while the first was pending";
+        expect(gates[1].polls.get() == 1, message);
+        let message = "a future was polled with a context that is not the one of `join`'s poll";
+        expect(wakeups.count() == 2, message);
 
-    b_open.set(true);
-    expect(poll(&mut both, &wakeups).is_pending(), "it is done, and one future is not");
-    expect(poll(&mut both, &wakeups).is_pending(), "it is done, and one future is not");
-    expect(b_polls.get() == 2, "a future was polled after its end");
-    a_open.set(true);
-    expect(poll(&mut both, &wakeups).is_ready(), "it is not done, and both futures are");
+        gates[first].is_open.set(true);
+        for _ in 0..2 {
+            expect(poll(&mut both, &wakeups).is_pending(), "it is done, and one future is not");
+        }
+        expect(gates[last].polls.get() == 3, "a future was not polled while the other was done");
+
+        gates[last].is_open.set(true);
+        let message = "it is not done, and both futures are";
+        expect(poll(&mut both, &wakeups) == Poll::Ready(("a", "b")), message);
+    }
+
+    let gates = [Gate::default(), Gate::default()];
+    gates[0].is_open.set(true);
+    gates[1].is_open.set(true);
+    let mut both = Box::pin(join(gates[0].pass("a"), gates[1].pass("b")));
+    let message = "both futures are done at their first poll, and it is not";
+    expect(poll(&mut both, &Wakeups::new()) == Poll::Ready(("a", "b")), message);
     solved();
 }
 

@@ -3,10 +3,14 @@
 //! `Receiver` is a future: it gives the value, or None if the sender was dropped without sending.
 //! Write the two places where the sides meet. Wake a waker, or drop one, only after the lock is
 //! released: that runs code which is not yours, and which may want the lock.
+//!
+//! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
+//! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
+use inside::exercises::threads::{Mutex, meanwhile};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 struct State<T> {
@@ -28,13 +32,13 @@ fn channel<T>() -> (Sender<T>, Receiver<T>) {
 impl<T> Sender<T> {
     /// Sends the value. (Then the sender is dropped.)
     fn send(self, value: T) {
-        self.0.lock().expect("nobody panics").value = Some(value);
+        self.0.lock().value = Some(value);
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        let mut state = self.0.lock().expect("nobody panics");
+        let mut state = self.0.lock();
         state.sender_is_gone = true;
         // YOURS: from here
         // to here
@@ -46,7 +50,7 @@ impl<T> Future for Receiver<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let waker = context.waker().clone();
-        let mut state = self.0.lock().expect("nobody panics");
+        let mut state = self.0.lock();
         // YOURS: from here
         let _ = (waker, &state.waker);
         state.value.take().map_or(Poll::Pending, |value| Poll::Ready(Some(value)))
@@ -72,6 +76,16 @@ fn main() {
     expect(second.count() == 1, "the sender is gone, and the receiver was not woken");
     expect(first.count() == 0, "a task was woken that does not wait any more");
     expect(poll(&mut receiver, &second) == Poll::Ready(None), "the sender is gone, and it waits");
+
+    // The value is sent in the middle of a poll.
+    for step in 1..=3 {
+        let (sender, receiver) = channel();
+        let mut receiver = Box::pin(receiver);
+        let wakeups = Wakeups::new();
+        let ((), polled) = meanwhile(step, || sender.send(7), || poll(&mut receiver, &wakeups));
+        let message = "a value was sent during the receiver's poll, and nobody wakes the receiver";
+        expect(polled.is_ready() || wakeups.count() > 0, message);
+    }
     solved();
 }
 

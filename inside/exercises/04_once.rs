@@ -1,12 +1,17 @@
 //! Exercise 04, size S, after stage 03: woken a thousand times, polled once.
 //!
 //! To wake a task is to push it into the queue. A busy socket may do so a thousand times before
-//! the task has its turn. See to it that the queue holds it once.
+//! the task has its turn. See to it that the queue holds it once. And whatever came before one of
+//! these wake-ups, the poll must see it.
+//!
+//! `Mutex` and `AtomicBool` are std's, with one addition: here, the exercise can let another thread
+//! act between two of your steps, and it knows what your orderings make certain. (`lock` gives you
+//! the guard at once, as no thread panics.)
 
+use inside::exercises::threads::{AtomicBool, Mutex, Note, Ordering, meanwhile, other_thread};
 use inside::exercises::{expect, solved};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 #[derive(Default)]
@@ -20,13 +25,13 @@ impl Wake for Task {
         // YOURS: from here
         // to here
         let queue = self.queue.clone();
-        queue.lock().expect("nobody panics").push_back(self);
+        queue.lock().push_back(self);
     }
 }
 
 /// Takes the next task out of the queue, to be polled.
 fn take(queue: &Mutex<VecDeque<Arc<Task>>>) -> Option<Arc<Task>> {
-    let task = queue.lock().expect("nobody panics").pop_front()?;
+    let task = queue.lock().pop_front()?;
     // YOURS: from here
     let _ = (&task.queued, Ordering::AcqRel); // nobody uses the flag yet
     // to here
@@ -39,10 +44,42 @@ fn main() {
     let waker = Waker::from(task);
     for round in ["at first", "in the second round"] {
         (0..1000).for_each(|_| waker.wake_by_ref());
-        let length = queue.lock().expect("nobody panics").len();
+        let length = queue.lock().len();
         expect(length > 0, &format!("{round} the task was woken, and is not in the queue"));
         expect(length == 1, &format!("{round} the queue holds one task {length} times"));
         expect(take(&queue).is_some(), "the queue is empty");
+    }
+
+    // Two threads wake the task at once: the second one after each step of the first.
+    for step in 1..=4 {
+        let task = Arc::new(Task::default());
+        let queue = task.queue.clone();
+        let waker = Waker::from(task);
+        meanwhile(step, || waker.wake_by_ref(), || waker.wake_by_ref());
+        let length = queue.lock().len();
+        let message = format!("two threads wake a task at once, and it is queued {length} times");
+        expect(length == 1, &message);
+
+        // It is in the queue, and another thread has a note for it.
+        let note = Note::new();
+        other_thread(|| {
+            note.write();
+            waker.wake_by_ref();
+        });
+        take(&queue);
+        note.read();
+
+        // A note comes while the task is taken out of the queue, to be polled.
+        let note = Note::new();
+        let wake = || {
+            note.write();
+            waker.wake_by_ref();
+        };
+        waker.wake_by_ref();
+        meanwhile(step, wake, || take(&queue));
+        if queue.lock().is_empty() {
+            note.read();
+        }
     }
     solved();
 }

@@ -15,6 +15,19 @@ async fn timeout<F: Future>(future: F, limit: impl Future<Output = ()>) -> Optio
     // to here
 }
 
+/// Is pending in its first poll, and wakes the task. Is ready in the second.
+fn later<T: Copy>(output: T) -> impl Future<Output = T> {
+    let mut is_polled = false;
+    poll_fn(move |context| {
+        if is_polled {
+            return Poll::Ready(output);
+        }
+        is_polled = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
 fn main() {
     let wakeups = Wakeups::new();
     let mut both_wait = Box::pin(timeout(pending::<u8>(), pending()));
@@ -28,6 +41,24 @@ fn main() {
     expect(poll(&mut in_time, &wakeups) == Poll::Ready(Some(7)), "the output is lost");
 
     let mut at_once = Box::pin(timeout(ready(7), ready(())));
+    let ended = poll(&mut at_once, &wakeups);
+    expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
+
+    // The same three, in a second poll.
+    let mut too_late = Box::pin(timeout(pending::<u8>(), later(())));
+    expect(poll(&mut too_late, &wakeups).is_pending(), "neither is ready, and it has ended");
+    expect(wakeups.count() == 1, "the limit does not know which task to wake");
+    let ended = poll(&mut too_late, &wakeups);
+    expect(ended == Poll::Ready(None), "the limit was over in the second poll, and did not count");
+
+    let mut in_time = Box::pin(timeout(later(7), pending()));
+    expect(poll(&mut in_time, &wakeups).is_pending(), "neither is ready, and it has ended");
+    expect(wakeups.count() == 2, "the future does not know which task to wake");
+    let ended = poll(&mut in_time, &wakeups);
+    expect(ended == Poll::Ready(Some(7)), "the output came in the second poll, and is lost");
+
+    let mut at_once = Box::pin(timeout(later(7), later(())));
+    expect(poll(&mut at_once, &wakeups).is_pending(), "neither is ready, and it has ended");
     let ended = poll(&mut at_once, &wakeups);
     expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
     solved();

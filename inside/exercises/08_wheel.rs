@@ -39,6 +39,11 @@ impl Wheel {
         due.into_iter().map(|(_, number)| number).collect()
     }
 
+    /// How many timers are in it.
+    fn len(&self) -> usize {
+        self.inner.iter().chain(&self.outer).map(Vec::len).sum()
+    }
+
     /// A span begins: its timers move to the inner level.
     fn cascade(&mut self) {
         // YOURS: from here
@@ -72,6 +77,8 @@ fn main() {
                 );
             }
             expect(due.len() == expected.len(), "a timer has expired that was not due");
+            let message = "a timer is in the wheel twice, or it was lost before it was due";
+            expect(wheel.len() == tree.len(), message);
         }
     }
     solved();

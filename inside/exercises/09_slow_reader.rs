@@ -2,11 +2,15 @@
 //!
 //! A pipe holds a few messages. If it is full, the writer waits until the reader has made room:
 //! this is how a slow reader slows a fast writer down (*back pressure*). Write the writer's side.
+//! Wake a waker, or drop one, only after the lock is released: that runs code which is not yours.
+//!
+//! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
+//! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
+use inside::exercises::threads::{Mutex, meanwhile};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::Mutex;
 use std::task::{Poll, Waker};
 
 const ROOM: usize = 2;
@@ -24,7 +28,7 @@ impl Pipe {
     async fn write(&self, message: u32) {
         poll_fn(|context| {
             let waker = context.waker().clone();
-            let mut state = self.0.lock().expect("nobody panics");
+            let mut state = self.0.lock();
             // YOURS: from here
             let _ = (waker, ROOM); // they are not used yet
             // to here
@@ -35,7 +39,7 @@ impl Pipe {
     }
 
     fn read(&self) -> Option<u32> {
-        let mut state = self.0.lock().expect("nobody panics");
+        let mut state = self.0.lock();
         let message = state.messages.pop_front();
         // YOURS: from here
         let _ = &state.writer; // nobody waits yet
@@ -51,9 +55,15 @@ fn main() {
             pipe.write(message).await;
         }
     });
-    let wakeups = Wakeups::new();
-    expect(poll(&mut writer, &wakeups).is_pending(), "the pipe has room for two, and took five");
-    expect(pipe.0.lock().expect("nobody panics").messages.len() == ROOM, "the pipe is not full");
+
+    // The writer's task changes before it is woken: only the one that waits now counts.
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    for wakeups in [&earlier, &wakeups] {
+        let polled = poll(&mut writer, wakeups);
+        expect(polled.is_pending(), "the pipe has room for two, and took five");
+        let held = pipe.0.lock().messages.len();
+        expect(held == ROOM, &format!("the pipe has room for two, and holds {held}"));
+    }
 
     for message in 0..5 {
         let woken = wakeups.count();
@@ -66,7 +76,22 @@ fn main() {
             let _ = poll(&mut writer, &wakeups);
         }
     }
+    expect(earlier.count() == 0, "a task was woken that does not wait any more");
     expect(pipe.read().is_none(), "there was one message too many");
+
+    // The reader makes room in the middle of the writer's poll.
+    for step in 1..=4 {
+        let pipe = Pipe::default();
+        let mut writer = Box::pin(async {
+            for message in 0..=ROOM as u32 {
+                pipe.write(message).await;
+            }
+        });
+        let wakeups = Wakeups::new();
+        let (_, polled) = meanwhile(step, || pipe.read(), || poll(&mut writer, &wakeups));
+        let message = "the reader made room during the writer's poll, and nobody wakes the writer";
+        expect(polled.is_ready() || wakeups.count() > 0, message);
+    }
     solved();
 }
 

@@ -4,9 +4,12 @@
 //! is ready. Here an atomic word remembers it: its lowest bit is set when an event comes. A task
 //! reads until the socket would block, and then clears the bit. But another event may come between
 //! its last read and the clearing. Mend `clear`. It is given the word as it was before that read.
+//!
+//! `AtomicUsize` is std's, with one addition: here, the exercise can let another thread act between
+//! two of your steps.
 
+use inside::exercises::threads::{AtomicUsize, Ordering, meanwhile};
 use inside::exercises::{expect, solved};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The lowest bit: it is worth trying. The others count events.
 const READY: usize = 1;
@@ -51,6 +54,25 @@ fn main() {
     readiness.set();
     readiness.clear(seen);
     expect(readiness.load() & READY != 0, "an event came after the read, and was wiped out");
+
+    // The event comes in the middle of `clear`.
+    for step in 1..=3 {
+        let readiness = Readiness::default();
+        readiness.set();
+        let seen = readiness.load();
+        meanwhile(step, || readiness.set(), || readiness.clear(seen));
+        expect(readiness.load() & READY != 0, "an event came during `clear`, and was wiped out");
+    }
+
+    // Two tasks read from the socket. One clears the bit, an event comes, and the other is late.
+    let readiness = Readiness::default();
+    readiness.set();
+    let seen = readiness.load();
+    readiness.clear(seen);
+    readiness.set();
+    readiness.clear(seen);
+    let message = "an event came after the read of a task that is late, and was wiped out";
+    expect(readiness.load() & READY != 0, message);
     solved();
 }
 

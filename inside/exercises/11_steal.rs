@@ -2,18 +2,21 @@
 //!
 //! A worker that has nothing to do takes half of another's tasks, rounded up: the oldest ones, in
 //! their order. It returns the first, to poll it, and queues the others as its own. Never hold
-//! both locks at once.
+//! both locks at once: two thieves that rob each other would wait for ever.
+//!
+//! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
+//! release a lock. (`lock` gives you the guard at once, as no thread panics.)
 
+use inside::exercises::threads::{Mutex, meanwhile};
 use inside::exercises::{expect, solved};
 use std::collections::VecDeque;
-use std::sync::Mutex;
 
 type Queue = Mutex<VecDeque<u32>>;
 
 fn steal(victim: &Queue, own: &Queue) -> Option<u32> {
     // YOURS: from here
     let _ = own; // nothing is put there yet
-    victim.lock().expect("nobody panics").pop_front()
+    victim.lock().pop_front()
     // to here
 }
 
@@ -22,7 +25,7 @@ fn queue_of(tasks: std::ops::Range<u32>) -> Queue {
 }
 
 fn content(queue: &Queue) -> Vec<u32> {
-    queue.lock().expect("nobody panics").iter().copied().collect()
+    queue.lock().iter().copied().collect()
 }
 
 fn main() {
@@ -38,10 +41,24 @@ fn main() {
     expect(steal(&victim, &own) == Some(0), "half of one task is one");
     expect(steal(&victim, &own).is_none(), "there was nothing to steal");
 
-    // Whoever holds both locks at once waits for ever here.
+    // Who holds both locks at once waits for itself here.
     let alone = queue_of(0..4);
     expect(steal(&alone, &alone) == Some(0), "the first task is not the oldest one");
     expect(content(&alone) == [2, 3, 1], "a thief that meets itself must lose nothing");
+
+    // Another thread takes a task out of one of the queues in the middle of the theft.
+    for step in 1..=6 {
+        for robbed in [0, 1] {
+            let queues = [queue_of(0..4), queue_of(4..8)];
+            let pop = || queues[robbed].lock().pop_front();
+            let (popped, stolen) = meanwhile(step, pop, || steal(&queues[0], &queues[1]));
+            let mut tasks = content(&queues[0]);
+            tasks.extend(content(&queues[1]));
+            tasks.extend(popped.into_iter().chain(stolen));
+            tasks.sort_unstable();
+            expect(tasks == [0, 1, 2, 3, 4, 5, 6, 7], "a task was lost, or is there twice");
+        }
+    }
     solved();
 }
 

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Counts how often its wakers were used.
+pub mod threads;
+mod verdict;
+
+pub use verdict::{expect, solved};
+
+/// Counts how often the wakers were used that [`poll`] made for it.
 #[derive(Default)]
 pub struct Wakeups(AtomicUsize);
 
 impl Wakeups {
-    /// A new counter. `Waker::from` makes wakers of it.
+    /// A new counter.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -21,9 +26,22 @@ impl Wakeups {
     }
 }
 
-impl Wake for Wakeups {
+/// The waker of one poll. It objects to being woken or dropped while a lock is held.
+struct PollWaker(Arc<Wakeups>);
+
+impl Wake for PollWaker {
     fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        let message = "a waker is woken while a lock is held: what it runs may want that lock";
+        expect(!threads::holds_a_lock(), message);
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Drop for PollWaker {
+    /// Each poll has a waker of its own, so this runs when its last clone is dropped.
+    fn drop(&mut self) {
+        let message = "a waker is dropped while a lock is held: what it runs may want that lock";
+        expect(!threads::holds_a_lock(), message);
     }
 }
 
@@ -32,19 +50,6 @@ pub fn poll<F: Future + ?Sized>(
     future: &mut Pin<Box<F>>,
     wakeups: &Arc<Wakeups>,
 ) -> Poll<F::Output> {
-    let waker = Waker::from(wakeups.clone());
+    let waker = Waker::from(Arc::new(PollWaker(wakeups.clone())));
     future.as_mut().poll(&mut Context::from_waker(&waker))
-}
-
-/// Ends the exercise, with this message, unless the condition holds.
-pub fn expect(condition: bool, message: &str) {
-    if !condition {
-        println!("not yet: {message}");
-        std::process::exit(1);
-    }
-}
-
-/// The exercise is solved.
-pub fn solved() {
-    println!("solved");
 }

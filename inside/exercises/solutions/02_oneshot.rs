@@ -3,10 +3,14 @@
 //! `Receiver` is a future: it gives the value, or None if the sender was dropped without sending.
 //! Write the two places where the sides meet. Wake a waker, or drop one, only after the lock is
 //! released: that runs code which is not yours, and which may want the lock.
+//!
+//! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
+//! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
+use inside::exercises::threads::{Mutex, meanwhile};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 struct State<T> {
@@ -28,13 +32,13 @@ fn channel<T>() -> (Sender<T>, Receiver<T>) {
 impl<T> Sender<T> {
     /// Sends the value. (Then the sender is dropped.)
     fn send(self, value: T) {
-        self.0.lock().expect("nobody panics").value = Some(value);
+        self.0.lock().value = Some(value);
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        let mut state = self.0.lock().expect("nobody panics");
+        let mut state = self.0.lock();
         state.sender_is_gone = true;
         // SOLUTION
         let waker = state.waker.take();
@@ -52,7 +56,7 @@ impl<T> Future for Receiver<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let waker = context.waker().clone();
-        let mut state = self.0.lock().expect("nobody panics");
+        let mut state = self.0.lock();
         // SOLUTION
         if state.value.is_some() || state.sender_is_gone {
             return Poll::Ready(state.value.take());
@@ -86,9 +90,77 @@ fn main() {
     expect(second.count() == 1, "the sender is gone, and the receiver was not woken");
     expect(first.count() == 0, "a task was woken that does not wait any more");
     expect(poll(&mut receiver, &second) == Poll::Ready(None), "the sender is gone, and it waits");
+
+    // The value is sent in the middle of a poll.
+    for step in 1..=3 {
+        let (sender, receiver) = channel();
+        let mut receiver = Box::pin(receiver);
+        let wakeups = Wakeups::new();
+        let ((), polled) = meanwhile(step, || sender.send(7), || poll(&mut receiver, &wakeups));
+        let message = "a value was sent during the receiver's poll, and nobody wakes the receiver";
+        expect(polled.is_ready() || wakeups.count() > 0, message);
+    }
     solved();
 }
 
 // Hint 1: `Event` of stage 01 is such a channel, for a value of type `()`.
 // Hint 2: `send` drops the sender at its end, so waking in `drop` is enough for both.
 // Hint 3: in `poll`, look at both fields and leave the waker under the same lock.
+
+// WRONG
+//
+// ```text
+// look-then-leave: the value comes between the look and the leaving
+//     - let old = state.waker.replace(waker);
+//     - drop(state);
+//     + drop(state);
+//     + let old = self.0.lock().waker.replace(waker);
+//     you see: not yet: a value was sent during the receiver's poll, and nobody wakes the receiver
+//
+// woken-under-the-lock: the waker may run code that wants the lock
+//     - drop(state);
+//     - if let Some(waker) = waker {
+//     + if let Some(waker) = waker {
+//     you see: not yet: a waker is woken while a lock is held
+//
+// woken-in-a-condition: the lock is held until the end of the `if`
+//     - let waker = state.waker.take();
+//     - drop(state);
+//     - if let Some(waker) = waker {
+//     + drop(state);
+//     + if let Some(waker) = self.0.lock().waker.take() {
+//     you see: not yet: a waker is woken while a lock is held
+//
+// dropped-under-the-lock: an assignment drops what was there
+//     - let old = state.waker.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + state.waker = Some(waker);
+//     you see: not yet: a waker is dropped while a lock is held
+//
+// oldest-waker: the receiver has moved to another task, which is not woken
+//     - let old = state.waker.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + state.waker.get_or_insert(waker);
+//     you see: not yet: the sender is gone, and the receiver was not woken
+//
+// waits-for-ever: nobody asks whether there is a sender
+//     - if state.value.is_some() || state.sender_is_gone {
+//     + if state.value.is_some() {
+//     you see: not yet: the sender is gone, and it waits
+//
+// gone-means-none: a sender is always gone after it has sent
+//     - if state.value.is_some() || state.sender_is_gone {
+//     - return Poll::Ready(state.value.take());
+//     + if state.sender_is_gone {
+//     + return Poll::Ready(None);
+//     you see: not yet: the value did not arrive
+//
+// locks-twice: it waits for itself
+//     - let old = state.waker.replace(waker);
+//     - drop(state);
+//     + let old = self.0.lock().waker.replace(waker);
+//     + drop(state);
+//     you see: not yet: it waits for a lock that it holds itself
+// ```

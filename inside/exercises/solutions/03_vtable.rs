@@ -63,20 +63,60 @@ unsafe fn drop_waker(data: *const ()) {
 }
 
 fn main() {
+    // The counter's own reference is one, and each waker has one more.
     let counter = Arc::new(Counter::new(0));
+    let references = |expected: usize| {
+        let count = Arc::strong_count(&counter);
+        expect(count >= expected, "a waker is still there, and its reference is gone");
+        expect(count == expected, "a waker is gone, and its reference is still there");
+    };
     let waker = waker_of(counter.clone());
     let same = waker.clone();
-    drop(waker.clone());
+    references(3);
     waker.wake_by_ref();
+    references(3);
+    drop(waker.clone());
+    references(3);
     same.wake();
+    references(2);
     expect(counter.load(Ordering::Relaxed) == 2, "it was woken twice, and counted otherwise");
-    expect(Arc::strong_count(&counter) >= 2, "a reference was given back too often");
-    expect(Arc::strong_count(&counter) == 2, "a waker is gone, and its reference is still there");
     drop(waker);
-    expect(Arc::strong_count(&counter) == 1, "a waker is gone, and its reference is still there");
+    references(1);
     solved();
 }
 
 // Hint 1: which of the four functions use the waker up, so that it is gone afterwards?
 // Hint 2: `drop_waker` is right. So is `wake_by_ref`, which only borrows.
 // Hint 3: `Arc::from_raw` takes a reference over, and gives it back when the `Arc` is dropped.
+
+// WRONG
+//
+// ```text
+// mended-elsewhere: `wake_by_ref` gives back what `wake` keeps
+//     - let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
+//     + let counter = unsafe { &*data.cast::<Counter>() };
+//     - unsafe fn wake_by_ref(data: *const ()) {
+//     - let counter = unsafe { &*data.cast::<Counter>() };
+//     + unsafe fn wake_by_ref(data: *const ()) {
+//     + let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
+//     you see: not yet: a waker is still there, and its reference is gone
+//
+// shared-reference: a clone takes none of its own, so that one too many does not matter
+//     - unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
+//     + // It shares the reference of the first.
+//     - let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
+//     + let counter = unsafe { &*data.cast::<Counter>() };
+//     you see: not yet: a waker is still there, and its reference is gone
+//
+// drops-two: each waker that is dropped gives back what another one has kept
+//     - drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+//     + unsafe { Arc::decrement_strong_count(data.cast::<Counter>()) };
+//     + unsafe { Arc::decrement_strong_count(data.cast::<Counter>()) };
+//     you see: not yet: a waker is still there, and its reference is gone
+//
+// wakes-nobody: the reference is given back, and that is all
+//     - let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
+//     - counter.fetch_add(1, Ordering::Relaxed);
+//     + drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+//     you see: not yet: it was woken twice, and counted otherwise
+// ```

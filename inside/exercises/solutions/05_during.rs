@@ -2,12 +2,16 @@
 //!
 //! A task may be woken while it is being polled, by another thread or by itself. Then it must be
 //! polled once more, because its poll may have looked before the event came. Mend `run_one`.
+//!
+//! `AtomicBool` is std's, with one addition: here, the exercise knows what your orderings make
+//! certain. What came before a wake-up, the poll after it must see.
 
+use inside::exercises::threads::{AtomicBool, Note, Ordering, other_thread};
 use inside::exercises::{expect, solved};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -46,25 +50,65 @@ fn run_one(queue: &Mutex<VecDeque<Arc<Task>>>) -> bool {
 
 fn main() {
     static POLLS: AtomicUsize = AtomicUsize::new(0);
-    let future = poll_fn(|context| {
+    let note = Note::new();
+    let future = poll_fn(move |context| {
         // Something comes in the first poll, just after it has looked.
         if POLLS.fetch_add(1, Ordering::Relaxed) == 0 {
             context.waker().wake_by_ref();
+        } else {
+            note.read();
         }
         Poll::Pending
     });
     let queue = Arc::new(Mutex::default());
     let future = Mutex::new(Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>);
     let task = Arc::new(Task { future, queued: AtomicBool::new(false), queue: queue.clone() });
-    task.wake();
-
+    task.clone().wake();
     expect(run_one(&queue), "the task is not in the queue");
-    expect(run_one(&queue), "the task was woken during its poll, and is not polled again");
-    expect(!run_one(&queue), "the task was not woken, and is polled");
-    expect(POLLS.load(Ordering::Relaxed) == 2, "the task was polled too often");
+    let is_queued = !queue.lock().expect("nobody panics").is_empty();
+    expect(is_queued, "the task was woken during its poll, and is not polled again");
+
+    // It is in the queue again, and another thread has a note for it.
+    other_thread(|| {
+        note.write();
+        task.wake();
+    });
+    expect(run_one(&queue), "the task is not in the queue");
+    expect(!run_one(&queue), "the task is queued twice, or it was not woken and is polled");
+    expect(POLLS.load(Ordering::Relaxed) == 2, "the task is not polled once for each turn");
     solved();
 }
 
 // Hint 1: when the task wakes itself, what does `queued` say?
 // Hint 2: the flag says "it will be polled after this". From when on is that not true any more?
 // Hint 3: from the moment at which the poll begins. So that is when to clear it.
+
+// WRONG
+//
+// ```text
+// relaxed-store: it does not see what the wake-ups published
+//     - task.queued.swap(false, Ordering::AcqRel);
+//     + task.queued.store(false, Ordering::Relaxed);
+//     you see: not yet: a task is woken after something has happened, and its poll may not see
+//
+// store: neither does this, as it reads nothing
+//     - task.queued.swap(false, Ordering::AcqRel);
+//     + task.queued.store(false, Ordering::Release);
+//     you see: not yet: a task is woken after something has happened, and its poll may not see
+//
+// cleared-twice: the task is in the queue, and its flag says that it is not
+//     - let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
+//     + let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
+//     + task.queued.swap(false, Ordering::AcqRel);
+//     you see: not yet: the task is queued twice, or it was not woken and is polled
+//
+// never-cleared: the task is never queued again
+//     - task.queued.swap(false, Ordering::AcqRel);
+//     you see: not yet: the task was woken during its poll, and is not polled again
+//
+// always-again: a task that waits is polled all the time
+//     - let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
+//     + let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
+//     + waker.wake_by_ref();
+//     you see: not yet: the task is queued twice, or it was not woken and is polled
+// ```

@@ -39,6 +39,11 @@ impl Wheel {
         due.into_iter().map(|(_, number)| number).collect()
     }
 
+    /// How many timers are in it.
+    fn len(&self) -> usize {
+        self.inner.iter().chain(&self.outer).map(Vec::len).sum()
+    }
+
     /// A span begins: its timers move to the inner level.
     fn cascade(&mut self) {
         // SOLUTION
@@ -77,6 +82,8 @@ fn main() {
                 );
             }
             expect(due.len() == expected.len(), "a timer has expired that was not due");
+            let message = "a timer is in the wheel twice, or it was lost before it was due";
+            expect(wheel.len() == tree.len(), message);
         }
     }
     solved();
@@ -85,3 +92,42 @@ fn main() {
 // Hint 1: what is in the outer level never comes out of it, so far.
 // Hint 2: which slot of the outer level holds the span that begins at `self.now`?
 // Hint 3: take all timers out of that slot, and insert them again: `insert` knows what to do.
+
+// WRONG
+//
+// ```text
+// slot-of-the-tick: each level counts in its own unit
+//     - let span = (self.now / SLOTS % SLOTS) as usize;
+//     + let span = (self.now % SLOTS) as usize;
+//     you see: not yet: timer 5 was due at 8, and is late
+//
+// next-span: one span too early, so it goes back to where it was
+//     - let span = (self.now / SLOTS % SLOTS) as usize;
+//     + let span = ((self.now / SLOTS + 1) % SLOTS) as usize;
+//     you see: not yet: timer 5 was due at 8, and is late
+//
+// copied: the timers stay in the outer level as well
+//     - for (deadline, number) in std::mem::take(&mut self.outer[span]) {
+//     + for (deadline, number) in self.outer[span].clone() {
+//     you see: not yet: a timer is in the wheel twice, or it was lost before it was due
+//
+// all-at-once: the whole span is due at its first tick
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + self.inner[0].push((deadline, number));
+//     + }
+//     + }
+//     you see: not yet: a timer has expired that was not due
+//
+// only-what-is-due: the other timers of the span are lost
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + if deadline == self.now {
+//     + self.insert(deadline, number);
+//     + }
+//     + }
+//     + }
+//     you see: not yet: a timer is in the wheel twice, or it was lost before it was due
+// ```

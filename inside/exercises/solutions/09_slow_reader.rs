@@ -2,11 +2,15 @@
 //!
 //! A pipe holds a few messages. If it is full, the writer waits until the reader has made room:
 //! this is how a slow reader slows a fast writer down (*back pressure*). Write the writer's side.
+//! Wake a waker, or drop one, only after the lock is released: that runs code which is not yours.
+//!
+//! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
+//! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
+use inside::exercises::threads::{Mutex, meanwhile};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::Mutex;
 use std::task::{Poll, Waker};
 
 const ROOM: usize = 2;
@@ -24,7 +28,7 @@ impl Pipe {
     async fn write(&self, message: u32) {
         poll_fn(|context| {
             let waker = context.waker().clone();
-            let mut state = self.0.lock().expect("nobody panics");
+            let mut state = self.0.lock();
             // SOLUTION
             if state.messages.len() == ROOM {
                 let old = state.writer.replace(waker);
@@ -42,7 +46,7 @@ impl Pipe {
     }
 
     fn read(&self) -> Option<u32> {
-        let mut state = self.0.lock().expect("nobody panics");
+        let mut state = self.0.lock();
         let message = state.messages.pop_front();
         // SOLUTION
         let writer = state.writer.take();
@@ -64,9 +68,15 @@ fn main() {
             pipe.write(message).await;
         }
     });
-    let wakeups = Wakeups::new();
-    expect(poll(&mut writer, &wakeups).is_pending(), "the pipe has room for two, and took five");
-    expect(pipe.0.lock().expect("nobody panics").messages.len() == ROOM, "the pipe is not full");
+
+    // The writer's task changes before it is woken: only the one that waits now counts.
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    for wakeups in [&earlier, &wakeups] {
+        let polled = poll(&mut writer, wakeups);
+        expect(polled.is_pending(), "the pipe has room for two, and took five");
+        let held = pipe.0.lock().messages.len();
+        expect(held == ROOM, &format!("the pipe has room for two, and holds {held}"));
+    }
 
     for message in 0..5 {
         let woken = wakeups.count();
@@ -79,10 +89,68 @@ fn main() {
             let _ = poll(&mut writer, &wakeups);
         }
     }
+    expect(earlier.count() == 0, "a task was woken that does not wait any more");
     expect(pipe.read().is_none(), "there was one message too many");
+
+    // The reader makes room in the middle of the writer's poll.
+    for step in 1..=4 {
+        let pipe = Pipe::default();
+        let mut writer = Box::pin(async {
+            for message in 0..=ROOM as u32 {
+                pipe.write(message).await;
+            }
+        });
+        let wakeups = Wakeups::new();
+        let (_, polled) = meanwhile(step, || pipe.read(), || poll(&mut writer, &wakeups));
+        let message = "the reader made room during the writer's poll, and nobody wakes the writer";
+        expect(polled.is_ready() || wakeups.count() > 0, message);
+    }
     solved();
 }
 
 // Hint 1: three things happen when the pipe is full: look, leave the waker, `Pending`.
 // Hint 2: the look and the leaving belong under the same lock, or the reader comes in between.
 // Hint 3: the reader takes the waker out under the lock, and wakes after it.
+
+// WRONG
+//
+// ```text
+// look-then-leave: the reader comes between the look and the leaving
+//     - let old = state.writer.replace(waker);
+//     - drop(state);
+//     + drop(state);
+//     + let old = self.0.lock().writer.replace(waker);
+//     you see: not yet: the reader made room during the writer's poll, and nobody wakes the writer
+//
+// oldest-waker: the writer has moved to another task, which is not woken
+//     - let old = state.writer.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + state.writer.get_or_insert(waker);
+//     + drop(state);
+//     you see: not yet: there is room again, and the writer was not woken
+//
+// woken-under-the-lock: the waker may run code that wants the lock
+//     - drop(state);
+//     - if let Some(writer) = writer {
+//     + if let Some(writer) = writer {
+//     you see: not yet: a waker is woken while a lock is held
+//
+// dropped-under-the-lock: an assignment drops what was there
+//     - let old = state.writer.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + state.writer = Some(waker);
+//     + drop(state);
+//     you see: not yet: a waker is dropped while a lock is held
+//
+// one-too-many: a full pipe takes another message
+//     - if state.messages.len() == ROOM {
+//     + if state.messages.len() > ROOM {
+//     you see: not yet: the pipe has room for two, and holds 3
+//
+// woken-when-empty: the writer waits although there is room
+//     - let writer = state.writer.take();
+//     + let writer = if state.messages.is_empty() { state.writer.take() } else { None };
+//     you see: not yet: there is room again, and the writer was not woken
+// ```

@@ -75,3 +75,34 @@ fn main() {
 // Hint 2: `09_steps` is the same machine, with the steps in the right order.
 // Hint 3: if both looks come after both writes can be seen, at least ... which side sees the
 // other?
+
+// WRONG
+//
+// ```text
+// worker-only: the other thread still looks before its task can be seen
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const OTHER: [Step; 3] = [Write, Look, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+//
+// other-only: the worker still looks before its bit can be seen
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 3] = [Look, Write, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+//
+// fence-after-the-look: of no use to this look
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 3] = [Write, Look, Fence];
+//     + const OTHER: [Step; 3] = [Write, Look, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+//
+// fence-first: there is nothing yet that could be seen
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 3] = [Fence, Write, Look];
+//     you see: not yet: a fence before the write waits for nothing
+//
+// two-fences: a step was left out
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const OTHER: [Step; 3] = [Write, Fence, Fence];
+//     you see: not yet: each side takes each of the three steps
+// ```

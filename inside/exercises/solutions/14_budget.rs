@@ -59,11 +59,60 @@ fn main() {
             break;
         }
         expect(taken == BUDGET, "the poll ended before the budget was used up");
-        expect(wakeups.count() == polls, "the task is pending, and nobody wakes it again");
+        expect(wakeups.count() >= polls, "the task is pending, and nobody wakes it again");
+        expect(wakeups.count() == polls, "the task was woken more often than it was pending");
     }
+
+    // A task with two sources. It asks the second one although the first was pending.
+    reset();
+    let mut second_is_ready = false;
+    let mut task = Box::pin(poll_fn(|context| {
+        while poll_message(context).is_ready() {}
+        second_is_ready = poll_message(context).is_ready();
+        Poll::<()>::Pending
+    }));
+    let _ = poll(&mut task, &wakeups);
+    drop(task);
+    let message = "a task that has used its budget up got a message from its second source";
+    expect(!second_is_ready, message);
     solved();
 }
 
 // Hint 1: what is the task waiting for when it says `Pending`? For nothing but its next turn.
 // Hint 2: so it must be woken at once, by itself.
 // Hint 3: count `LEFT` down. At zero, `wake_by_ref` and `Pending`.
+
+// WRONG
+//
+// ```text
+// nobody-wakes-it: it waits for nothing, for ever
+//     - context.waker().wake_by_ref();
+//     + let _ = context;
+//     you see: not yet: the task is pending, and nobody wakes it again
+//
+// fills-up-again: the task may ask another source in the same poll
+//     - context.waker().wake_by_ref();
+//     + context.waker().wake_by_ref();
+//     + reset();
+//     you see: not yet: a task that has used its budget up got a message from its second source
+//
+// one-too-few: the last message of the budget is not given
+//     - if LEFT.get() == 0 {
+//     + if LEFT.get() == 1 {
+//     you see: not yet: the poll ended before the budget was used up
+//
+// wakes-with-each: every message wakes the task
+//     - if LEFT.get() == 0 {
+//     - context.waker().wake_by_ref();
+//     - return Poll::Pending;
+//     - }
+//     + context.waker().wake_by_ref();
+//     + if LEFT.get() == 0 {
+//     + return Poll::Pending;
+//     + }
+//     you see: not yet: the task was woken more often than it was pending
+//
+// counts-nothing: the budget never ends
+//     - LEFT.set(LEFT.get() - 1);
+//     you see: not yet: one poll took 1000 messages, and 128 are allowed
+// ```

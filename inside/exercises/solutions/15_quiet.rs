@@ -21,9 +21,17 @@
 //! cargo run -p arc-inside --features loom --example exercise_15
 //! ```
 //!
-//! When it says `solved`, delete one of the fences that your change depends on, and run it again: a
-//! model that cannot fail proves nothing. Then run the models that arc has had before, over your
-//! change: `cargo test -p arc-models --release --test loom`. `git checkout src` takes it back.
+//! (cargo warns that arc itself never uses the method. That is right: only this program does.)
+//!
+//! When it says `solved`, delete the fence in `all_asleep`, and run it again: a model that cannot
+//! fail proves nothing. Put the fence back, and delete the one in `fall_asleep` instead, or the one
+//! in `Doorbell::ring`. If your worker asks `all_asleep` before it rings, the model misses neither:
+//! the worker passes the fence in `all_asleep` between setting its bit and looking at the bell.
+//! Other threads ring such a bell without that, so the fence in `ring` has to stay.
+//!
+//! Then put all fences back, and run the models that arc has had before, over your change: `cargo
+//! test -p arc-models --release --test loom`. (They do miss the fence in `ring`.) `git checkout
+//! src` takes the change back.
 
 #![allow(dead_code, reason = "the model uses a part of arc's file, and arc uses another")]
 
@@ -52,7 +60,7 @@ use std::sync::Arc;
 const PREEMPTIONS_MAX: usize = 3;
 
 // SOLUTION
-// In src/scheduler/idle.rs. What follows the change are bugs that the model must find in it.
+// In src/scheduler/idle.rs:
 //
 // ```text
 // solution: the last worker that falls asleep rings a bell, as it would ring for the monitor
@@ -91,36 +99,6 @@ const PREEMPTIONS_MAX: usize = 3;
 //     + }
 //     + }
 //     you see: solved
-//
-// no-fence: the thread looks before the workers see that it sleeps
-//     - if !self.all_asleep() {
-//     - thread::park();
-//     + if self.asleep() != self.all {
-//     + thread::park();
-//     you see: not yet: all workers sleep, and the thread that waits for that is not woken
-//
-// no-second-look: the last worker falls asleep between the look and the word
-//     - if !self.all_asleep() {
-//     - thread::park();
-//     - }
-//     + thread::park();
-//     you see: not yet: all workers sleep, and the thread that waits for that is not woken
-//
-// look-then-say: the same, with a look that comes too early
-//     - self.quiet.asleep.store(true, Ordering::Relaxed);
-//     - if !self.all_asleep() {
-//     - thread::park();
-//     + if !self.all_asleep() {
-//     + self.quiet.asleep.store(true, Ordering::Relaxed);
-//     + thread::park();
-//     you see: not yet: all workers sleep, and the thread that waits for that is not woken
-//
-// say-once: a bell that rang too early does not ring again
-//     - while !self.all_asleep() {
-//     - self.quiet.asleep.store(true, Ordering::Relaxed);
-//     + self.quiet.asleep.store(true, Ordering::Relaxed);
-//     + while !self.all_asleep() {
-//     you see: not yet: a worker wakes up again and falls asleep again, and then
 // ```
 // INSTEAD
 //~ // Not here, but in src/scheduler/idle.rs.
@@ -189,3 +167,37 @@ fn main() {
 // is there already. So is a fence in `all_asleep`.
 // Hint 3: `Doorbell`, in the same file, is the second half. Give `Idle` one, and ring it where all
 // workers sleep. Read `sleep` in `src/runtime/monitor.rs` to see who sleeps beside such a bell.
+
+// WRONG
+//
+// ```text
+// no-fence: the thread looks before the workers see that it sleeps
+//     - if !self.all_asleep() {
+//     - thread::park();
+//     + if self.asleep() != self.all {
+//     + thread::park();
+//     you see: not yet: all workers sleep, and the thread that waits for that is not woken
+//
+// no-second-look: the last worker falls asleep between the look and the word
+//     - if !self.all_asleep() {
+//     - thread::park();
+//     - }
+//     + thread::park();
+//     you see: not yet: all workers sleep, and the thread that waits for that is not woken
+//
+// look-then-say: the same, with a look that comes too early
+//     - self.quiet.asleep.store(true, Ordering::Relaxed);
+//     - if !self.all_asleep() {
+//     - thread::park();
+//     + if !self.all_asleep() {
+//     + self.quiet.asleep.store(true, Ordering::Relaxed);
+//     + thread::park();
+//     you see: not yet: all workers sleep, and the thread that waits for that is not woken
+//
+// say-once: a bell that rang too early does not ring again
+//     - while !self.all_asleep() {
+//     - self.quiet.asleep.store(true, Ordering::Relaxed);
+//     + self.quiet.asleep.store(true, Ordering::Relaxed);
+//     + while !self.all_asleep() {
+//     you see: not yet: a worker wakes up again and falls asleep again, and then
+// ```

@@ -1,4 +1,5 @@
-//! Makes the exercises of their solutions, and sees each fail at first, and pass when it is solved.
+//! Makes the exercises of their solutions. Each must fail at first, pass when it is solved, and
+//! refuse the wrong solutions that are listed with it.
 //!
 //! A solution holds what the exercise has in its place, in comments:
 //!
@@ -10,9 +11,22 @@
 //! // END
 //! ```
 //!
-//! The last exercise is a change of arc. What solves it is a list like that of the bugs of a stage
-//! (`stage.rs`): first the change of arc's file, and then bugs in it, which the exercise must find.
-//! They are made in copies: arc itself stays as it is.
+//! The wrong solutions stand at the end, behind a line `// WRONG`. They are written as the bugs of
+//! a stage (`stage.rs`), and each is a change of the solution. The exercise has no line of this:
+//!
+//! ```text
+//! // WRONG
+//! //
+//! // ```text
+//! // name: what is wrong, in a sentence
+//! //     - a line of the solution
+//! //     + what stands there instead
+//! //     you see: not yet: what the exercise says to it
+//! // ```
+//! ```
+//!
+//! The last exercise is a change of arc. What solves it is one more such change, of arc's file. The
+//! wrong solutions are changes of that again. All are made in copies: arc itself stays as it is.
 
 use crate::build::Builder;
 use crate::{Complaints, at_once};
@@ -23,53 +37,66 @@ use std::path::PathBuf;
 /// An exercise, and its solution.
 struct Exercise {
     name: String,
+    /// What solves it, without the wrong solutions.
     solution: String,
     text: String,
-    /// Changes of a file of arc: what solves it, and bugs in that.
-    changes: Vec<Bug>,
+    /// What solves it, if that is a change of a file of arc.
+    change: Option<Bug>,
+    /// What it must refuse: changes of the solution, or of the changed file of arc.
+    wrong: Vec<Bug>,
 }
 
 /// Where an exercise names a file of arc that it compiles.
 const OF_ARC: &str = "#[path = \"../../";
+
+/// How a wrong solution begins to print.
+const REFUSED: &str = "not yet: ";
 
 impl Exercise {
     fn file(&self) -> PathBuf {
         folder().join("exercises").join(format!("{}.rs", self.name))
     }
 
-    /// The bugs that it must find in its solution.
-    fn bugs(&self) -> impl Iterator<Item = &Bug> {
-        self.changes.iter().skip(1)
+    /// The name of a program in which a change is made.
+    fn program(&self, change: &str) -> String {
+        format!("{}__{change}", self.name)
     }
 
-    /// The programs of which one must fail and the others pass or find a bug, by name and text.
+    /// The programs by name and text: the exercise as it is, its solution, and the wrong ones.
     fn programs(&self) -> Result<Vec<(String, String)>, String> {
-        let name = &self.name;
-        let Some(change) = self.changes.first() else {
-            let solved = (format!("{name}__solution"), self.solution.clone());
-            return Ok(vec![(name.clone(), self.text.clone()), solved]);
-        };
+        let told = |error: String| format!("exercises/solutions/{}.rs: {error}", self.name);
+        if let Some(change) = &self.change {
+            return self.programs_of_arc(change).map_err(told);
+        }
 
-        let told = |error: String| format!("exercises/solutions/{name}.rs: {error}");
-        let (_, rest) =
-            self.text.split_once(OF_ARC).ok_or_else(|| told("no file of arc".into()))?;
+        let mut programs = vec![(self.name.clone(), self.text.clone())];
+        programs.push((self.program("solution"), self.solution.clone()));
+        for bug in &self.wrong {
+            programs.push((self.program(&bug.name), bug.make(&self.solution).map_err(told)?));
+        }
+        Ok(programs)
+    }
+
+    /// The same, if what solves it is a change of a file of arc.
+    fn programs_of_arc(&self, change: &Bug) -> Result<Vec<(String, String)>, String> {
+        let (_, rest) = self.text.split_once(OF_ARC).ok_or("it compiles no file of arc")?;
         let file = rest.split('"').next().unwrap_or_default();
         let root = folder().join("..").to_string_lossy().replace('\\', "/");
         let arc = fs::read_to_string(folder().join("..").join(file));
-        let arc = arc.map_err(|error| told(format!("{file}: {error}")))?;
-        let solved = change.make(&arc).map_err(told)?;
+        let arc = arc.map_err(|error| format!("{file}: {error}"))?;
+        let solved = change.make(&arc)?;
 
-        let mut programs =
-            vec![(name.clone(), self.text.replace(OF_ARC, &format!("#[path = \"{root}/")))];
-        let mut add = |change: &Bug, changed: String| {
-            let program = format!("{name}__{}", change.name);
+        let text = self.text.replace(OF_ARC, &format!("#[path = \"{root}/"));
+        let mut programs = vec![(self.name.clone(), text)];
+        let mut add = |change: &str, changed: String| {
+            let program = self.program(change);
             let text = self.text.replace(&format!("../../{file}"), &format!("arc/{program}.rs"));
             programs.push((format!("arc/{program}"), changed));
             programs.push((program, text));
         };
-        add(change, solved.clone());
-        for bug in self.bugs() {
-            add(bug, bug.make(&solved).map_err(told)?);
+        add("solution", solved.clone());
+        for bug in &self.wrong {
+            add(&bug.name, bug.make(&solved)?);
         }
         Ok(programs)
     }
@@ -87,13 +114,34 @@ fn read_all() -> Result<Vec<Exercise>, String> {
         let told = |error: String| format!("{}: {error}", file.display());
         let solution = fs::read_to_string(&file).map_err(|error| told(error.to_string()))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = exercise_of(&solution).map_err(told)?;
-        let is_comment = |line| str::strip_prefix(line, "//").filter(|it| !it.starts_with('!'));
-        let comments = solution.lines().skip_while(|line| line.trim() != "// SOLUTION");
-        let changes = stage::read_bugs(comments.filter_map(is_comment)).map_err(told)?;
-        exercises.push(Exercise { name, solution, text, changes });
+        exercises.push(read(name, &solution).map_err(told)?);
     }
     Ok(exercises)
+}
+
+/// Reads an exercise out of the text of its solution.
+fn read(name: String, text: &str) -> Result<Exercise, String> {
+    let (solution, list) = text.split_once("\n// WRONG\n").ok_or("it has no list `// WRONG`")?;
+    let solution = format!("{}\n", solution.trim_end());
+
+    let wrong = bugs_in_comments(list)?;
+    if wrong.is_empty() {
+        return Err("no wrong solution stands behind `// WRONG`".to_owned());
+    }
+    if let Some(bug) = wrong.iter().find(|bug| !bug.symptom.starts_with(REFUSED)) {
+        return Err(format!("{}: what one sees must begin with `{REFUSED}`", bug.name));
+    }
+
+    let change = match solution.split_once("// SOLUTION\n") {
+        Some((_, rest)) => bugs_in_comments(rest)?.pop(),
+        None => None,
+    };
+    Ok(Exercise { name, text: exercise_of(&solution)?, solution, change, wrong })
+}
+
+/// The bugs in the first block of text among the comments.
+fn bugs_in_comments(text: &str) -> Result<Vec<Bug>, String> {
+    stage::read_bugs(text.lines().filter_map(|line| line.strip_prefix("//")))
 }
 
 /// The exercise that is made of a solution.
@@ -153,7 +201,8 @@ fn stale() -> Result<Complaints, String> {
     Ok(complaints)
 }
 
-/// Sees each exercise fail at first, with a message, and pass with its solution.
+/// Sees each exercise fail at first, with a message, pass with its solution, and refuse the wrong
+/// ones.
 pub fn check(builder: &Builder) -> Result<Complaints, String> {
     let exercises = read_all()?;
     let mut programs = Vec::new();
@@ -166,24 +215,33 @@ pub fn check(builder: &Builder) -> Result<Complaints, String> {
         let name = &exercise.name;
         let unsolved = built.run(name, &[], "");
         println!("exercise {name}: {}", unsolved.stdout.trim());
-        if unsolved.success || !unsolved.stdout.starts_with("not yet: ") {
+        if unsolved.success || !unsolved.stdout.starts_with(REFUSED) {
             let printed = unsolved.all();
             return Some(format!("exercise {name} does not fail with its message:\n{printed}"));
         }
 
-        let solved = built.run(&format!("{name}__solution"), &[], "");
+        let solved = built.run(&exercise.program("solution"), &[], "");
         if !solved.success || solved.stdout.trim() != "solved" {
             return Some(format!("the solution of {name} fails:\n{}", solved.all()));
         }
-        exercise.bugs().find_map(|bug| {
-            let found = built.run(&format!("{name}__{}", bug.name), &[], "");
-            let is_found = found.stdout.starts_with(&bug.symptom);
-            println!("exercise {name} finds {}: {is_found}", bug.name);
-            let told = || format!("{name} does not find {}:\n{}", bug.name, found.all());
-            (!is_found).then(told)
-        })
+        None
     }));
-    println!("exercises: {}", exercises.len());
+
+    let mut wrong = Vec::new();
+    for exercise in &exercises {
+        wrong.extend(exercise.wrong.iter().map(|bug| (exercise, bug)));
+    }
+    complaints.extend(at_once(&wrong, |(exercise, bug)| {
+        let program = exercise.program(&bug.name);
+        let ran = built.run(&program, &[], "");
+        if !ran.success && ran.stdout.starts_with(&bug.symptom) {
+            println!("wrong solution {program}: {}", bug.symptom);
+            return None;
+        }
+        let printed = ran.all();
+        Some(format!("{program} is not refused with `{}`. It printed:\n{printed}", bug.symptom))
+    }));
+    println!("exercises: {}, and {} wrong solutions", exercises.len(), wrong.len());
     Ok(complaints)
 }
 
@@ -202,14 +260,76 @@ mod tests {
         assert!(exercise_of("// SOLUTION\n// END\n").is_err());
     }
 
+    const SOLUTION: &str = "fn main() {
+    // SOLUTION
+    one();
+    two();
+    // INSTEAD
+    // END
+}
+
+// Hint 1: a
+// Hint 2: b
+// Hint 3: c
+
+// WRONG
+//
+// ```text
+// no-two: the second is missing
+//     - one();
+//     - two();
+//     + one();
+//     you see: not yet: two
+//
+// no-one: the first is missing
+//     - one();
+//     you see: not yet: one
+// ```
+";
+
+    #[test]
+    fn wrong_solutions_are_made_of_the_solution() {
+        let exercise = read("01".to_owned(), SOLUTION).unwrap();
+        let programs = exercise.programs().unwrap();
+        let names: Vec<&str> = programs.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["01", "01__solution", "01__no-two", "01__no-one"]);
+        assert!(programs[1].1.contains("one();") && programs[1].1.contains("two();"));
+        assert!(programs[2].1.contains("one();") && !programs[2].1.contains("two();"));
+        assert!(!programs[3].1.contains("one();") && programs[3].1.contains("two();"));
+
+        // Nobody sees the list.
+        for (name, text) in &programs {
+            assert!(text.ends_with("// Hint 3: c\n") && !text.contains("WRONG"), "{name}");
+        }
+    }
+
+    #[test]
+    fn list_that_refuses_nothing_is_told() {
+        let error = |text: &str| read("01".to_owned(), text).err().unwrap();
+        let (without, _) = SOLUTION.split_once("// WRONG").unwrap();
+        assert_eq!(error(without), "it has no list `// WRONG`");
+        assert!(error(&format!("{without}// WRONG\n//\n")).starts_with("no wrong solution"));
+        assert!(error(&SOLUTION.replace("not yet: one", "solved")).starts_with("no-one: "));
+        assert!(
+            error(&SOLUTION.replace("//     - one();\n//     you", "//     you")).contains("`-`")
+        );
+
+        let stale =
+            SOLUTION.replace("//     - one();\n//     you", "//     - three();\n//     you");
+        let programs = read("01".to_owned(), &stale).unwrap().programs();
+        assert!(programs.unwrap_err().ends_with("no-one: `three();` is not there"));
+    }
+
     #[test]
     fn change_of_arc_is_made_in_copies_of_its_file() {
         let exercises = read_all().unwrap();
-        let exercise = exercises.iter().find(|exercise| !exercise.changes.is_empty()).unwrap();
+        let mut of_arc = exercises.iter().filter(|exercise| exercise.change.is_some());
+        let exercise = of_arc.next().unwrap();
+        assert!(of_arc.next().is_none(), "the other exercises are solved in their own files");
         let programs = exercise.programs().unwrap();
 
-        // The exercise as it is, and two texts for its solution and for each bug.
-        assert_eq!(programs.len(), 1 + 2 * exercise.changes.len());
+        // The exercise as it is, and two texts for its solution and for each wrong one.
+        assert_eq!(programs.len(), 1 + 2 * (1 + exercise.wrong.len()));
         assert!(programs[0].1.contains("/../src/scheduler/idle.rs"));
         for pair in programs[1..].chunks(2) {
             let [(file, change), (_, program)] = pair else { panic!("{pair:?}") };

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `main.rs` | the command line, and the checks one after the other |
 //! | `build.rs` | have cargo build the stages and the bugs, and run what it built |
-//! | `exercise.rs` | make the exercises of their solutions, and see them fail and pass |
+//! | `exercise.rs` | make the exercises of their solutions, and see what they refuse |
 //!
 //! How a stage is read, and what is new in it, is in the library: `stage.rs`, `compare.rs`.
 
@@ -27,7 +27,8 @@ usage: cargo run -p arc-inside --bin check [-- OPTION]
   --quick      only what they print, their lengths, the bugs, and the exercises
   --bugs       only the bugs, and whether shuttle finds the races among them
   --shuttle    only a thousand orders of each stage
-  --exercises  only the exercises: each fails at first, and passes with its solution
+  --exercises  only the exercises: each fails at first, passes with its solution, and refuses the
+               wrong solutions that are listed there
   --write      write the exercises anew, from their solutions
   --diff 03    print what is new in a stage
   --target T   only what they print on another platform, with and without gaps; what follows T
