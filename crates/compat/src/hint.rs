@@ -60,8 +60,8 @@ fn explain(panic: &PanicHookInfo<'_>) {
     let is_tokios = text.is_some_and(|text| text.contains(NO_RUNTIME));
     // Outside of arc's runtimes, arc is not what the code runs on.
     if is_tokios && Handle::try_current().is_ok() && !IS_TOLD.swap(true, Ordering::Relaxed) {
-        // Not by `eprintln!`: if nothing can be written there, it would panic in a panic hook, which
-        // ends the process.
+        // Not by `eprintln!`: if nothing can be written there, that panics, and a panic in a panic
+        // hook ends the process.
         let _ = writeln!(stderr(), "{HINT}");
     }
 }

@@ -20,11 +20,12 @@ const NOT_UNDER_WINE: [Exception; 4] = [
 ];
 
 /// What qemu's emulation of a process cannot do.
-const NOT_UNDER_QEMU: [Exception; 4] = [
+const NOT_UNDER_QEMU: [Exception; 5] = [
     ("want_of_descriptors_is_an_error", "qemu needs descriptors, too"),
     ("when_no_thread_can_be_started", "nobody else may run the program"),
     ("no_threads_and_no_descriptors_and_no_memory", "the memory is qemu's own"),
     ("a_build_that_fails_leaves_no", "qemu keeps books of a stack larger than memory"),
+    ("tasks_take_turns", "it needs short polls, and they are too slow there"),
 ];
 
 /// Where what Debian's compiler builds is kept, for all targets.
