@@ -27,8 +27,8 @@ const BUGS: [Bug; 11] = [
     Bug {
         name: "newcomer_overtakes_those_who_wait",
         file: "sync/semaphore.rs",
-        right: "if word & WAITING != 0 || permits(word) < count {",
-        wrong: "if permits(word) < count {",
+        right: "if count > available(word) {",
+        wrong: "if count > permits(word) {",
         program: "semaphore_is_fair",
     },
     Bug {

@@ -51,7 +51,8 @@ impl FlightRecorder {
     /// Begins to record. Timelines will be written to `path`, in the format that its ending asks
     /// for (`.html`, `.txt`, `.json` or `.svg`), and reach back for `last`.
     ///
-    /// What was recorded before is forgotten. [`stop`](arc_trace::stop) ends the recording.
+    /// What was recorded before is forgotten. [`stop`](arc_trace::stop) ends the recording. The
+    /// environment variable `ARC_TRACE` means nothing in this program then.
     ///
     /// # Errors
     ///

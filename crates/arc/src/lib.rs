@@ -147,6 +147,7 @@ pub mod prelude {
     pub use arc_util::io::{AsyncReadBufExt as _, AsyncWriteBufExt as _};
     pub use arc_util::net::{IntoSplit as _, TcpListenerExt as _, TcpStreamExt as _};
     pub use arc_util::runtime::{BuilderExt as _, HandleExt as _, RuntimeExt as _};
+    pub use arc_util::time::InstantExt as _;
 }
 
 /// Runtimes: how to build one, run futures on it, and end it.

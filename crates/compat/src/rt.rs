@@ -24,12 +24,19 @@ use std::time::{Duration, Instant};
 /// # #[arc::main]
 /// # async fn main() {
 /// let (sender, receiver) = async_channel::bounded(1);
-/// ArcExecutor.execute(async move { sender.send(42).await });
+/// ArcExecutor::new().execute(async move { sender.send(42).await });
 /// assert_eq!(receiver.recv().await, Ok(42));
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ArcExecutor;
+
+impl ArcExecutor {
+    /// Returns the executor, as `TokioExecutor::new` does. The name alone is one, too.
+    pub const fn new() -> Self {
+        Self
+    }
+}
 
 impl<F> Executor<F> for ArcExecutor
 where
@@ -64,14 +71,22 @@ where
 /// # #[arc::main]
 /// # async fn main() {
 /// let start = Instant::now();
-/// let mut sleep = ArcTimer.sleep(Duration::from_secs(3600));
-/// ArcTimer.reset(&mut sleep, start + Duration::from_millis(10));
+/// let timer = ArcTimer::new();
+/// let mut sleep = timer.sleep(Duration::from_secs(3600));
+/// timer.reset(&mut sleep, start + Duration::from_millis(10));
 /// sleep.await;
 /// assert!(start.elapsed() >= Duration::from_millis(10));
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ArcTimer;
+
+impl ArcTimer {
+    /// Returns the timer, as `TokioTimer::new` does. The name alone is one, too.
+    pub const fn new() -> Self {
+        Self
+    }
+}
 
 #[allow(clippy::useless_conversion, reason = "in a simulation, arc's `Instant` is no longer std's")]
 impl Timer for ArcTimer {

@@ -115,12 +115,14 @@ fn call(name: &str, options: TokenStream, function: &Ident) -> Result<TokenStrea
                 "multi_thread" => flavor = "multi_thread",
                 _ => return Err(option.error("write \"current_thread\" or \"multi_thread\"")),
             },
-            _ => return Err(option.error("there is no such option")),
+            "start_paused" => return Err(option.error("use `#[arc_sim::test(seeds = 1)]`")),
+            key => return Err(option.error(format!("there is no option `{key}`"))),
         }
         Ok(())
     });
     parser.parse2(options).map_err(|error| {
-        let known = "`workers = 4`, `flavor = \"current_thread\"` and `crate = \"my_crate::arc\"`";
+        let known = "`workers = 4` (or `worker_threads = 4`), `flavor = \"current_thread\"` and \
+                     `crate = \"my_crate::arc\"`";
         Error::new(error.span(), format!("{error}\nthe options are {known}"))
     })?;
 

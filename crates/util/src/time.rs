@@ -5,6 +5,38 @@ use std::task::{Context, Poll, ready};
 
 pub use arc::time::*;
 
+/// tokio's names for what turns an [`Instant`] into std's, and std's into an `Instant`.
+///
+/// `Instant` is std's own type, so nothing is done. In a program that is built with arc-sim, such
+/// as a test, it is another type, which has these names itself. Code that calls them compiles in
+/// both.
+///
+/// # Examples
+///
+/// ```
+/// use arc_util::time::{Instant, InstantExt};
+///
+/// let start: std::time::Instant = Instant::now().into_std();
+/// assert!(Instant::from_std(start) <= Instant::now());
+/// ```
+pub trait InstantExt {
+    /// Makes one of std's.
+    fn from_std(std: std::time::Instant) -> Self;
+
+    /// Turns it into std's.
+    fn into_std(self) -> std::time::Instant;
+}
+
+impl InstantExt for std::time::Instant {
+    fn from_std(std: std::time::Instant) -> Self {
+        std
+    }
+
+    fn into_std(self) -> std::time::Instant {
+        self
+    }
+}
+
 /// A tick that is awaited later than this after it was due counts as missed.
 const TICK_LATE: Duration = Duration::from_millis(5);
 

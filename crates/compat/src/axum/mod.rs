@@ -42,6 +42,7 @@ pub use stream::WebSocketIo;
 
 use crate::server::{self, Answer};
 use arc::net::TcpListener;
+use arc::task::spawn_named;
 use async_tungstenite::WebSocketStream;
 use async_tungstenite::tungstenite::Error;
 use async_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -199,7 +200,7 @@ impl WebSocketUpgrade {
         F: Future<Output = ()> + Send + 'static,
     {
         let Self { key, selected, config, on_upgrade, answer, .. } = self;
-        drop(arc::spawn(async move {
+        drop(spawn_named("websocket", async move {
             let upgraded = on_upgrade.await;
             // Without `server::serve` there is no answer to check.
             let is_refused = answer.is_some_and(|answer| !answer.is_upgrade());

@@ -8,6 +8,7 @@ pub use limits::CutOff;
 
 use crate::{ArcExecutor, ArcTimer, explain_tokio_panics};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::task::spawn_named;
 use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -357,9 +358,10 @@ where
     fn into_future(self) -> Self::IntoFuture {
         let Self { listener, service, builder, limits, signal } = self;
         let service = TowerToHyperService::new(service);
+        // The service may call what needs tokio. So may a test beside the server, before the server
+        // is polled for the first time.
+        explain_tokio_panics();
         Box::pin(async move {
-            // The service may call what needs tokio.
-            explain_tokio_panics();
             let (end, ending) = watch::channel(());
             let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
             let cut_off = Arc::new(AtomicUsize::new(0));
@@ -371,7 +373,8 @@ where
                 let builder = builder.clone();
                 let service = answering(service.clone(), peer);
                 let (mut ending, cut_off) = (ending.clone(), cut_off.clone());
-                drop(arc::spawn(async move {
+                // The name tells in reports which client a poll that does not end is for.
+                drop(spawn_named(&format!("connection of {peer}"), async move {
                     let connection = builder.serve_connection_with_upgrades(stream, service);
                     let mut connection = pin!(connection);
 
@@ -526,7 +529,10 @@ async fn accept(
                 return Ok(Some((stream, peer)));
             }
             // A system error, such as no descriptors left. `accept` has paused: try again.
-            Some(Err(error)) if error.raw_os_error().is_some() => {}
+            Some(Err(error)) if error.raw_os_error().is_some() => {
+                #[cfg(feature = "tracing")]
+                ::tracing::error!("accept error: {error}");
+            }
             // The runtime has ended.
             Some(Err(error)) => return Err(error),
         }

@@ -32,6 +32,7 @@ pub trait BuilderExt: Sized {
     ///
     /// Panics when `workers` is 0 or more than 64.
     #[must_use]
+    #[track_caller]
     fn worker_threads(self, workers: usize) -> Self;
 
     /// Does nothing: IO and timers are always enabled.
@@ -64,6 +65,7 @@ pub trait BuilderExt: Sized {
 }
 
 impl BuilderExt for Builder {
+    #[track_caller]
     fn worker_threads(self, workers: usize) -> Self {
         self.workers(workers)
     }

@@ -11,7 +11,6 @@ const KEPT_PLACES: usize = 64;
 ///
 /// Joining, serving and leaving take constant time: a place knows the places before and behind
 /// it. The line runs no foreign code: it returns the wakers that are no longer needed.
-#[derive(Default)]
 pub(super) struct Line {
     places: Slab<Place>,
     first: Option<usize>,
@@ -35,6 +34,10 @@ pub(super) enum Left {
 }
 
 impl Line {
+    pub(super) const fn new() -> Self {
+        Self { places: Slab::new(), first: None, last: None }
+    }
+
     /// Returns whether nobody waits. Tasks that were served no longer do.
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
@@ -156,7 +159,7 @@ mod tests {
         /// The model is a map from the number of each task to its place, and whether it waits.
         #[test]
         fn a_line_keeps_its_order(steps in steps()) {
-            let (mut line, mut model) = (Line::default(), BTreeMap::new());
+            let (mut line, mut model) = (Line::new(), BTreeMap::new());
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Join => {
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_many_places_took_is_given_back() {
-        let mut line = Line::default();
+        let mut line = Line::new();
         let places: Vec<_> = (0..1000).map(|_| line.join(1, Waker::noop().clone())).collect();
         assert!(line.places.capacity() >= 1000);
         places.into_iter().for_each(|place| drop(line.leave(place)));

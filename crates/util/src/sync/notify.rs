@@ -29,12 +29,10 @@ use std::task::{Context, Poll, Waker};
 /// task.await.unwrap();
 /// # }
 /// ```
-#[derive(Default)]
 pub struct Notify {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     /// A stored notification: `notify_one` was called while no task waited.
     permit: bool,
@@ -48,10 +46,37 @@ struct State {
     notified: BTreeSet<u64>,
 }
 
+impl Default for Notify {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Notify {
     /// Creates a `Notify` without a stored notification.
     pub fn new() -> Self {
-        Self::default()
+        Self::const_new()
+    }
+
+    /// Does the same as [`new`](Self::new), for a static.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::Notify;
+    /// static RELOAD: Notify = Notify::const_new();
+    /// RELOAD.notify_waiters();
+    /// ```
+    pub const fn const_new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                permit: false,
+                rounds: 0,
+                next: 0,
+                waiting: BTreeMap::new(),
+                notified: BTreeSet::new(),
+            }),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -96,8 +96,27 @@ impl Semaphore {
     /// Panics when there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
+        Self::const_new(permits)
+    }
+
+    /// Does the same as [`new`](Self::new), for a static. There, too many permits are an error of
+    /// the compiler.
+    ///
+    /// # Panics
+    ///
+    /// As `new`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::Semaphore;
+    /// static UPLOADS: Semaphore = Semaphore::const_new(4);
+    /// assert_eq!(UPLOADS.available_permits(), 4);
+    /// ```
+    #[track_caller]
+    pub const fn const_new(permits: usize) -> Self {
         assert!(permits <= Self::MAX_PERMITS, "a semaphore has at most MAX_PERMITS permits");
-        Self { word: AtomicUsize::new(permits * ONE), line: Mutex::default() }
+        Self { word: AtomicUsize::new(permits * ONE), line: Mutex::new(Line::new()) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {

@@ -3,8 +3,10 @@
 use super::channel::{Outlet, Wait};
 use super::error::TryRecvError;
 use crate::sync::blocking::{block_on, may_block};
+use futures_util::Stream;
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -155,6 +157,30 @@ macro_rules! receiver {
             /// Returns whether there are no values in the channel.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
+            }
+        }
+
+        /// The values, up to the last one: what tokio's programs have `ReceiverStream` of
+        /// tokio-stream for.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use futures_util::StreamExt;
+        /// # #[arc::main]
+        /// # async fn main() {
+        #[doc = concat!("let (sender, receiver) = arc_util::sync::mpsc::", $create, ";")]
+        #[doc = concat!("for number in 1..=3 {\n    sender.", $send, ";\n}")]
+        /// drop(sender);
+        /// let squares: Vec<i32> = receiver.map(|number| number * number).collect().await;
+        /// assert_eq!(squares, [1, 4, 9]);
+        /// # }
+        /// ```
+        impl<T> Stream for $name<T> {
+            type Item = T;
+
+            fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+                self.poll_recv(context)
             }
         }
 
