@@ -45,50 +45,85 @@
 //!
 //! | file | what you know after it |
 //! |---|---|
-//! | `sync.rs` | where locks, atomics and threads come from, so that models can replace them |
-//! | `panic.rs` | how foreign code may panic without harm |
-//! | `config.rs` | what a runtime can be configured with |
+//! | [`sync.rs`] | where locks, atomics and threads come from, so that models can replace them |
+//! | [`panic.rs`] | how foreign code may panic without harm |
+//! | [`config.rs`] | what a runtime can be configured with |
 //! | **waiting for the kernel and the clock** | |
-//! | `driver/kernel/event.rs` | what is asked of the kernel, and what it reports |
-//! | `driver/kernel/mod.rs` | which of the next two files a system uses |
-//! | `driver/kernel/epoll.rs` | how one system call waits for sockets, timers and notifications |
-//! | `driver/kernel/portable.rs` | the same by the crate polling, for all systems but Linux |
-//! | `driver/readiness.rs` | how one atomic word remembers an event that came at the wrong time |
-//! | `driver/reactor.rs` | how an event finds the wakers of the tasks that wait for it |
-//! | `driver/wheel.rs` | how a million deadlines are kept, as a pure data structure |
-//! | `driver/timers.rs` | how no deadline slips past a thread that is about to sleep |
-//! | `driver/mod.rs` | the seats: how workers wait for all of this |
+//! | [`driver/kernel/event.rs`] | what is asked of the kernel, and what it reports |
+//! | [`driver/kernel/mod.rs`] | which of the next two files a system uses |
+//! | [`driver/kernel/epoll.rs`] | how one system call waits for sockets, timers and notifications |
+//! | [`driver/kernel/portable.rs`] | the same by the crate polling, for all systems but Linux |
+//! | [`driver/readiness.rs`] | how one atomic word remembers an event that came at the wrong time |
+//! | [`driver/reactor.rs`] | how an event finds the wakers of the tasks that wait for it |
+//! | [`driver/wheel.rs`] | how a million deadlines are kept, as a pure data structure |
+//! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
+//! | [`driver/mod.rs`] | the seats: how workers wait for all of this |
 //! | **running tasks** | |
-//! | `scheduler/mod.rs` | what belongs to this room |
-//! | `scheduler/queue.rs` | where tasks wait for their turn |
-//! | `scheduler/idle.rs` | why no wake-up is lost when the last worker falls asleep |
-//! | `scheduler/lease.rs` | which thread runs the tasks of a current-thread runtime |
-//! | `scheduler/shared.rs` | what the threads of a runtime share, and how one wakes another |
-//! | `scheduler/share.rs` | when a busy worker wakes another one |
-//! | `scheduler/coop.rs` | why a task that never waits does not starve the others |
-//! | `scheduler/worker.rs` | the loop: find a task, poll it, sleep |
-//! | `scheduler/context.rs` | how a thread knows its runtime and its worker |
-//! | `scheduler/threads.rs` | how threads start and sign off |
+//! | [`scheduler/mod.rs`] | what belongs to this room |
+//! | [`scheduler/queue.rs`] | where tasks wait for their turn |
+//! | [`scheduler/idle.rs`] | why no wake-up is lost when the last worker falls asleep |
+//! | [`scheduler/lease.rs`] | which thread runs the tasks of a current-thread runtime |
+//! | [`scheduler/shared.rs`] | what the threads of a runtime share, and how one wakes another |
+//! | [`scheduler/share.rs`] | when a busy worker wakes another one |
+//! | [`scheduler/coop.rs`] | why a task that never waits does not starve the others |
+//! | [`scheduler/worker.rs`] | the loop: find a task, poll it, sleep |
+//! | [`scheduler/context.rs`] | how a thread knows its runtime and its worker |
+//! | [`scheduler/threads.rs`] | how threads start and sign off |
 //! | **tasks** | |
-//! | `task/join.rs` | how a task is awaited and aborted |
-//! | `task/spawn.rs` | how a future, or a function that blocks, becomes a task |
-//! | `task/mod.rs` | what programs see of this room |
-//! | `scheduler/end.rs` | how a runtime ends, step by step, and what becomes of each task |
+//! | [`task/join.rs`] | how a task is awaited and aborted |
+//! | [`task/spawn.rs`] | how a future, or a function that blocks, becomes a task |
+//! | [`task/mod.rs`] | what programs see of this room |
+//! | [`scheduler/end.rs`] | how a runtime ends, step by step, and what becomes of each task |
 //! | **sockets and time** | |
-//! | `io.rs` | how a read becomes a poll |
-//! | `time.rs` | how a sleep is armed, and what a timeout is |
-//! | `net/mod.rs` | TCP, and how names are looked up without blocking a worker |
+//! | [`io.rs`] | how a read becomes a poll |
+//! | [`time.rs`] | how a sleep is armed, and what a timeout is |
+//! | [`net/mod.rs`] | TCP, and how names are looked up without blocking a worker |
 //! | **the runtime** | |
-//! | `runtime/block_on.rs` | how a thread waits for a future |
-//! | `runtime/monitor.rs` | who helps when a poll takes too long |
-//! | `runtime/start.rs` | how a runtime is built and its threads start |
-//! | `runtime/handle.rs` | what programs do with a runtime |
-//! | `runtime/mod.rs` | what programs see of this room |
+//! | [`runtime/block_on.rs`] | how a thread waits for a future |
+//! | [`runtime/monitor.rs`] | who helps when a poll takes too long |
+//! | [`runtime/start.rs`] | how a runtime is built and its threads start |
+//! | [`runtime/handle.rs`] | what programs do with a runtime |
+//! | [`runtime/mod.rs`] | what programs see of this room |
 //!
 //! The list of unfinished tasks is a crate of its own, `arc-tasks` in `crates/tasks/`: ids, names,
 //! states, and the error of a task that gave no output. Here it is called `registry`. Read it when
 //! you want to know how tasks are listed. To follow the rest, it is enough that a task carries a
 //! `Key` with its id, and the id of its runtime.
+//!
+//! [`sync.rs`]: ../src/arc/sync.rs.html
+//! [`panic.rs`]: ../src/arc/panic.rs.html
+//! [`config.rs`]: ../src/arc/config.rs.html
+//! [`driver/kernel/event.rs`]: ../src/arc/driver/kernel/event.rs.html
+//! [`driver/kernel/mod.rs`]: ../src/arc/driver/kernel/mod.rs.html
+//! [`driver/kernel/epoll.rs`]: ../src/arc/driver/kernel/epoll.rs.html
+//! [`driver/kernel/portable.rs`]: ../src/arc/driver/kernel/portable.rs.html
+//! [`driver/readiness.rs`]: ../src/arc/driver/readiness.rs.html
+//! [`driver/reactor.rs`]: ../src/arc/driver/reactor.rs.html
+//! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html
+//! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
+//! [`driver/mod.rs`]: ../src/arc/driver/mod.rs.html
+//! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
+//! [`scheduler/queue.rs`]: ../src/arc/scheduler/queue.rs.html
+//! [`scheduler/idle.rs`]: ../src/arc/scheduler/idle.rs.html
+//! [`scheduler/lease.rs`]: ../src/arc/scheduler/lease.rs.html
+//! [`scheduler/shared.rs`]: ../src/arc/scheduler/shared.rs.html
+//! [`scheduler/share.rs`]: ../src/arc/scheduler/share.rs.html
+//! [`scheduler/coop.rs`]: ../src/arc/scheduler/coop.rs.html
+//! [`scheduler/worker.rs`]: ../src/arc/scheduler/worker.rs.html
+//! [`scheduler/context.rs`]: ../src/arc/scheduler/context.rs.html
+//! [`scheduler/threads.rs`]: ../src/arc/scheduler/threads.rs.html
+//! [`task/join.rs`]: ../src/arc/task/join.rs.html
+//! [`task/spawn.rs`]: ../src/arc/task/spawn.rs.html
+//! [`task/mod.rs`]: ../src/arc/task/mod.rs.html
+//! [`scheduler/end.rs`]: ../src/arc/scheduler/end.rs.html
+//! [`io.rs`]: ../src/arc/io.rs.html
+//! [`time.rs`]: ../src/arc/time.rs.html
+//! [`net/mod.rs`]: ../src/arc/net/mod.rs.html
+//! [`runtime/block_on.rs`]: ../src/arc/runtime/block_on.rs.html
+//! [`runtime/monitor.rs`]: ../src/arc/runtime/monitor.rs.html
+//! [`runtime/start.rs`]: ../src/arc/runtime/start.rs.html
+//! [`runtime/handle.rs`]: ../src/arc/runtime/handle.rs.html
+//! [`runtime/mod.rs`]: ../src/arc/runtime/mod.rs.html
 
 pub mod io;
 pub mod net;
