@@ -1,4 +1,4 @@
-//! Exercise 08, size L, after stage 06: a wheel of timers, checked against a tree.
+//! Exercise 08, size S, after stage 06: a wheel of timers, checked against a tree.
 //!
 //! A tree finds the earliest timer in log(n) steps. A wheel does it in a few, if deadlines are
 //! whole ticks. The inner level has a slot for each of the next 8 ticks, the outer level one for
