@@ -30,8 +30,9 @@
 //!   worker was claimed or has left its seat since. Then it is awake or about to be, its next S2
 //!   comes after P2, and so its next S3 sees what P1 pushed.
 //!
-//! So whichever worker P3 takes for awake finds what P1 pushed. If P3 takes none for awake, one of
-//! these is the case:
+//! So whichever worker P3 takes for awake finds what P1 pushed. If P3 takes none for awake, it
+//! tries to claim one that is parked, and otherwise notifies those who sit. One of these is the
+//! case:
 //!
 //! * P3 claims a worker, which then looks for work.
 //! * P3 notifies those who sit. The one that comes back looks for work.
@@ -40,16 +41,18 @@
 //! * Others claim all who are parked before P3 can, and nobody sits any more. Then those who were
 //!   claimed, or have left their seats, are awake.
 //!
-//! Two kinds of workers seem awake to P3, as they have no bit set, and do not run yet:
+//! P3 takes two kinds of workers for awake that are not polling:
 //!
 //! * One that leaves its seat and parks, while P3 reads first the one word and then the other. P3
 //!   sees neither of its bits. Then its last S2 comes after P2, and its S3 sees what P1 pushed.
-//! * One that no thread runs yet. Whichever thread runs it looks before it sleeps.
+//! * One that no thread runs yet. (A worker is a place, and a thread runs it.) Whichever thread
+//!   runs it looks before it sleeps.
 //!
 //! In S3, a worker that is to park also asks whether anybody sits, so that the kernel does not go
 //! unwatched. It has set its bit before, and passed a fence. A worker that leaves its seat clears
 //! its bit, and passes a fence, too (`Doorbell::ring`). Before a long poll it asks whether anybody
-//! sleeps, and calls that one. So one of the two sees the other.
+//! sleeps, and calls that one. So one of the two sees the other. (While polls are short it does not
+//! ask, as it will be back at the kernel soon. So a worker may stay parked while nobody sits.)
 //!
 //! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
 //! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's
@@ -150,7 +153,8 @@ pub(crate) struct Doorbell {
 impl Doorbell {
     /// Called by a thread that is about to poll after it slept, or that begins to run a worker.
     /// The fence pairs with the one in the monitor's `sleep`: either the monitor sees that this
-    /// thread polls, or this thread sees that the monitor sleeps.
+    /// thread polls, or this thread sees that the monitor sleeps. It also pairs with the one in
+    /// `fall_asleep`, for a worker that has left its seat.
     pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {

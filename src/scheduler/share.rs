@@ -17,33 +17,33 @@
 //!   the program that they serve. The worker then calls a helper only at a look at the kernel, and
 //!   only if the tasks that wait would take more than [`WAIT_MAX`]. (The idea comes from CoDel,
 //!   which judges the queues of a network by the time that is spent in them, not by their length.)
-//! * If all sleep, and that happens again, the worker is *pressed*: another program takes its core
-//!   away, and while it does nobody serves the worker's tasks. It may be the very program that the
-//!   worker serves, if that needs more cores than the others leave it. The worker then shares in
-//!   any case: a second worker gets a second share of the machine.
+//! * If all sleep, the worker is *pressed*: another program takes its core away, and while it does
+//!   nobody serves the worker's tasks. It may be the very program that the worker serves, if that
+//!   needs more cores than the others leave it. The worker then shares in any case: a second worker
+//!   gets a second share of the machine.
 //!
-//! A worker counts the losses of each kind, from zero to three. This is done at the end of a span:
+//! A single loss may be chance. So a worker keeps a *score* of each of the two, from 0 to 3. At the
+//! end of each span the scores change:
 //!
-//! | the span is | the others are      | so                                         |
-//! |-------------|---------------------|--------------------------------------------|
-//! | a loss      | awake, some of them | there is one more loss of the kind crowded |
-//! | a loss      | asleep, all of them | there is one more loss of the kind pressed |
-//! | no loss     | awake or asleep     | there is one less of each kind             |
+//! | the span is | the others are      | so                        |
+//! |-------------|---------------------|---------------------------|
+//! | a loss      | awake, some of them | the crowded score goes up |
+//! | a loss      | asleep, all of them | the pressed score goes up |
+//! | no loss     | awake or asleep     | both scores go down       |
 //!
-//! With one loss the cores count as crowded for 3 spans, with two for 12, and with three for 50.
-//! With one loss a worker does not count as pressed yet, and with two or three it does for 50.
-//! Meanwhile the number of that kind stays as it is.
+//! A score that has gone up has an effect. The cores count as crowded for 3, 12 or 50 spans, with a
+//! score of 1, 2 or 3. A worker counts as pressed for 50 spans, with a score of 2 or 3. As long as
+//! its effect lasts, a score does not move.
 //!
-//! The next span that would change the number is a *trial*. If it is a loss, too, it counts again,
-//! and for longer. If not, the worker goes on as if nothing had been found out, but one loss is
-//! taken back and not all. So what is over is forgotten, and what goes on soon counts for long
-//! again.
+//! When the effect is over, the next span that moves this score is a *trial*. If it is a loss, the
+//! score goes up, and the effect begins anew. If it is none, there is no effect, and the score has
+//! gone down by one. So a single further loss brings it back to where it was, but what is over is
+//! forgotten in the end.
 //!
 //! Each worker judges by its own core alone. It may be pressed and crowded at once, since the
-//! helper that it called is awake when it looks again. Then being pressed counts. When that is
-//! over, a worker on crowded cores tries once more to do without help. While it is pressed, no span
-//! tells whether it would be without help, even if all others sleep at its end: a helper has done a
-//! part of the work.
+//! helper that it called is awake when it looks again. Then it does what a pressed one does. While
+//! it is pressed, no span tells whether it would be without help, even if all others sleep at its
+//! end: a helper has done a part of the work.
 //!
 //! **How long does a poll take?** If the mean is above [`LONG_POLL`], a wake-up is cheap beside a
 //! poll, and workers share even if the cores are crowded. On Linux, all that fall asleep then wait
@@ -122,8 +122,7 @@ pub(crate) const SPAN: Duration = Duration::from_millis(16);
 /// machine was stopped.
 pub(crate) const TRIAL_FACTOR: u32 = 50;
 
-/// For how many spans the cores count as crowded, and a worker as pressed, after none to three
-/// losses.
+/// For how many spans the cores count as crowded, and a worker as pressed, with a score of 0 to 3.
 ///
 /// A single loss may be chance: a system that wakes two workers may put both on one core, and takes
 /// some milliseconds to find that another one is free. What lasts is found again in each trial, and
@@ -132,7 +131,7 @@ pub(crate) const TRIAL_FACTOR: u32 = 50;
 /// core.
 const COUNTS_FOR: [[u32; 4]; 2] = [[0, 3, 12, 50], [0, 0, 50, 50]];
 
-/// Where each of the two stands in [`COUNTS_FOR`], `spans_left` and `losses`.
+/// Where each of the two stands in [`COUNTS_FOR`], `spans_left` and `scores`.
 const CROWDED: usize = 0;
 const PRESSED: usize = 1;
 
@@ -211,9 +210,9 @@ pub(crate) struct Sharing {
     core_times: Option<(Duration, Duration)>,
     /// For how many more spans the cores count as crowded, and the worker as pressed.
     spans_left: [u32; 2],
-    /// From zero to three. A loss raises the number that it tells about, and a span that is none
-    /// lowers both. Neither changes a number of what counts just then.
-    losses: [usize; 2],
+    /// From 0 to 3. A loss raises the score that it tells about, and a span that is none lowers
+    /// both. Neither moves a score whose effect lasts.
+    scores: [usize; 2],
     /// How long a yield takes, on average (with the search before it, if there was one), and until
     /// when there is none. (None sorts before all times.)
     mean_yield: Duration,
@@ -279,11 +278,11 @@ impl Sharing {
             let (counts, tells) = (self.spans_left, if is_alone() { PRESSED } else { CROWDED });
             self.spans_left = counts.map(|spans| spans.saturating_sub(1));
             if !is_loss {
-                let less = |it: usize| self.losses[it].saturating_sub(usize::from(counts[it] == 0));
-                self.losses = [less(CROWDED), less(PRESSED)];
+                let less = |it: usize| self.scores[it].saturating_sub(usize::from(counts[it] == 0));
+                self.scores = [less(CROWDED), less(PRESSED)];
             } else if counts[tells] == 0 {
-                self.losses[tells] = 3.min(self.losses[tells] + 1);
-                self.spans_left[tells] = COUNTS_FOR[tells][self.losses[tells]];
+                self.scores[tells] = 3.min(self.scores[tells] + 1);
+                self.spans_left[tells] = COUNTS_FOR[tells][self.scores[tells]];
             }
         }
 

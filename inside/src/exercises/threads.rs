@@ -15,7 +15,7 @@
 //!
 //! The exercise knows which writes a thread *must* see, whatever the processor does. A [`Note`]
 //! stands for such a write, for example a message that was put somewhere before its reader was
-//! woken. The rules are those of chapter 1:
+//! woken. The rules are those of chapter 2:
 //!
 //! * a store with `Release` publishes all that its thread knows, and one with `Relaxed` nothing;
 //! * a load with `Acquire` learns what the last store has published;
@@ -157,7 +157,7 @@ impl Note {
     /// if this thread is not sure to see it.
     pub fn read(self) {
         let message = "a task is woken after something has happened, and its poll may not see \
-                       that: no Release and Acquire order the two (chapter 1)";
+                       that: no Release and Acquire order the two (chapter 2)";
         expect(self.is_seen(), message);
     }
 }
