@@ -207,7 +207,7 @@ impl<T: AsSource> Async<T> {
     ) -> Poll<Result<usize>> {
         // The word is read before the operation, so that an event which comes later stays. (If
         // `poll_with` goes round once more, this word is old, and `clear` does nothing.)
-        let readiness = self.source.readiness(direction);
+        let readiness = &self.source.readiness[direction as usize];
         let seen = readiness.load();
 
         let moved = ready!(self.poll_with(direction, context, attempt))?;
@@ -230,7 +230,7 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let readiness = self.source.readiness(direction);
+        let readiness = &self.source.readiness[direction as usize];
         let seen = readiness.load();
         if seen.is_gone() {
             return Err(gone());

@@ -24,7 +24,7 @@ use crate::driver::{kernel::Kernel, kernel::event::Until, readiness::Readiness};
 use crate::{panic::wake, sync::Arc, sync::Instant, sync::Mutex, sync::lock, sync::tell};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
-use std::{io, io::Result, mem::ManuallyDrop, task::Context, task::Poll, task::Waker};
+use std::{io, io::Result, mem, mem::ManuallyDrop, task::Context, task::Poll, task::Waker};
 
 /// One of the two directions of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +56,10 @@ pub(crate) struct Source {
     pub(crate) key: usize,
     /// The number of the descriptor, or of the socket on Windows.
     number: i64,
-    readiness: [Readiness; 2],
+    pub(crate) readiness: [Readiness; 2],
     pub(crate) waiting: Mutex<[Vec<Waker>; 2]>,
-    /// When one of these lists was last full.
-    full: Mutex<Option<Instant>>,
+    /// When each of these lists was last full.
+    full: Mutex<[Option<Instant>; 2]>,
 }
 
 /// The low bits of a key are the source's index in the slab: a million places on 32-bit systems.
@@ -151,7 +151,7 @@ impl Reactor {
         let io = source.descriptor_of(io)?;
         let (waker, mut to_wake) = (context.waker().clone(), Vec::new());
         let mut waiting = lock(&source.waiting);
-        if source.readiness(direction).load().is_ready() {
+        if source.readiness[direction as usize].load().is_ready() {
             return Poll::Ready(Ok(()));
         }
         tell!(waits_for_io(source.number, direction as usize));
@@ -165,17 +165,17 @@ impl Reactor {
         wanted[direction as usize] = true;
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
-        // At capacity, wake all and start a new list. The tasks that still wait come back at once,
-        // and the wakers of those that have gone away do not pile up. If the list is soon full
-        // again, it is because many come back. Then it must be larger, or they would wake each
-        // other for ever. A slow machine may take some microseconds for each.
+        // At capacity, wake all and start a new list. The tasks that still wait come back, and the
+        // wakers of those that have gone away do not pile up. If the list is soon full again, with a
+        // millisecond for each place of it, it may be because all come back. Then it must be larger,
+        // or they would wake each other for ever.
         let mine = &mut waiting[direction as usize];
         if mine.len() == mine.capacity() {
-            let soon = (20 * mine.len() as u128).max(100_000);
-            let last = lock(&source.full).replace(Instant::now());
-            let is_soon = last.is_none_or(|last| last.elapsed().as_micros() < soon);
+            let last = lock(&source.full)[direction as usize].replace(Instant::now());
+            let soon = mine.len().max(100) as u128;
+            let is_soon = last.is_none_or(|last| last.elapsed().as_millis() < soon);
             let room = if is_soon { 2 * mine.len().max(2) } else { mine.len() };
-            to_wake = std::mem::replace(mine, Vec::with_capacity(room));
+            to_wake = mem::replace(mine, Vec::with_capacity(room));
         }
         mine.push(waker);
         drop(waiting);
@@ -185,10 +185,6 @@ impl Reactor {
 }
 
 impl Source {
-    pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
-        &self.readiness[direction as usize]
-    }
-
     /// Asks for the descriptor again. A type may answer with another one than was registered, which
     /// may be another source's: that one's registration must not be touched.
     fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {

@@ -162,8 +162,8 @@ impl Worker {
 
     /// Takes from the first worker that has something.
     fn steal(&self) -> Option<Runnable> {
-        let workers = &self.shared.workers;
-        let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
+        // By chance, so that thieves do not all meet.
+        let (workers, first) = (&self.shared.workers, fastrand::usize(..self.shared.workers.len()));
         workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
     }
 
