@@ -166,9 +166,9 @@ impl Reactor {
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
         // At capacity, wake all and start a new list. The tasks that still wait come back, and the
-        // wakers of those that have gone away do not pile up. If the list is soon full again, with a
-        // millisecond for each place of it, it may be because all come back. Then it must be larger,
-        // or they would wake each other for ever.
+        // wakers of those that have gone away do not pile up. If the list is full again soon, with
+        // a millisecond for each place, those that came back may be what fills it. Then it must be
+        // larger, or they would wake each other for ever.
         let mine = &mut waiting[direction as usize];
         if mine.len() == mine.capacity() {
             let last = lock(&source.full)[direction as usize].replace(Instant::now());

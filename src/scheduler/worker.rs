@@ -162,8 +162,8 @@ impl Worker {
 
     /// Takes from the first worker that has something.
     fn steal(&self) -> Option<Runnable> {
-        // By chance, so that thieves do not all meet.
-        let (workers, first) = (&self.shared.workers, fastrand::usize(..self.shared.workers.len()));
+        let workers = &self.shared.workers;
+        let first = fastrand::usize(..workers.len()); // so that thieves do not all meet
         workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
     }
 
@@ -221,6 +221,7 @@ impl Worker {
             while idle.is_parked(self.index) {
                 thread::park();
             }
+            self.mine().stuck.reset(); // the monitor has counted the time of the sleep
             tell!(awake());
         }
         self.sharing.borrow_mut().goes_on(Instant::now());
@@ -231,8 +232,9 @@ impl Worker {
         self.shared.helper_is_coming.store(false, Ordering::SeqCst);
         // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
-        // True by now: the future in `block_on` is polled next, and counts as a poll.
-        let _ = stop().then(|| self.share_load());
+        if stop() {
+            self.share_load(); // the future in `block_on` is polled next, and counts as a poll
+        }
         wakers.drain(..).for_each(wake);
     }
 }

@@ -369,6 +369,8 @@ impl Reader {
                 self.look(lane, at, event);
             }
             Event::WaitsForIo { source, write } => self.wait(lane, Wait::Io { source, write }),
+            // A timer that is over when it is asked for is waited for by nobody: its sleep ends.
+            Event::WaitsForTime { deadline } if deadline <= at => {}
             Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
             Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),

@@ -199,29 +199,21 @@ impl Timeline {
         }
     }
 
-    /// The poll of the same task before this one.
-    fn poll_before(&self, index: usize) -> Option<&Poll> {
-        let all = &self.tasks[&self.polls[index].task].polls;
-        let position = all.partition_point(|&of_task| of_task < index);
-        position.checked_sub(1).map(|before| &self.polls[all[before]])
-    }
-
     /// What the task of a poll waited for before it.
     fn waits_before(&self, index: usize) -> &[Wait] {
-        self.poll_before(index).map_or(&[], |before| &before.waits)
+        let poll = &self.polls[index];
+        let all = &self.tasks[&poll.task].polls;
+        let position = all.partition_point(|&of_task| of_task < index);
+        position.checked_sub(1).map_or(&[], |before| &self.polls[all[before]].waits)
     }
 
     /// The deadline of the timer that made a poll, if it was one and the clock was looked at then.
     ///
-    /// A poll may have asked for timers that nobody waits for any more. One was over when it was
-    /// asked for: that is how a sleep ends. Another one was dropped before the poll ended, as by
-    /// `select!`. So what was over at the end of the poll does not count, and among the others the
-    /// latest does: a timer that is on time must not be taken for one that is late.
+    /// A poll may have asked for a timer that was dropped before the poll ended, as by `select!`. A
+    /// timer that is on time must not be taken for one that is late. So the latest deadline counts.
     fn deadline_before(&self, index: usize, told: u64) -> Option<u64> {
-        let before = self.poll_before(index)?;
-        let ended = before.end.unwrap_or(0);
-        let deadlines = before.waits.iter().filter_map(|wait| match wait {
-            Wait::Time { deadline } if (ended..=told).contains(deadline) => Some(*deadline),
+        let deadlines = self.waits_before(index).iter().filter_map(|wait| match wait {
+            Wait::Time { deadline } if *deadline <= told => Some(*deadline),
             _ => None,
         });
         deadlines.max()

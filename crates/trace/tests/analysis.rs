@@ -167,6 +167,35 @@ fn a_timer_that_nobody_waits_for_is_not_late() {
         ]])
     };
     finds_not(&timeline(0), "late timer");
+    // A sleep that ends, and then something that is no timer.
+    let other = recording(&[&[
+        (0, spawned(1)),
+        (1, step(1, 1)),
+        (2, step(1, 2)),
+        (3, Event::WaitsForTime { deadline: 2 }),
+        (4, Event::WaitsForIo { source: 7, write: false }),
+        (5, polled(1)),
+        (6, Event::AsksKernel { waits: true }),
+        (90 * MS, Event::KernelTold),
+        (90 * MS + 1, step(1, 3)),
+        (90 * MS + 2, step(1, 4)),
+        (90 * MS + 3, polled(1)),
+    ]]);
+    finds_not(&other, "late timer");
+    // Its own poll may have held it up.
+    let held_up = recording(&[&[
+        (0, spawned(1)),
+        (1, step(1, 1)),
+        (2, step(1, 2)),
+        (3, Event::WaitsForTime { deadline: 10 * MS }),
+        (50 * MS, polled(1)),
+        (50 * MS + 1, Event::AsksKernel { waits: false }),
+        (50 * MS + 2, Event::KernelTold),
+        (50 * MS + 3, step(1, 3)),
+        (50 * MS + 4, step(1, 4)),
+        (50 * MS + 5, polled(1)),
+    ]]);
+    finds(&held_up, ") was due 40.0 ms before");
     finds(&timeline(7 * MS), ") was due 7.00 ms before");
 }
 

@@ -503,3 +503,33 @@ async fn copying_reads_on_while_the_writer_waits() {
         assert_eq!(soon(proxy).await.unwrap().unwrap(), (size as u64, size as u64));
     }
 }
+
+/// What came before an error of the reader arrives, also if it was read while the writer waited.
+#[arc::test]
+async fn copying_writes_what_it_has_read_before_it_tells_of_an_error() {
+    /// Gives its parts, one by one, and then an error.
+    struct Fails(VecDeque<&'static [u8]>);
+    impl AsyncRead for Fails {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut [u8],
+        ) -> Poll<Result<usize>> {
+            let Some(part) = self.0.pop_front() else {
+                return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
+            };
+            buffer[..part.len()].copy_from_slice(part);
+            Poll::Ready(Ok(part.len()))
+        }
+    }
+
+    let (mut near, mut far) = duplex(4);
+    let copying = arc::spawn(async move {
+        copy(&mut Fails([&b"some"[..], b"thing ", b"more"].into()), &mut near).await
+    });
+    let mut received = Vec::new();
+    soon(far.read_to_end(&mut received)).await.unwrap();
+    assert_eq!(received, b"something more");
+    let error = soon(copying).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}

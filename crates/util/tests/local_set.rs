@@ -334,3 +334,24 @@ async fn what_is_spawned_into_a_set_that_was_dropped_is_cancelled() {
     assert!(soon(task).await.unwrap_err().is_cancelled());
     drop(entered);
 }
+
+/// Its drop spawns a task that holds another one.
+struct Again(Rc<Cell<usize>>);
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        let again = Self(self.0.clone());
+        drop(spawn_local(async move { drop(again) }));
+    }
+}
+
+#[arc::test]
+async fn tasks_whose_drop_spawns_the_next_one_come_to_an_end() {
+    let drops = Rc::new(Cell::new(0));
+    let set = LocalSet::new();
+    let again = Again(drops.clone());
+    drop(set.spawn_local(async move { drop(again) }));
+    drop(set);
+    assert!((100..10_000).contains(&drops.get()), "{} drops", drops.get());
+}

@@ -3,15 +3,16 @@
 //! A task may be woken while it is being polled, by another thread or by itself. Then it must be
 //! polled once more, because its poll may have looked before the event came. Mend `run_one`.
 //!
-//! `AtomicBool` is std's, with one addition: here, the exercise knows what your orderings make
-//! certain. What came before a wake-up, the poll after it must see.
+//! `AtomicBool` is std's, with two additions. The exercise lets another thread act between two of
+//! your steps, and it knows what your orderings make certain: what came before a wake-up, the poll
+//! after it must see.
 
-use inside::exercises::threads::{AtomicBool, Note, Ordering, other_thread};
+use inside::exercises::threads::{AtomicBool, Note, Ordering, meanwhile, other_thread};
 use inside::exercises::{expect, solved};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -48,6 +49,15 @@ fn run_one(queue: &Mutex<VecDeque<Arc<Task>>>) -> bool {
     true
 }
 
+type Queue = Arc<Mutex<VecDeque<Arc<Task>>>>;
+
+fn task_of(future: impl Future<Output = ()> + Send + 'static) -> (Arc<Task>, Queue) {
+    let queue = Queue::default();
+    let future = Mutex::new(Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>);
+    let task = Task { future, queued: AtomicBool::new(false), queue: queue.clone() };
+    (Arc::new(task), queue)
+}
+
 fn main() {
     static POLLS: AtomicUsize = AtomicUsize::new(0);
     let note = Note::new();
@@ -60,9 +70,7 @@ fn main() {
         }
         Poll::Pending
     });
-    let queue = Arc::new(Mutex::default());
-    let future = Mutex::new(Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>);
-    let task = Arc::new(Task { future, queued: AtomicBool::new(false), queue: queue.clone() });
+    let (task, queue) = task_of(future);
     task.clone().wake();
     expect(run_one(&queue), "the task is not in the queue");
     let is_queued = !queue.lock().expect("nobody panics").is_empty();
@@ -76,6 +84,27 @@ fn main() {
     expect(run_one(&queue), "the task is not in the queue");
     expect(!run_one(&queue), "the task is queued twice, or it was not woken and is polled");
     expect(POLLS.load(Ordering::Relaxed) == 2, "the task is not polled once for each turn");
+
+    // Another thread has a note for a task, and wakes it after each step of its turn.
+    for step in 1..=3 {
+        static IS_READ: atomic::AtomicBool = atomic::AtomicBool::new(false);
+        let note = Note::new();
+        let (task, queue) = task_of(poll_fn(move |_| {
+            IS_READ.store(note.is_seen(), Ordering::Relaxed);
+            Poll::Pending
+        }));
+        task.clone().wake();
+        let write = || {
+            note.write();
+            task.clone().wake();
+        };
+        meanwhile(step, write, || run_one(&queue));
+        let is_queued = !queue.lock().expect("nobody panics").is_empty();
+        expect(
+            is_queued || IS_READ.load(Ordering::Relaxed),
+            "a wake-up comes between two steps of `run_one`, and no poll comes after it",
+        );
+    }
     solved();
 }
 
@@ -86,6 +115,12 @@ fn main() {
 // WRONG
 //
 // ```text
+// load-then-store: a wake-up between the two finds the flag set, and is wiped out
+//     - task.queued.swap(false, Ordering::AcqRel);
+//     + let _ = task.queued.load(Ordering::Acquire);
+//     + task.queued.store(false, Ordering::Release);
+//     you see: not yet: a wake-up comes between two steps of `run_one`, and no poll comes after it
+//
 // relaxed-store: it does not see what the wake-ups published
 //     - task.queued.swap(false, Ordering::AcqRel);
 //     + task.queued.store(false, Ordering::Relaxed);

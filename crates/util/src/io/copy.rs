@@ -3,7 +3,7 @@
 use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use std::future::{Future, poll_fn};
-use std::io::{ErrorKind, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
@@ -216,8 +216,10 @@ struct Way {
     must_pay: bool,
     /// Bytes were written since the last flush.
     must_flush: bool,
-    /// The reader has ended.
+    /// The reader has ended, or failed.
     has_ended: bool,
+    /// Its error, which is told when what it gave before has been written.
+    failed: Option<Error>,
     /// The writer was closed.
     is_closed: bool,
 }
@@ -233,6 +235,7 @@ impl Way {
             must_pay: true,
             must_flush: false,
             has_ended: false,
+            failed: None,
             is_closed: false,
         }
     }
@@ -258,7 +261,7 @@ impl Way {
                 if read.is_pending() {
                     ready!(self.poll_flush(context, writer.as_mut()))?;
                 }
-                ready!(read)?;
+                ready!(read);
                 continue;
             }
 
@@ -268,7 +271,7 @@ impl Way {
             // The writer waits, perhaps for a peer that first has to get rid of what this reader
             // gives. So read on while there is room.
             if written.is_pending() && !self.has_ended && self.filled.end < self.buffer.len() {
-                ready!(self.poll_fill(context, reader.as_mut()))?;
+                ready!(self.poll_fill(context, reader.as_mut()));
                 continue;
             }
             let Some(written) = unless_interrupted(ready!(written))? else {
@@ -284,26 +287,36 @@ impl Way {
             self.must_flush = true;
         }
 
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Err(error));
+        }
         self.must_flush = true;
         ready!(self.poll_flush(context, writer))?;
         Poll::Ready(Ok(self.copied))
     }
 
-    /// Reads once into the free end of the buffer.
+    /// Reads once into the free end of the buffer. An error is kept.
     fn poll_fill<R: AsyncRead + ?Sized>(
         &mut self,
         context: &mut Context<'_>,
         reader: Pin<&mut R>,
-    ) -> Poll<Result<()>> {
+    ) -> Poll<()> {
         let room = &mut self.buffer[self.filled.end..];
-        let Some(read) = unless_interrupted(ready!(reader.poll_read(context, room)))? else {
-            self.must_pay = true;
-            return Poll::Ready(Ok(()));
+        let read = match unless_interrupted(ready!(reader.poll_read(context, room))) {
+            Ok(Some(read)) => read,
+            Ok(None) => {
+                self.must_pay = true;
+                return Poll::Ready(());
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                0
+            }
         };
         self.filled.end += read;
         self.has_ended = read == 0;
         self.must_pay = read > 0;
-        Poll::Ready(Ok(()))
+        Poll::Ready(())
     }
 
     /// Copies until one side is pending, or the writer is closed. Returns the number of bytes.

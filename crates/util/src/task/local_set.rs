@@ -169,6 +169,9 @@ struct Tasks {
     pollers: Arc<Pollers>,
     /// The set was dropped. It may still be the current one of the thread.
     is_closed: Cell<bool>,
+    /// How many drops of tasks are under way, each in a spawn by the one before, into a set that
+    /// was dropped.
+    drops: Cell<usize>,
 }
 
 /// The wakers of the futures that poll a set.
@@ -353,7 +356,15 @@ impl Tasks {
 
         let task = Task { id, future: Some(Box::pin(task)) };
         if self.is_closed.get() {
-            drop(task); // its handle finds out that it was cancelled
+            // Its handle finds out that it was cancelled. A task whose drop spawns such a task, and
+            // so on, must come to an end: that one is never dropped.
+            if self.drops.get() == ENDED_MAX {
+                std::mem::forget(task);
+                panic!("tasks that are dropped spawn tasks whose drop spawns one, without end");
+            }
+            self.drops.set(self.drops.get() + 1);
+            drop(task);
+            self.drops.set(self.drops.get() - 1);
         } else {
             self.spawned.borrow_mut().push(task);
             self.pollers.wake_by_ref();
