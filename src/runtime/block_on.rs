@@ -21,9 +21,10 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     let woken = AtomicBool::new(true); // the future is polled once without being woken
     let main = Arc::new(Main { woken, thread: thread::current(), shared: shared.clone() });
     let waker = Waker::from(main.clone());
+    // The end wakes what is in this list, and the monitor watches it.
     let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
-    let _line = Line(&shared.lease);
-    let _context = context::enter_as(Role::Polling, shared.clone(), None);
+    let _line = Line(&shared.lease); // takes this thread's name back from those who want the lease
+    let _context = context::enter_as(Role::Polling, shared.clone(), None); // another one panics
     tell!(blocks_on(entry.key.id.0));
 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
