@@ -3,7 +3,7 @@
 use crate::{registry::Reporter, registry::TaskInfo, sync::Duration};
 use std::{fmt, ops::RangeInclusive, thread::available_parallelism};
 
-/// One bit of a 64-bit word says whether a worker sleeps (`scheduler/idle.rs`).
+/// Each worker has a bit in each of two 64-bit words, which say who sleeps (`scheduler/idle.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
 
 /// Which threads run the tasks of a runtime.

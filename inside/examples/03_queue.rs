@@ -45,7 +45,7 @@
 //! ```
 
 #[path = "01_block_on.rs"]
-#[allow(dead_code, reason = "the programme of stage 01")]
+#[allow(dead_code, reason = "the program of stage 01")]
 mod stage_01;
 
 use inside::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering, lock, wait};

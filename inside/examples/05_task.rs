@@ -48,7 +48,7 @@
 //! ```
 
 #[path = "01_block_on.rs"]
-#[allow(dead_code, reason = "the programme of stage 01")]
+#[allow(dead_code, reason = "the program of stage 01")]
 pub mod stage_01;
 
 use async_task::{Runnable, Task};

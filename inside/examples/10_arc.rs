@@ -1,6 +1,6 @@
 //! Stage 10: arc.
 //!
-//! The same programme, over the runtime that the stages have led up to. Nothing of an executor is
+//! The same program, over the runtime that the stages have led up to. Nothing of an executor is
 //! left here but its imports. What you have built is in `src/` under the same names:
 //!
 //! | stage | in arc |

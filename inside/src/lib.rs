@@ -7,7 +7,7 @@
 //! * [`watchdog`] turns a hang into a sentence.
 //! * [`run`] runs the stage: once, or under the checking command in a thousand orders.
 //!
-//! All stages run the same programme, two clients ([`client`]) and a ticker ([`ticker`]), so that
+//! All stages run the same program, two clients ([`client`]) and a ticker ([`ticker`]), so that
 //! what they print can be compared. The others play the world outside ([`after`], [`ask_server`])
 //! or code that somebody else wrote ([`other_library`], [`by_hand`]).
 //!

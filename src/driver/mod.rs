@@ -7,11 +7,11 @@
 //! an *alarm*, which ends the wait of one worker. So does a notification, by another thread.
 //!
 //! While all workers run tasks, nobody sits: the kernel keeps the events. A busy worker looks
-//! without waiting, every `event_interval` polls. When all workers are too busy even for that, the
-//! monitor does it (`runtime/monitor.rs`).
+//! without waiting, every `event_interval` polls or after 300 µs. When all workers are too busy
+//! even for that, the monitor does it (`runtime/monitor.rs`).
 //!
 //! Locks are taken in this order: the alarm, then the reactor's sources or a wheel, then the
-//! waiting wakers of one source.
+//! waiting wakers of one source, and then when their list was last full.
 
 pub(crate) mod kernel;
 pub(crate) mod reactor;

@@ -4,16 +4,17 @@
 //! and so must the wait for the kernel, if nobody sits. A poll that lasts for too long is
 //! reported, once, while it still lasts.
 //!
-//! The monitor looks at a busy runtime once a tick, and more rarely if every worker is on the move.
-//! When nothing happens for a while it sleeps, so that an idle runtime makes no system calls. (Go's
-//! sysmon is the same idea.)
+//! The monitor looks at a busy runtime once a millisecond, and more rarely if every worker is on
+//! the move. When nothing happens for a while it sleeps, so that an idle runtime makes no system
+//! calls. (Go's sysmon is the same idea.)
 
 use crate::scheduler::{shared::Shared, shared::TICK, shared::WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, lock, thread};
 use crate::{config::Builder, registry, registry::TaskState};
 
-/// After this many ticks in which nothing was polled the monitor sleeps. A program with pauses of
-/// a few milliseconds should not pay for a wake-up of the monitor after each of them.
+/// After this many ticks in which no poll has begun, the monitor sleeps if all workers do. A
+/// program with pauses of a few milliseconds should not pay for a wake-up of the monitor after each
+/// of them.
 const QUIET_TICKS_MAX: u32 = 20;
 
 /// The next tick comes after this time if nobody needs the monitor. A tick takes 20 to 40 µs of a
@@ -100,7 +101,7 @@ fn watch_kernel(shared: &Shared) {
         return shared.call_helper();
     }
 
-    // All workers are busy, or stuck. This at least serves those who wait and are no tasks.
+    // Nobody can be called, or need be. If all are stuck, this serves those who are no tasks.
     shared.driver.look(&mut Vec::new(), || shared.idle.any_seated());
 }
 

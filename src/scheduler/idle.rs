@@ -50,9 +50,10 @@
 //!
 //! In S3, a worker that is to park also asks whether anybody sits, so that the kernel does not go
 //! unwatched. It has set its bit before, and passed a fence. A worker that leaves its seat clears
-//! its bit, and passes a fence, too (`Doorbell::ring`). Before a long poll it asks whether anybody
-//! sleeps, and calls that one. So one of the two sees the other. (While polls are short it does not
-//! ask, as it will be back at the kernel soon. So a worker may stay parked while nobody sits.)
+//! its bit, and passes a fence, too (`Doorbell::ring`). While polls are long it asks before
+//! its next poll whether anybody sleeps, and calls that one. So one of the two sees the other.
+//! (While polls are short it does not ask, as it will be back at the kernel soon. So a worker may
+//! stay parked while nobody sits.)
 //!
 //! Two more things keep a worker from falling asleep, by the same steps. In S3 it also asks
 //! whether the runtime ends, and, on a current-thread runtime, whether the future of its thread's
@@ -63,7 +64,7 @@
 //! A worker that pushes into its *own* queue need not wake anybody: it is awake, and comes to
 //! what it pushed. Nor need a worker that pushes into the injector, for it looks there in S3. To
 //! wake another worker that shares the load is a matter of speed. It is decided in `share.rs`
-//! and, in the middle of a long poll, in `task/spawn.rs`.
+//! and, for what is queued in a poll while polls are long, in `task/spawn.rs`.
 
 use crate::config::WORKERS_MAX;
 use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, fence, thread::Thread};
@@ -130,7 +131,7 @@ impl Idle {
         self.seated.load(Ordering::SeqCst) != 0
     }
 
-    /// The bits of those who sleep, wherever. This is only a hint.
+    /// The bits of those who sleep, wherever. Without a fence before it, this is only a hint.
     pub(crate) fn asleep(&self) -> u64 {
         self.parked.load(Ordering::Relaxed) | self.seated.load(Ordering::Relaxed)
     }

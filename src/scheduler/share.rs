@@ -1,15 +1,16 @@
 //! When a busy worker wakes another one to share its load.
 //!
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of another
-//! core. Whether that is worth it depends on what the workers measure:
+//! core. Whether that is worth it depends on what the workers measure. The last two of these
+//! questions are about the moment before a worker sleeps:
 //!
 //! **Are there free cores?** A thread that is alone on its core never waits for one. As long as a
 //! worker hardly waits, the cores count as free, and the worker *shares*: before each poll it calls
 //! a helper, which is another worker that sleeps, if tasks wait in its queue or in the injector.
 //! Only one helper at a time is on its way. It calls the next one, if there is more to do.
 //!
-//! After each 16 ms of polling, a *span*, a worker finds out for how long it waited for a core
-//! during that time. If that is more than an eighth, the span was a *loss*. (A worker whose poll
+//! After each 16 ms of polling, a *span*, a worker finds out for how long it had no core and waited
+//! for one. If that is more than an eighth of the span, it was a *loss*. (A worker whose poll
 //! blocks in the kernel, by a lock or a file, does not wait for a core: that is no loss.) What
 //! follows from losses depends on the other workers:
 //!
@@ -82,8 +83,9 @@
 use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 use std::mem::{replace, take};
 
-/// Polls are long if their mean is above this, more than twice what it costs to wake a worker. With
-/// 15 µs, the polls of a small HTTP server on a busy virtual machine were long at times.
+/// Polls are long if their mean is above this, which is twice what it costs both sides to wake a
+/// worker. With 15 µs, the polls of a small HTTP server on a busy virtual machine were long at
+/// times.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
 /// On crowded cores a worker calls a helper at its next look if the tasks that wait would take it
@@ -200,7 +202,7 @@ impl MeanPoll {
 #[derive(Default)]
 pub(crate) struct Sharing {
     /// When the current stretch began. While the worker is idle: when it found nothing. None: it
-    /// has just been made, and its first stretch, which is not measured, ends with its first poll.
+    /// has just been made. Its first stretch ends with its first poll, and counts as no time.
     pub(crate) began: Option<Instant>,
     /// How many polls the stretch has had.
     polls: u32,

@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// P1 to P3 of the sleep protocol (`idle.rs`), by a thread that runs no worker of this runtime,
-    /// or whose worker is in a long poll.
+    /// or by a worker in the poll of another task, while polls are long.
     pub(crate) fn inject(&self, runnable: Runnable) {
         queue::push(&self.injector, runnable);
         let is_woken = self.idle.all_asleep() && self.wake_one();
@@ -125,11 +125,12 @@ impl Shared {
 
     /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.
     ///
-    /// The flag may cost a helper, but never the last one. A thread that injects passes a fence
-    /// before it comes here, and the helper one in `Doorbell::ring`, after it has cleared the flag:
-    /// so either the flag is seen to be clear, or the helper sees what was injected. What waits in
-    /// a worker's own queue needs no helper. (`fetch_and` does not set a flag again that the helper
-    /// has cleared meanwhile. SeqCst pairs with the store in `Worker::sleep`.)
+    /// Because of the flag a helper may be missing, but never the one that a task needs. A thread
+    /// that injects passes a fence before it comes here, and the helper one in `Doorbell::ring`,
+    /// after it has cleared the flag: so either the flag is seen to be clear, or the helper sees
+    /// what was injected. What waits in a worker's own queue needs no helper. (`fetch_and` does not
+    /// set a flag again that the helper has cleared meanwhile. SeqCst pairs with the store in
+    /// `Worker::sleep`.)
     pub(crate) fn call_helper(&self) {
         if self.idle.asleep() != 0 && !self.helper_is_coming.swap(true, Ordering::SeqCst) {
             self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);

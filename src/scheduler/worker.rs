@@ -12,7 +12,7 @@
 //! | a runnable was injected while all slept      | the thread that injected it            |
 //! | one was injected while polls are long, and   | the same, if no helper is on its way   |
 //! | some worker was awake                        |                                        |
-//! | a runnable was queued in a long poll         | the worker in that poll, likewise      |
+//! | one was queued in a poll while they are long | the worker in that poll, likewise      |
 //! | tasks wait in a queue or in the injector     | a worker, as `share.rs` says           |
 //! | nobody sits while polls are long, or while   | the same                               |
 //! | a worker is pressed                          |                                        |
@@ -178,9 +178,9 @@ impl Worker {
     /// Ends a stretch, as there is nothing to do. Then looks for work some more times, if the
     /// policy says so: what comes soon is found sooner by this worker than by one that must be
     /// woken. The pauses leave the cache lines of the queues to those who push and pop. There is
-    /// none before the first look: an event may have come while the worker was polling. (Only
-    /// benchmarks tell whether there is.) If `stop` is true, nothing of that is done, or no more of
-    /// it.
+    /// no pause before the first look: an event may have come while the worker was polling. (No
+    /// test notices that, only benchmarks.) It does none of this if `stop` is true, and gives up
+    /// when it becomes true.
     fn search(&self, stop: &impl Fn() -> bool) -> Option<Runnable> {
         (!stop()).then(|| self.end_stretch())?;
         let looks = self.sharing.borrow().looks(&self.shared.mean_poll);
@@ -227,8 +227,8 @@ impl Worker {
         self.sharing.borrow_mut().goes_on(Instant::now());
 
         // Before the fence in `ring`: this thread sees what called nobody because of the flag.
-        // SeqCst pairs with the swap in `call_helper`: if that has seen this worker's seat, it came
-        // before this, and the flag does not stay set.
+        // SeqCst pairs with the swap in `call_helper`: a thread that still saw this worker in its
+        // seat has set the flag before this line clears it.
         self.shared.helper_is_coming.store(false, Ordering::SeqCst);
         // Before the wakers: one of them may block this thread while nobody sits.
         monitor.ring();
