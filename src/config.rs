@@ -95,9 +95,10 @@ builder! {
     /// A name with a null byte, which the system does not take, makes `build` panic.
     thread_name: String = "arc".to_owned(), |name: impl Into<String>| name.into();
 
-    /// Sets a function that names the runtime's threads. It is called once for each thread, by
-    /// `build`, and takes the place of [`thread_name`](Self::thread_name). If it panics, so does
-    /// `build`, after it has ended the threads that were started before.
+    /// Sets a function that names the runtime's threads. It is called once for each thread, and
+    /// takes the place of [`thread_name`](Self::thread_name). If it panics, so does `build`, after
+    /// it has ended the threads that were started before. Later it is called when a job needs a new
+    /// thread. If it panics then, it is as if the system had started none.
     ///
     /// # Examples
     ///
@@ -121,6 +122,20 @@ builder! {
     /// When the size is 0.
     thread_stack_size: usize = 2 << 20,
         |bytes: usize| within("thread_stack_size", bytes, 1..=usize::MAX);
+
+    /// Sets how many jobs of [`spawn_blocking`](crate::task::spawn_blocking) may run at once, each
+    /// on a thread of its own; 512 by default. Further jobs wait until one of them ends. Name
+    /// lookups are such jobs, too.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0.
+    max_blocking_threads: usize = 512,
+        |threads: usize| within("max_blocking_threads", threads, 1..=usize::MAX);
+
+    /// Sets for how long a thread of `spawn_blocking` that has no job stays for the next one; 10 s
+    /// by default.
+    thread_keep_alive: Duration = Duration::from_secs(10), |duration: Duration| duration;
 
     /// Sets a hook that each thread of the runtime calls when it starts.
     ///
@@ -175,8 +190,7 @@ builder! {
     /// # builder.build()?;
     /// # std::io::Result::Ok(())
     /// ```
-    on_long_poll: Reporter =
-        Reporter::new(|task| eprintln!("arc: a poll holds its worker up: {task}")),
+    on_long_poll: Reporter = Reporter::default(),
         |hook: impl Fn(&TaskInfo) + Send + Sync + 'static| Reporter::new(hook);
 
     /// Sets what happens to the runtime when a task or a job of `spawn_blocking` panics, whether or

@@ -46,7 +46,6 @@
 //! | file | what you know after it |
 //! |---|---|
 //! | [`sync.rs`] | where locks, atomics and threads come from, so that models can replace them |
-//! | [`panic.rs`] | how foreign code may panic without harm |
 //! | [`config.rs`] | what a runtime can be configured with |
 //! | **waiting for the kernel and the clock** | |
 //! | [`driver/kernel/event.rs`] | what is asked of the kernel, and what it reports |
@@ -88,10 +87,11 @@
 //! The list of unfinished tasks is a crate of its own, `arc-tasks` in `crates/tasks/`: ids, names,
 //! states, and the error of a task that gave no output. Here it is called `registry`. Read it when
 //! you want to know how tasks are listed. To follow the rest, it is enough that a task carries a
-//! `Key` with its id, and the id of its runtime.
+//! `Key` with its id, and the id of its runtime. Two more things are there that know nothing of how
+//! tasks are run: how foreign code may panic without harm (`panic.rs`), and which thread a job of
+//! `spawn_blocking` goes to (`pool.rs`).
 //!
 //! [`sync.rs`]: ../src/arc/sync.rs.html
-//! [`panic.rs`]: ../src/arc/panic.rs.html
 //! [`config.rs`]: ../src/arc/config.rs.html
 //! [`driver/kernel/event.rs`]: ../src/arc/driver/kernel/event.rs.html
 //! [`driver/kernel/mod.rs`]: ../src/arc/driver/kernel/mod.rs.html
@@ -133,7 +133,6 @@ pub mod time;
 
 mod config;
 mod driver;
-mod panic;
 mod scheduler;
 mod sync;
 
@@ -142,5 +141,5 @@ mod sync;
 mod tests;
 
 pub use arc_macros::{main, test};
-use arc_tasks as registry;
+use arc_tasks::{self as registry, panic};
 pub use task::spawn::spawn;

@@ -8,15 +8,14 @@
 //! tasks (docs/SIMULATION.md), and `tell!` tells a timeline what happens (docs/TIMELINE.md).
 //! Without these features neither is there: pass over them when you read.
 
-pub(crate) use crate::registry::{core_times, lock};
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
-pub(crate) use std::thread;
 pub use std::time::Duration;
-#[cfg(not(feature = "sim"))]
-pub use {::blocking::unblock, std::thread::yield_now, std::time::Instant};
+pub(crate) use {crate::registry::core_times, crate::registry::lock, std::thread};
 #[cfg(feature = "sim")]
-pub use {arc_sim_core::Instant, arc_sim_core::unblock, arc_sim_core::yield_now};
+pub use {arc_sim_core::Instant, arc_sim_core::yield_now};
+#[cfg(not(feature = "sim"))]
+pub use {std::thread::yield_now, std::time::Instant};
 
 /// Tells the timeline of an event. Without the feature `trace` the macro is empty: the closure is
 /// never called, and only has the compiler see that the arguments are used.

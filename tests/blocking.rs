@@ -1,8 +1,8 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 use crate::common::*;
-use arc::runtime::Handle;
-use arc::task::{TaskState, spawn_blocking, yield_now};
+use arc::runtime::{Builder, Handle};
+use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -305,9 +305,8 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
 /// The only thread of the pool is busy. The handle hears of the abort when a thread comes to it.
 #[test]
 fn an_aborted_job_that_has_not_begun_never_runs() {
-    let name = "blocking::an_aborted_job_that_has_not_begun_never_runs";
-    in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
-        let runtime = runtime(2);
+    within_deadline(|| {
+        let runtime = builder(2).max_blocking_threads(1).build().unwrap();
         for _ in 0..50 {
             let (gate, inside) = (Gate::new(), Gate::new());
             let (wait, tell) = (gate.clone(), inside.clone());
@@ -334,36 +333,157 @@ fn an_aborted_job_that_has_not_begun_never_runs() {
     });
 }
 
-/// The only thread of the pool is busy with the job of another runtime.
+/// The only thread of the pool is busy until the other job was dropped.
 #[test]
 fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
-    let name = "blocking::jobs_that_have_not_begun_are_given_up_when_the_runtime_ends";
-    in_own_process_with(name, &[("BLOCKING_MAX_THREADS", "1")], || {
-        for limit in [Duration::MAX, Duration::ZERO] {
-            let busy = runtime(1);
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (open, begun) = (gate.clone(), inside.clone());
-            let blocking = busy.spawn_blocking(move || {
+    for limit in [Duration::MAX, Duration::ZERO] {
+        within_deadline(move || {
+            let runtime = builder(1).max_blocking_threads(1).build().unwrap();
+            let (dropped, inside) = (Counter::new(), Gate::new());
+            let (waits, begun) = (dropped.clone(), inside.clone());
+            let first = runtime.spawn_blocking(move || {
                 begun.open();
-                open.wait();
+                waits.wait_for(1);
             });
             inside.wait();
-            let runtime = runtime(1);
-            let (dropped, ran) = (Counter::new(), Counter::new());
+            let ran = Counter::new();
             let (captured, count) = ((dropped.on_drop(), PanicOnDrop), ran.clone());
-            let job = runtime.spawn_blocking(move || {
+            let second = runtime.spawn_blocking(move || {
                 count.add();
                 drop(captured);
             });
+            let second_id = second.id();
             let left = runtime.shutdown(limit);
-            assert!(left.iter().all(|task| task.state != TaskState::Blocking), "{left:?}");
-            gate.open();
-            dropped.wait_for(1);
-            assert!(busy.block_on(job).unwrap_err().is_cancelled());
-            assert_eq!(ran.get(), 0);
-            busy.block_on(blocking).unwrap();
-        }
+            assert!(left.iter().all(|task| task.id != second_id), "{left:?}");
+            let other = current_thread();
+            assert!(other.block_on(second).unwrap_err().is_cancelled());
+            assert_eq!((ran.get(), dropped.get()), (0, 1));
+            other.block_on(first).unwrap();
+        });
+    }
+}
+
+/// Of more jobs than there may be threads, the others wait, and each runs in its turn.
+#[test]
+fn there_are_never_more_threads_for_jobs_than_the_limit() {
+    for limit in [1, 3] {
+        within_deadline(move || {
+            let (starts, stops) = (Counter::new(), Counter::new());
+            let (start, stop) = (starts.clone(), stops.clone());
+            let builder = builder(1).max_blocking_threads(limit);
+            let runtime = builder
+                .on_thread_start(move || drop(start.on_drop()))
+                .on_thread_stop(move || drop(stop.on_drop()))
+                .build()
+                .unwrap();
+            let (running, most) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+            let jobs: Vec<_> = (0..200)
+                .map(|_| {
+                    let (running, most) = (running.clone(), most.clone());
+                    runtime.spawn_blocking(move || {
+                        let now = {
+                            let mut running = running.lock().unwrap();
+                            *running += 1;
+                            *running
+                        };
+                        let mut most = most.lock().unwrap();
+                        *most = now.max(*most);
+                        drop(most);
+                        thread::yield_now();
+                        *running.lock().unwrap() -= 1;
+                    })
+                })
+                .collect();
+            for job in jobs {
+                runtime.block_on(job).unwrap();
+            }
+            assert!(*most.lock().unwrap() <= limit);
+            drop(runtime);
+            // One worker and the monitor, and those of the jobs. All of them have ended.
+            assert!(starts.get() <= 2 + limit, "{}", starts.get());
+            assert_eq!(starts.get(), stops.get());
+        });
+    }
+}
+
+/// They are threads of the runtime: its hooks, its names and its size of stacks are theirs.
+#[test]
+fn threads_of_jobs_are_configured_as_all_threads_of_the_runtime() {
+    within_deadline(|| {
+        let runtime = Builder::new_current_thread()
+            .thread_name("server")
+            .thread_stack_size(16 << 20)
+            .thread_keep_alive(Duration::ZERO)
+            .build()
+            .unwrap();
+        let name = runtime.spawn_blocking(|| thread::current().name().map(str::to_owned));
+        assert_eq!(runtime.block_on(name).unwrap().as_deref(), Some("server-blocking"));
+        // 3 MiB are more than a thread has by default.
+        let deep = runtime.spawn_blocking(|| std::hint::black_box([1_u8; 3 << 20])[7]);
+        assert_eq!(runtime.block_on(deep).unwrap(), 1);
     });
+}
+
+/// The end of the thread is waited for before the next job comes.
+#[test]
+fn a_thread_that_has_no_job_for_long_enough_ends() {
+    within_deadline(|| {
+        let (starts, stops) = (Counter::new(), Counter::new());
+        let (start, stop) = (starts.clone(), stops.clone());
+        let runtime = Builder::new_current_thread()
+            .thread_keep_alive(Duration::ZERO)
+            .on_thread_start(move || drop(start.on_drop()))
+            .on_thread_stop(move || drop(stop.on_drop()))
+            .build()
+            .unwrap();
+        for jobs in 1..=20 {
+            runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
+            stops.wait_for(jobs);
+        }
+        drop(runtime);
+        assert_eq!((starts.get(), stops.get()), (21, 21)); // and the monitor
+    });
+}
+
+/// One thread serves jobs that come one after the other.
+#[test]
+fn a_thread_that_waits_for_a_job_gets_it() {
+    within_deadline(|| {
+        let starts = Counter::new();
+        let start = starts.clone();
+        let builder = Builder::new_current_thread().thread_keep_alive(Duration::MAX);
+        let runtime = builder.on_thread_start(move || drop(start.on_drop())).build().unwrap();
+        for _ in 0..20 {
+            let (ended, hears) = (Gate::new(), Gate::new());
+            let (end, hear) = (ended.clone(), hears.clone());
+            let job = runtime.spawn_blocking(move || {
+                end.open();
+                hear.wait();
+            });
+            ended.wait();
+            hears.open();
+            runtime.block_on(job).unwrap();
+        }
+        // A thread may be about to wait when the next job comes. Then another one is started.
+        assert!(starts.get() < 20, "{}", starts.get());
+    });
+}
+
+/// If the function that names the thread panics, it is as if the system started none.
+#[test]
+#[should_panic(expected = "that names the thread panicked")]
+fn a_job_whose_thread_cannot_be_named_is_refused() {
+    let names = Counter::new();
+    let runtime = Builder::new_current_thread()
+        .thread_name_fn(move || {
+            names.add();
+            assert!(names.get() < 2, "no more names");
+            "monitor".to_owned()
+        })
+        .build()
+        .unwrap();
+    hush();
+    drop(runtime.spawn_blocking(|| ()));
 }
 
 /// Whoever awaits a job hears of its end although the runtime ends meanwhile.
@@ -440,6 +560,7 @@ fn a_job_feeds_a_task_by_a_channel() {
 mod when_no_thread_can_be_started {
     use super::*;
     use crate::thread_limit::allow_threads;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     const EAGAIN: i32 = 11;
 
@@ -487,6 +608,56 @@ mod when_no_thread_can_be_started {
             assert_eq!(builder(2).build().unwrap_err().raw_os_error(), Some(EAGAIN));
             allow_threads(1000);
             assert_eq!(runtime(2).block_on(async { 1 }), 1);
+        });
+    }
+
+    /// The one thread that there is runs all jobs. Workers and timers go on meanwhile.
+    #[test]
+    fn jobs_wait_for_the_thread_that_there_is() {
+        with_limited_threads("jobs_wait_for_the_thread_that_there_is", || {
+            let runtime = runtime(2);
+            let (gate, inside) = (Gate::new(), Gate::new());
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let first = runtime.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+            });
+            inside.wait();
+            allow_threads(0);
+            let jobs: Vec<_> = (0..50).map(|n| runtime.spawn_blocking(move || n)).collect();
+            runtime.block_on(async {
+                for _ in 0..20 {
+                    arc::spawn(sleep(Duration::from_micros(50))).await.unwrap();
+                }
+            });
+            assert!(jobs.iter().all(|job| !job.is_finished()));
+            gate.open();
+            for (n, job) in jobs.into_iter().enumerate() {
+                assert_eq!(runtime.block_on(job).unwrap(), n);
+            }
+            runtime.block_on(first).unwrap();
+        });
+    }
+
+    /// That is told to whoever spawns one. A name lookup gives the system's error, and panics not.
+    #[test]
+    fn a_job_without_any_thread_is_refused() {
+        with_limited_threads("a_job_without_any_thread_is_refused", || {
+            let runtime = runtime(1);
+            allow_threads(0);
+            let dropped = Counter::new();
+            let held = dropped.on_drop();
+            let spawn = || runtime.spawn_blocking(move || drop(held));
+            let panic = catch_unwind(AssertUnwindSafe(spawn)).map(drop).unwrap_err();
+            let text = panic.downcast_ref::<String>().expect("a text");
+            assert!(text.contains("can start none") && text.contains("code: 11"), "{text}");
+            assert_eq!(dropped.get(), 1);
+            let lookup = arc::net::lookup_host("localhost:80");
+            let error = runtime.block_on(lookup).map(drop).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(EAGAIN));
+            assert!(runtime.tasks().is_empty(), "{:?}", runtime.tasks());
+            allow_threads(1000);
+            assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 7)).unwrap(), 7);
         });
     }
 }

@@ -239,10 +239,9 @@ fn name_is_connected_to() {
 fn name_lookup_does_not_block_the_only_worker() {
     // The pool of threads that block has one, which is busy: the lookup waits for
     // it, and tasks and timers of the only worker go on.
-    let only_one = ("BLOCKING_MAX_THREADS", "1");
-    in_child_with("connect::name_lookup_does_not_block_the_only_worker", only_one, || {
+    within_limit(|| {
         let (open, gate) = channel::<()>();
-        let runtime = runtime(1);
+        let runtime = crate::common::builder(1).max_blocking_threads(1).build().unwrap();
         let job = runtime.spawn_blocking(move || gate.recv().is_ok());
         runtime.block_on(async {
             let lookup = arc::spawn(async {

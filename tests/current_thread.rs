@@ -778,7 +778,7 @@ fn it_has_one_worker_whatever_the_builder_is_told() {
     });
 }
 
-/// The monitor's. The thread in `block_on` is the program's, and those of jobs are the pool's.
+/// The monitor's and those of jobs. The thread in `block_on` is the program's.
 #[test]
 fn hooks_are_called_on_its_own_threads_alone() {
     within_deadline(|| {
@@ -789,7 +789,8 @@ fn hooks_are_called_on_its_own_threads_alone() {
         runtime.block_on(async { arc::spawn(yield_now()).await.unwrap() });
         runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
         drop(runtime);
-        assert_eq!(*started.lock().unwrap(), [Some("arc-monitor".to_owned())]);
+        let names = ["arc-monitor", "arc-blocking"].map(|name| Some(name.to_owned()));
+        assert_eq!(*started.lock().unwrap(), names);
     });
 }
 

@@ -614,6 +614,38 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     assert!(output.status.success() && text.contains("it went on"), "{}\n{text}", output.status);
 }
 
+/// Nor does one that cannot be written: a panic would end this process, as its hook says.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_harms_nobody() {
+    const CHILD: &str = "ARC_TEST_BROKEN_STDERR";
+    if std::env::var_os(CHILD).is_some() {
+        std::panic::set_hook(Box::new(|_| std::process::exit(70)));
+        let limit = Duration::from_millis(20);
+        let runtime = builder(2).long_poll_limit(limit).build().unwrap();
+        let handle = runtime.handle().clone();
+        let stuck = runtime.spawn(async move {
+            wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
+        });
+        runtime.block_on(stuck).unwrap();
+        return;
+    }
+
+    let name = "inspect::a_report_that_cannot_be_written_harms_nobody";
+    let words = crate::this_program::words();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let child = std::process::Command::new(&words[0])
+        .args(&words[1..])
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1")
+        .stdout(std::process::Stdio::piped())
+        .stderr(full)
+        .spawn()
+        .unwrap();
+    let output = crate::this_program::output(child, DEADLINE);
+    assert!(output.status.success(), "{}", output.status);
+}
+
 /// A poll of a few milliseconds, on a core that many others want. It lasts for hundreds of
 /// milliseconds, in which its thread waits for the core. It uses the core for less than half of the
 /// 12 ms by which it is judged, also if all of its time falls into them.

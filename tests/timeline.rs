@@ -4,7 +4,7 @@
 mod common;
 mod this_program;
 
-use arc::runtime::Runtime;
+use arc::runtime::{Builder, Runtime};
 use arc::task::{Id, TaskState, spawn_blocking, spawn_named};
 use arc::time::sleep;
 use arc_trace::{Format, Options, Timeline};
@@ -230,7 +230,7 @@ fn apart_a_job_waits_for_the_only_thread() {
     if !is_apart() {
         return;
     }
-    let runtime = runtime(1);
+    let runtime = Builder::new_multi_thread().workers(1).max_blocking_threads(1).build().unwrap();
     let _guard = runtime.enter();
     let (started, has_started) = mpsc::channel();
     let (queued, is_queued) = mpsc::channel::<()>();
@@ -248,8 +248,7 @@ fn apart_a_job_waits_for_the_only_thread() {
 #[test]
 fn a_full_blocking_pool_is_named_with_the_job_in_it() {
     let path = file("pool.txt");
-    let variables = [("ARC_TRACE", path.as_path()), ("BLOCKING_MAX_THREADS", Path::new("1"))];
-    let output = run_apart("apart_a_job_waits_for_the_only_thread", &variables);
+    let output = run_apart("apart_a_job_waits_for_the_only_thread", &[("ARC_TRACE", &path)]);
     assert!(output.status.success(), "{output:?}");
     let text = fs::read_to_string(&path).expect("it was written at the end of the runtime");
     finds(&text, &["late: job", "for a thread of the blocking pool behind one poll, of job"]);

@@ -106,7 +106,7 @@ impl LeaseGuard {
     /// This thread signs on before it has the lease. Otherwise the end could find the lease taken,
     /// and nobody to wait for, and return while this thread still runs a task.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
-        let _signed_on = SignedOn::new(shared.clone(), || ())?;
+        let _signed_on = SignedOn::new(shared.clone())?;
         shared.lease.take_or_wait().then(|| {
             let worker = Rc::new(Worker::new(shared.clone(), 0));
             let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));

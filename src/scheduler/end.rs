@@ -1,6 +1,6 @@
 //! The end of a runtime, step by step.
 //!
-//! 1. [`begin`] says that the runtime ends, and wakes the workers and the monitor. From now on
+//! 1. [`begin`] says that the runtime ends, and wakes the workers. From now on
 //!    `Shared::is_ending` is true.
 //! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops the [`InLoop`].
 //!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
@@ -12,11 +12,12 @@
 //!       the futures in `block_on`. They go on, on their own threads.
 //!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the injector
 //!       and of the timers: no thread can push into the injector after this, or arm a timer. So
-//!       now it closes the timers. (The tasks that wait for them were woken before.)
-//!    4. It drops what is in the queues. That is every task that was left, with two exceptions. A
+//!       now it closes the timers. (The tasks that wait for them were woken before.) The monitor
+//!       leaves its loop, too. Until now it has reported polls that hold up the end.
+//!    4. It drops what is in the queues: every task that was left, and every job of
+//!       `spawn_blocking` that has not begun. There is one exception. A
 //!       task that another thread woke just then may come too late for the queue: `schedule` in
-//!       `task/spawn.rs` drops it, on a thread of its own. A job of `spawn_blocking` that has not
-//!       begun waits in the blocking pool: a thread of the pool drops it.
+//!       `task/spawn.rs` drops it, on a thread of its own.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
 //!    the jobs that they are in.
 //! 5. [`join`] joins the threads, and [`report`] says what had not finished.
@@ -39,9 +40,11 @@ use std::{iter, mem::take};
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
 ///
-/// It says so under the lock under which threads sign on. What a thread has done by then is seen
-/// by all who see the end: if it runs a job, it has counted the step that begins it.
+/// It says so under the lock under which threads sign on: each that has signed on is waited for.
 pub(crate) fn begin(shared: &Arc<Shared>) {
+    // Before the end can be seen: `close` takes those jobs out of the registry that have not begun.
+    shared.pool.close();
+
     // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or what
     // follows sees its bit.
     let signing_on = lock(&shared.threads);
@@ -52,7 +55,6 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
     sleepers.for_each(|worker| shared.unpark(worker));
     shared.notify_if_seated();
-    shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
     if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
@@ -98,10 +100,11 @@ fn close(shared: &Arc<Shared>) {
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
     shared.driver.timers.close(&mut wakers);
     wakers.into_iter().for_each(wake);
+    shared.monitor.unpark();
 
     // 3.4. A task contains the panic of its future's drop.
     shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-    shared.injector.try_iter().for_each(drop);
+    shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads

@@ -1,6 +1,6 @@
 //! What the threads of a runtime share.
 
-use crate::registry::{Count, Registry, RuntimeId, Stuck, TaskInfo, TaskState};
+use crate::registry::{Count, Pool, Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::share::MeanPoll;
 use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) mains: Registry,
     pub(crate) lease: Lease,
     pub(crate) monitor: Doorbell,
+    /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
+    pub(crate) pool: Pool<Runnable>,
     /// The runtime ends: no worker polls another task. This and what follows is the state of the
     /// end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
@@ -86,6 +88,7 @@ impl Shared {
             mains: Registry::new(id, 1),
             lease: Lease::default(),
             monitor: Doorbell::default(),
+            pool: Pool::default(),
             ending: AtomicBool::new(false),
             unfinished: Mutex::default(),
             threads: Mutex::default(),

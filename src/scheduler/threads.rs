@@ -1,5 +1,4 @@
-//! The threads of a runtime: the workers', the monitor's, and those of the blocking pool while they
-//! run a job of the runtime.
+//! The threads of a runtime: the workers', the monitor's, and those of the blocking pool.
 //!
 //! Each of them is signed on before it begins, and signs off as the last thing it does. The end of
 //! the runtime waits until all have signed off. A thread that has the lease signs on as well.
@@ -17,7 +16,7 @@ pub(crate) fn start(
     let config = &shared.config;
     let default = || format!("{}-{suffix}", config.thread_name);
     let name = config.thread_name_fn.as_ref().map_or_else(default, |name| name());
-    let signed_on = SignedOn::new(shared.clone(), || ()); // signs off as well if no thread starts
+    let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
     thread::Builder::new().stack_size(config.thread_stack_size).name(name).spawn(move || {
         let Some(signed_on) = signed_on else { return };
         let shared = &signed_on.0;
@@ -32,14 +31,12 @@ pub(crate) fn start(
 pub(crate) struct SignedOn(pub(crate) Arc<Shared>);
 
 impl SignedOn {
-    /// None: the runtime ends, and perhaps nobody waits for its threads any more. Otherwise this
-    /// calls `mark`, under the lock: who sees the end sees what `mark` did, if it ever does it.
-    pub(crate) fn new(shared: Arc<Shared>, mark: impl FnOnce()) -> Option<Self> {
+    /// None: the runtime ends, and perhaps nobody waits for its threads any more.
+    pub(crate) fn new(shared: Arc<Shared>) -> Option<Self> {
         let mut threads = lock(&shared.threads);
         if shared.is_ending() {
             return None;
         }
-        mark();
         *threads += 1;
         drop(threads);
         Some(Self(shared))

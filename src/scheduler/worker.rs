@@ -24,11 +24,10 @@
 //! What the first two rows and the last two say keeps wake-ups from getting lost. The others
 //! are a matter of speed.
 
-use crate::driver::kernel;
-use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::{coop, queue::Runnable, share::Sharing};
 use crate::sync::{Arc, Instant, Ordering, core_times, lock, tell, thread};
+use crate::{driver::kernel, panic::wake};
 use std::{cell::RefCell, task::Waker};
 
 /// A worker, as the thread that runs it sees it.

@@ -10,8 +10,12 @@ type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
-/// Dropping the handle detaches the task, which goes on without it. A handle gives the output
-/// only once. If it is awaited again, it says that the task was cancelled.
+/// Dropping the handle detaches the task, which goes on without it.
+///
+/// # Panics
+///
+/// When the handle is polled again after it has given the output: it gives that only once. (So a
+/// loop over `select!` needs a precondition, such as `, if !is_done`.)
 ///
 /// # Cancellation
 ///
@@ -33,8 +37,8 @@ type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;
 /// ```
 #[derive(Debug)]
 pub struct JoinHandle<T> {
-    /// None only while the handle is being dropped. Unwind safe whatever the output: that is moved
-    /// out, and never seen half-way.
+    /// None after the output was given, and while the handle is being dropped. Unwind safe whatever
+    /// the output: that is moved out, and never seen half-way.
     pub(crate) task: Option<AssertUnwindSafe<Task<T>>>,
     pub(crate) key: Key,
 }
@@ -83,12 +87,11 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::poll_proceed(context));
         tell!(waits_for_task(self.key.id.0));
-        let task = self.task.as_mut().unwrap_or_else(|| unreachable!("it is not being dropped"));
-        let result = ready!(Pin::new(task).poll(context));
-        coop::made_progress();
-
+        let task = self.task.as_mut().expect("JoinHandle polled after completion");
         // There is no result if the future was dropped because the runtime has ended.
-        let result = result.and_then(|mut unread| unread.0.take());
+        let result = ready!(Pin::new(task).poll(context)).and_then(|mut unread| unread.0.take());
+        self.task = None;
+        coop::made_progress();
         Poll::Ready(result.unwrap_or(Err(JoinError::cancelled(self.key.id))))
     }
 }

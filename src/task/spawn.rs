@@ -15,17 +15,15 @@
 //!   waiting   ── a wake-up ───────────────────────────►  scheduled
 //! ```
 //!
-//! A job is a task like any other, but it goes to a thread of the crate `blocking` and not into the
-//! queue of a worker. There one poll runs it from its beginning to its end. That crate has one pool
-//! for the whole process.
+//! A job is a task like any other, but it goes to a thread of the runtime's pool and not into the
+//! queue of a worker. There one poll runs it from its beginning to its end.
 
 use crate::panic::{Unread, contain, ignore_panic};
 use crate::registry::{JoinError, Key, Kind, Origin};
-use crate::scheduler::threads::SignedOn;
 use crate::scheduler::{context, context::Role, end, queue, queue::Runnable, shared::Shared};
-use crate::sync::{Arc, Ordering, thread, unblock};
-use crate::{config::UnhandledPanic, task::join::JoinHandle};
-use std::{future::poll_fn, panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll};
+use crate::sync::{Arc, Ordering, thread};
+use crate::{config::UnhandledPanic, scheduler::threads, task::join::JoinHandle};
+use std::{future::poll_fn, io, panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll};
 
 /// Spawns a future as a task of the current runtime.
 ///
@@ -129,10 +127,14 @@ pin_project_lite::pin_project! {
     }
 
     impl<F> PinnedDrop for Contained<F> {
-        /// The future is still there if the runtime has ended before the task.
+        /// The future is still there if the runtime has ended before the task, or if there was no
+        /// thread for a job.
         fn drop(this: Pin<&mut Self>) {
-            let mut future = this.project().future;
-            ignore_panic(|| future.set(None));
+            let mut this = this.project();
+            if this.future.is_some() {
+                ignore_panic(|| this.future.set(None));
+                drop(context::find_runtime(this.key.runtime, |it| it.registry.remove(this.key)));
+            }
         }
     }
 }
@@ -195,8 +197,10 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 /// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of its
 /// own, away from the workers.
 ///
-/// The job begins at once, unless 500 jobs run in the process already (`BLOCKING_MAX_THREADS` in
-/// the environment sets another number). Then it waits until one of them ends.
+/// The job begins at once, unless 512 jobs of the runtime run already
+/// ([`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) sets another number).
+/// Then it waits until one of them ends. It also waits if the system starts no further thread, as
+/// long as there is any that runs jobs.
 ///
 /// A job that has begun cannot be stopped: [`abort`](JoinHandle::abort) has an effect only on jobs
 /// that have not begun. The end of the runtime waits for the jobs that have begun, and gives up
@@ -204,7 +208,8 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`].
+/// Outside a runtime, as [`spawn`]. When the system starts no thread, and there is none that could
+/// run the job.
 ///
 /// # Examples
 ///
@@ -219,30 +224,47 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
+    spawn_job(function).expect("`spawn_blocking` has no thread for its job, and can start none")
+}
+
+/// Spawns a job. The error is that of the system, which starts no thread.
+#[track_caller]
+pub(crate) fn spawn_job<R: Send + 'static>(
+    function: impl FnOnce() -> R + Send + 'static,
+) -> io::Result<JoinHandle<R>> {
     let runtime = context::with_current("arc::task::spawn_blocking was called", Arc::clone);
     let (job, handle) = make_task(&runtime, Origin::new(Kind::Blocking), async { function() });
     job.metadata().count_step();
-    unblock(move || run_job(job)).detach();
-    handle
+    #[cfg(feature = "sim")]
+    let Some(job) = arc_sim_core::run_later(job, simulate_job) else { return Ok(handle) };
+    let start = || threads::start(&runtime, "blocking", run_jobs).map(drop);
+    runtime.pool.push(job, runtime.config.max_blocking_threads, start).map(|()| handle)
 }
 
-/// Runs a job on a thread of the pool. When the runtime has ended, the job is dropped.
-fn run_job(job: Runnable) {
+/// The main function of a thread of the pool.
+fn run_jobs(runtime: &Arc<Shared>) {
+    let keep_alive = runtime.config.thread_keep_alive;
+    // A job whose step is counted has begun. `end::report` asks for that.
+    let next = || runtime.pool.next(keep_alive, |job| job.metadata().count_step());
+    std::iter::from_fn(next).for_each(|job| run_job(runtime, job));
+}
+
+fn run_job(runtime: &Arc<Shared>, job: Runnable) {
     let key = *job.metadata();
-    let Some(runtime) = context::find_runtime(key.runtime, Arc::clone) else { return };
-
-    // A job that is signed on counts as begun, and no other: the end takes those that have not
-    // begun out of the registry, and waits for those that have.
-    let signed_on = SignedOn::new(runtime.clone(), || key.count_step());
-    if signed_on.is_some() {
-        let role = Role::OwnThread(key.runtime, Some(key.id));
-        let _context = context::enter_as(role, runtime.clone(), None);
-        job.run();
-    }
-
+    let role = Role::OwnThread(key.runtime, Some(key.id));
+    let _context = context::enter_as(role, runtime.clone(), None);
+    job.run();
     // `Contained::poll` has done this, unless the runtime left its table meanwhile. It must be done
-    // before the thread signs off, at the end of this function: then the end reports what is left.
+    // before the thread signs off: then the end reports what is left.
     drop(runtime.registry.remove(&key));
+}
+
+/// Runs a job on the thread of a simulation. If the runtime has ended, the job is dropped.
+#[cfg(feature = "sim")]
+fn simulate_job(job: Runnable) {
+    let Some(runtime) = context::find_runtime(job.metadata().runtime, Arc::clone) else { return };
+    job.metadata().count_step();
+    run_job(&runtime, job);
 }
 
 /// Lets other tasks run: this task goes to the end of its worker's queue.

@@ -387,16 +387,6 @@ pub fn sockets() -> (Socket, Socket) {
 /// counts or limits is its own. `name` is the test that calls this.
 #[track_caller]
 pub fn in_own_process(name: &str, test: impl FnOnce() + Send + 'static) {
-    in_own_process_with(name, &[], test);
-}
-
-/// The same, with these variables of the environment.
-#[track_caller]
-pub fn in_own_process_with(
-    name: &str,
-    variables: &[(&str, &str)],
-    test: impl FnOnce() + Send + 'static,
-) {
     const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
     if env::var_os(MARK).is_some() {
         return within_deadline(test);
@@ -406,7 +396,6 @@ pub fn in_own_process_with(
         .args(&words[1..])
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
-        .envs(variables.iter().copied())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -242,7 +242,7 @@ impl Pattern {
     }
 }
 
-/// Set for the process that `in_child` or `in_child_with` starts.
+/// Set for the process that `in_child` starts.
 const CHILD: &str = "ARC_TEST_CHILD";
 
 /// Runs a test in a process of its own, behind a line of shell such as `ulimit
@@ -253,19 +253,6 @@ pub fn in_child(test: &str, shell: &str, body: impl FnOnce() + Send + 'static) {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{shell}\nexec \"$0\" \"$@\""));
     command.args(this_program::words());
-    in_process(test, command, body);
-}
-
-/// Runs a test in a process of its own that has an environment variable more.
-#[track_caller]
-pub fn in_child_with(
-    test: &str,
-    (name, value): (&str, &str),
-    body: impl FnOnce() + Send + 'static,
-) {
-    let words = this_program::words();
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).env(name, value);
     in_process(test, command, body);
 }
 

@@ -163,6 +163,7 @@ pub mod signal {
 
 /// Locks, channels and events for tasks.
 ///
+/// [`mpmc`](sync::mpmc), a channel with several receivers, is the crate async-channel.
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
 /// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. They take part in the
 /// budget that keeps a busy task from starving the others. `broadcast`, `Mutex`, `RwLock`,
@@ -173,8 +174,8 @@ pub mod sync {
     pub use arc_util::sync::{
         AcquireError, CancellationToken, DropGuard, DropGuardRef, Notify, OwnedSemaphorePermit,
         RunUntilCancelledFuture, RunUntilCancelledFutureOwned, Semaphore, SemaphorePermit,
-        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpsc, oneshot,
-        watch,
+        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpmc, mpsc,
+        oneshot, watch,
     };
     #[cfg(feature = "sync")]
     pub use tokio::sync::{

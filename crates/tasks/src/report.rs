@@ -3,10 +3,10 @@
 use super::Registry;
 use super::cores::CoreUse;
 use super::info::{Id, TaskInfo, TaskState};
+use super::panic::ignore_panic;
 use super::sync::{AtomicU64, Mutex, Ordering, lock};
 use std::collections::BTreeMap;
-use std::mem::forget;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -17,6 +17,15 @@ pub struct Reporter {
     hook: Arc<dyn Fn(&TaskInfo) + Send + Sync>,
     /// A call of the hook has not returned yet.
     is_busy: Arc<AtomicBool>,
+}
+
+impl Default for Reporter {
+    /// Prints a line to standard error. If that cannot be written, there is no line, and no panic.
+    fn default() -> Self {
+        Self::new(|task| {
+            let _ = writeln!(io::stderr(), "arc: a poll holds its worker up: {task}");
+        })
+    }
 }
 
 impl Reporter {
@@ -37,10 +46,7 @@ impl Reporter {
         }
         let (hook, is_busy) = (self.hook.clone(), self.is_busy.clone());
         let call = move || {
-            // The panic hook has printed it. The drop of what it carries may panic in turn.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook(&task))) {
-                catch_unwind(AssertUnwindSafe(|| drop(payload))).unwrap_or_else(forget);
-            }
+            ignore_panic(|| hook(&task));
             is_busy.store(false, Ordering::Release);
         };
 

@@ -1,7 +1,7 @@
 //! What threads share. The models put their own in the place of this.
 
 pub use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-pub use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Locks a mutex, also after another thread has panicked while it held the lock: no foreign code
 /// runs under a lock, so what the lock guards is whole.

@@ -19,6 +19,18 @@ fn panic_of(function: impl FnOnce()) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap()
 }
 
+/// It would block the thread. The text says where to call it.
+#[test]
+fn inside_a_task_or_block_on_a_scope_is_refused() {
+    within_limit(|| {
+        let runtime = runtime(1);
+        let text = runtime.block_on(async { panic_of(|| scope(|_| ())) });
+        assert!(text.contains("`scope` was called inside a task or block_on"), "{text}");
+        let task = runtime.spawn(async { panic_of(|| scope(|_| ())) });
+        assert_eq!(runtime.block_on(task).unwrap(), text);
+    });
+}
+
 #[test]
 fn what_tasks_write_into_what_they_borrow_is_there() {
     within_limit(|| {

@@ -4,6 +4,7 @@
 
 use crate::common::{Folder, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::io::AsyncShutdownExt;
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use futures_util::StreamExt;
 use rustix::io::Errno;
@@ -118,7 +119,7 @@ async fn attempts_without_waiting_say_would_block() {
     assert_eq!((&one, &two[..3]), (b"e", &b"two"[..]));
     let (_, mut writer) = UnixStream::split(&mut left);
     writer.write_all(b"end").await.unwrap();
-    left.shutdown(Shutdown::Write).unwrap();
+    left.shutdown().await.unwrap();
     let mut text = String::new();
     soon((&mut &right).read_to_string(&mut text)).await.unwrap();
     assert_eq!(text, "end");

@@ -19,8 +19,8 @@ const END: &str = "<!-- /imports -->";
 /// What must stay below all that runs tasks, and all that it may import. A name that ends in
 /// a slash stands for all files of a folder.
 const LOW: [(&str, &[&str]); 4] = [
-    ("driver/", &["driver/", "sync.rs", "panic.rs"]),
-    ("driver/reactor.rs", &["driver/kernel/", "driver/readiness.rs", "sync.rs", "panic.rs"]),
+    ("driver/", &["driver/", "sync.rs"]),
+    ("driver/reactor.rs", &["driver/kernel/", "driver/readiness.rs", "sync.rs"]),
     ("driver/timers.rs", &["driver/wheel.rs", "sync.rs"]),
     ("driver/wheel.rs", &[]),
 ];

@@ -13,7 +13,7 @@
 //! | [`polls`] | the poll is noted in the log, and takes a few microseconds |
 //! | [`until`] | the clock jumps to the next deadline. If there is none, the simulation ends |
 //! | [`is_building`] | no monitor is started, whose clock is the system's |
-//! | [`unblock`] | a job that blocks waits in a list, and the simulation's thread runs it |
+//! | [`run_later`] | a job that blocks waits in a list, and the simulation's thread runs it |
 //!
 //! The rest is for the crate `arc-sim`, which begins a simulation and ends it.
 
@@ -215,19 +215,16 @@ pub fn yield_now() {
     }
 }
 
-/// Runs a function that blocks: on a thread of the blocking pool or, in a simulation, when the
-/// seed decides, on the simulation's thread.
-pub fn unblock<R, F>(function: F) -> async_task::Task<R>
-where
-    R: Send + 'static,
-    F: FnOnce() -> R + Send + 'static,
-{
+/// Takes over a job that blocks. It runs when the seed decides, on the simulation's thread. Outside
+/// of a simulation the job comes back.
+pub fn run_later<J: Send + 'static>(job: J, run: impl FnOnce(J) + Send + 'static) -> Option<J> {
     if !is_running() {
-        return blocking::unblock(function);
+        return Some(job);
     }
-    let (job, task) = async_task::spawn(async { function() }, enqueue);
+    let (job, task) = async_task::spawn(async move { run(job) }, enqueue);
     job.schedule();
-    task
+    task.detach();
+    None
 }
 
 /// Puts a job into the list.

@@ -28,6 +28,9 @@ use std::thread;
 /// stack frame of `scope`, cannot be moved out of it, and is dropped before `scope` returns. A
 /// future could not promise this: it can be leaked while its tasks run elsewhere.
 ///
+/// A task cannot spawn into the scope that it is in, and gives no output: it writes to what it
+/// borrows.
+///
 /// # Panics
 ///
 /// Panics outside a runtime, and inside a task or `block_on`.
@@ -59,8 +62,12 @@ use std::thread;
 #[track_caller]
 pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     let handle = Handle::current();
-    // Inside a task this panics: better here than after threads were started.
-    handle.block_on(std::future::ready(()));
+    assert!(
+        arc::runtime::may_block(),
+        "`scope` was called inside a task or block_on, whose thread it would block. Call it on a \
+         thread that is in neither, such as that of `main` before `block_on`, under the guard of \
+         `Handle::enter`; or on a thread of `spawn_blocking`, if what the tasks borrow is there"
+    );
 
     let (executor, tasks, panic) = (Executor::new(), TaskTracker::new(), Arc::default());
     let scope = Scope { executor, tasks, panic };

@@ -229,13 +229,13 @@ fn end_waits_for_every_thread_that_signed_on() {
     race(
         || {
             let shared = Shared::new(0, 0);
-            let first = SignedOn::new(shared.clone(), || ());
+            let first = SignedOn::new(shared.clone());
             (shared, std::sync::Mutex::new(first), AtomicBool::new(false))
         },
         |(shared, first, has_ended)| {
             drop(first.lock().unwrap().take());
             // A job that comes at any time.
-            let second = SignedOn::new(shared.clone(), || ());
+            let second = SignedOn::new(shared.clone());
             if second.is_some() {
                 assert!(!in_order(|| has_ended.load(Ordering::SeqCst)), "it runs after the end");
             }

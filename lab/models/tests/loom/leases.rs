@@ -100,15 +100,15 @@ fn block_on(shared: &std::sync::Arc<Shared>) {
 // + shared.lease.end();
 // + if shared.is_ending() {
 // ~ src/scheduler/end.rs
-// - shared.monitor.unpark();
+// - shared.notify_if_seated();
 // - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
-// + shared.monitor.unpark();
+// + shared.notify_if_seated();
 // ~ src/scheduler/end.rs
-// - shared.monitor.unpark();
+// - shared.notify_if_seated();
 // - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
-// + shared.monitor.unpark();
+// + shared.notify_if_seated();
 // + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();

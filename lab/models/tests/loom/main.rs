@@ -36,8 +36,6 @@ mod scheduler;
 mod sync;
 
 // arc as it stands.
-#[path = "../../../../src/panic.rs"]
-mod panic;
 #[path = "../../../../crates/tasks/src/lib.rs"]
 mod registry;
 // The recorder's, likewise.
@@ -70,6 +68,7 @@ mod config {
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering, fence};
 use loom::thread;
+use registry::panic;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::AtomicUsize as StdAtomicUsize;
 

@@ -38,7 +38,7 @@ pub(crate) mod context {
 /// Stands for src/scheduler/shared.rs: the fields that the end uses, and tasks that only wait.
 pub(crate) mod shared {
     use crate::config::RuntimeFlavor;
-    use crate::registry::{RuntimeId, TaskInfo};
+    use crate::registry::{Pool, RuntimeId, TaskInfo};
     use crate::scheduler::idle::{Doorbell, Idle};
     use crate::scheduler::lease::Lease;
     use crate::sync::{Arc, AtomicBool, Condvar, Guard, Mutex, Ordering, PoisonError};
@@ -94,6 +94,7 @@ pub(crate) mod shared {
         pub(crate) mains: Mains,
         pub(crate) lease: Lease,
         pub(crate) monitor: Doorbell,
+        pub(crate) pool: Pool<Runnable>,
         pub(crate) ending: AtomicBool,
         pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
         pub(crate) threads: Mutex<usize>,
@@ -138,6 +139,7 @@ pub(crate) mod shared {
                 mains: Mains::default(),
                 lease: Lease::default(),
                 monitor: Doorbell::default(),
+                pool: Pool::default(),
                 ending: AtomicBool::new(false),
                 unfinished: Mutex::default(),
                 threads: Mutex::default(),

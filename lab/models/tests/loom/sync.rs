@@ -112,6 +112,12 @@ impl Condvar {
         Ok((guard, ()))
     }
 
+    pub(crate) fn notify_one(&self) {
+        thread::yield_now();
+        let one = self.0.lock().expect("nobody panics here").pop();
+        one.iter().for_each(thread::Thread::unpark);
+    }
+
     pub(crate) fn notify_all(&self) {
         thread::yield_now();
         let waiting = std::mem::take(&mut *self.0.lock().expect("nobody panics here"));

@@ -1,8 +1,8 @@
 //! Jobs of `spawn_blocking`, and the end of their runtime.
 
 use crate::common::{OnDrop, Signal, current_thread, model, runtime, wait};
-use crate::runtime::Runtime;
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::runtime::{Builder, Runtime};
+use crate::sync::{Arc, AtomicBool, Duration, Ordering};
 use crate::task;
 use shuttle::thread::{spawn, yield_now};
 
@@ -10,6 +10,10 @@ use shuttle::thread::{spawn, yield_now};
 /// whole end often falls between two steps of a job, which is what shows some mistakes. If the
 /// thread of a worker has to end as well, that happens in one of thirty thousand schedules.
 const BOTH: [fn() -> Runtime; 2] = [|| runtime(1), current_thread];
+
+/// A thread that has no job stays for the next one, or ends at any time.
+const MAX: Duration = Duration::MAX;
+const SOME: Duration = Duration::from_secs(10);
 
 /// A job on a thread of its own wakes the task that waits for it.
 #[test]
@@ -53,10 +57,6 @@ fn end_waits_for_a_job_that_has_begun() {
 
 /// The runtime ends while a job is on its way to its thread. Either the job runs to its end before
 /// the runtime has ended, and its output is delivered, or it never begins, and is dropped.
-// ~ src/scheduler/threads.rs
-// - if shared.is_ending() {
-// -     return None;
-// - }
 #[test]
 fn job_that_has_not_begun_is_dropped() {
     for start in BOTH {
@@ -84,14 +84,21 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
+// ~ crates/tasks/src/pool.rs
+// - if state.is_closed {
+// -     let left = take(&mut state.jobs);
+// -     drop(state); // before the jobs: what they hold is foreign
+// -     drop(left);
+// -     return None;
+// - }
+// ~ src/scheduler/end.rs
+// - shared.pool.close();
 // ~ src/task/spawn.rs
-// - let signed_on = SignedOn::new(runtime.clone(), || key.count_step());
-// + key.count_step();
-// + let signed_on = SignedOn::new(runtime.clone(), || ());
-// ~ src/task/spawn.rs
-// - let signed_on = SignedOn::new(runtime.clone(), || key.count_step());
-// + let signed_on = SignedOn::new(runtime.clone(), || ());
-// + key.count_step();
+// - let next = || runtime.pool.next(keep_alive, |job| job.metadata().count_step());
+// - std::iter::from_fn(next).for_each(|job| run_job(runtime, job));
+// + let next = || runtime.pool.next(keep_alive, |_| ());
+// + let begin = |job: &Runnable| job.metadata().count_step();
+// + std::iter::from_fn(next).inspect(begin).for_each(|job| run_job(runtime, job));
 #[test]
 fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
     for start in BOTH {
@@ -105,6 +112,84 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
                 Ok(listed) => assert_eq!(listed, 1),
                 Err(error) => assert!(error.is_cancelled()),
             }
+        });
+    }
+}
+
+/// Jobs come from two threads, and there may be one thread for them, or two. Each job runs: no
+/// thread misses the notification of one, also if it has just waited for too long.
+// ~ crates/tasks/src/pool.rs
+// - self.news.notify_one();
+// ~ crates/tasks/src/pool.rs
+// - let has_thread = state.idle >= state.jobs.len();
+// + let has_thread = state.idle > 0;
+// ~ crates/tasks/src/pool.rs
+// - None => state.threads -= 1,
+// + None => (),
+// ~ crates/tasks/src/pool.rs
+// - state.idle -= 1;
+#[test]
+fn every_job_finds_a_thread() {
+    for (limit, keep_alive) in [1, 2].into_iter().flat_map(|it| [(it, MAX), (it, SOME)]) {
+        model(move || {
+            let builder = Builder::new_current_thread().max_blocking_threads(limit);
+            let runtime = builder.thread_keep_alive(keep_alive).build().unwrap();
+            let handle = runtime.handle().clone();
+            let both = Signal::default();
+            let (meets, meet) = (both.clone(), both.clone());
+            let other = spawn(move || {
+                let first = handle.spawn_blocking(move || meets.send());
+                wait(first).unwrap();
+                wait(handle.spawn_blocking(|| 1)).unwrap()
+            });
+            let job = runtime.spawn_blocking(move || {
+                meet.send();
+                if limit == 2 {
+                    wait(meet.sent(2)); // both run at once
+                }
+                2
+            });
+            assert_eq!(wait(job).unwrap() + other.join().unwrap(), 3);
+        });
+    }
+}
+
+/// A thread that waits for a job, however long, hears of the end.
+// ~ crates/tasks/src/pool.rs
+// - lock(&self.state).is_closed = true;
+// - self.news.notify_all();
+// + lock(&self.state).is_closed = true;
+#[test]
+fn thread_that_waits_for_a_job_ends() {
+    model(|| {
+        let builder = Builder::new_current_thread().thread_keep_alive(MAX);
+        let runtime = builder.build().unwrap();
+        wait(runtime.spawn_blocking(|| ())).unwrap();
+        drop(runtime);
+    });
+}
+
+/// The runtime ends while another thread spawns a job: that runs, or is dropped.
+// ~ src/scheduler/end.rs
+// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// + shared.injector.try_iter().for_each(drop);
+// ~ crates/tasks/src/pool.rs
+// - if state.is_closed {
+// -     drop(state); // before the job: what that holds is foreign
+// -     return Ok(());
+// - }
+#[test]
+fn job_that_comes_with_the_end_is_not_left() {
+    for start in BOTH {
+        model(move || {
+            let runtime = start();
+            let (handle, dropped) = (runtime.handle().clone(), Signal::default());
+            let (spawns, guard) = (handle.clone(), OnDrop(dropped.clone()));
+            let other = spawn(move || drop(spawns.spawn_blocking(move || drop(guard))));
+            drop(runtime);
+            other.join().unwrap();
+            wait(dropped.sent(1));
+            drop(handle); // it has kept alive what a job could be left in
         });
     }
 }

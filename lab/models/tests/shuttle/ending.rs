@@ -315,9 +315,9 @@ fn block_on_outlives_its_runtime() {
 /// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
-// - shared.monitor.unpark();
+// - shared.notify_if_seated();
 // - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
-// + shared.monitor.unpark();
+// + shared.notify_if_seated();
 // + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();

@@ -216,10 +216,10 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
 /// The runtime is dropped while a thread enters `block_on`: the drop returns only after all tasks
 /// were dropped, also if that thread has just taken the lease.
 // ~ src/runtime/block_on.rs
-// - let _signed_on = SignedOn::new(shared.clone(), || ())?;
+// - let _signed_on = SignedOn::new(shared.clone())?;
 // - shared.lease.take_or_wait().then(|| {
 // + let is_taken = shared.lease.take_or_wait();
-// + let _signed_on = SignedOn::new(shared.clone(), || ())?;
+// + let _signed_on = SignedOn::new(shared.clone())?;
 // + is_taken.then(|| {
 #[test]
 fn a_drop_waits_for_a_thread_that_has_just_taken_the_lease() {

@@ -57,8 +57,6 @@ mod driver;
 mod io;
 #[path = "../../../../src/net/mod.rs"]
 mod net;
-#[path = "../../../../src/panic.rs"]
-mod panic;
 #[path = "../../../../crates/tasks/src/lib.rs"]
 mod registry;
 #[path = "../../../../src/runtime/mod.rs"]
@@ -69,6 +67,8 @@ mod scheduler;
 mod task;
 #[path = "../../../../src/time.rs"]
 mod time;
+
+use registry::panic;
 
 // The models.
 mod blocking;

@@ -9,7 +9,6 @@ pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
 pub use std::time::Duration;
 pub(crate) use thread::yield_now;
 
-use async_task::Task;
 use std::cell::{Cell, RefCell};
 use std::sync::{LockResult, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
 
@@ -120,12 +119,27 @@ impl Condvar {
                 point();
             }
             guard = lock(mutex);
+            let me = thread::current().id();
+            self.0.lock().expect("nobody panics here").retain(|waiting| waiting.id() != me);
             if limit != Duration::MAX && shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng())
             {
                 break;
             }
         }
         Ok((guard, ()))
+    }
+
+    /// Any of those who wait may be the one.
+    pub(crate) fn notify_one(&self) {
+        point();
+        let waiting = || self.0.lock().expect("nobody panics here");
+        let count = waiting().len();
+        if count > 0 {
+            let random = &mut shuttle::rand::thread_rng();
+            let which = shuttle::rand::Rng::gen_range(random, 0..count);
+            let one = waiting().swap_remove(which);
+            one.unpark();
+        }
     }
 
     pub(crate) fn notify_all(&self) {
@@ -229,17 +243,6 @@ impl<T> LocalKey<RefCell<T>> {
     pub(crate) fn replace(&'static self, value: T) -> T {
         self.0.with(|cell| cell.replace(value))
     }
-}
-
-/// Runs a job as the `blocking` crate does, with a thread for each.
-pub(crate) fn unblock<R: Send + 'static>(job: impl FnOnce() -> R + Send + 'static) -> Task<R> {
-    let schedule = |runnable: async_task::Runnable| {
-        drop(shuttle::thread::spawn(move || runnable.run()));
-    };
-    let builder = async_task::Builder::new().propagate_panic(true);
-    let (runnable, task) = builder.spawn(|()| async move { job() }, schedule);
-    runnable.schedule();
-    task
 }
 
 /// shuttle's threads, except that only an unpark wakes a parked thread.

@@ -197,14 +197,11 @@ options! { UnixStream, |this| this.0.get_ref();
     fn peer_addr = peer_addr() -> SocketAddr;
     /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
-    /// Shuts down one direction of the connection, or both. When the sending direction is shut
-    /// down, the peer reads the end of the stream.
-    fn shutdown = shutdown(how: Shutdown) -> ();
 }
 
 impl sealed::Stream for UnixStream {
     fn end_sending(&self) {
-        let _ = self.shutdown(Shutdown::Write);
+        let _ = self.0.get_ref().shutdown(Shutdown::Write);
     }
 }
 

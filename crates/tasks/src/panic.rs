@@ -8,12 +8,12 @@
 use std::{any::Any, panic::AssertUnwindSafe, panic::catch_unwind, task::Waker};
 
 /// Calls foreign code and catches its panic. The error is the value that the panic carries.
-pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
+pub fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(call))
 }
 
 /// Calls foreign code whose panic concerns nobody; the panic hook has printed it.
-pub(crate) fn ignore_panic(call: impl FnOnce()) {
+pub fn ignore_panic(call: impl FnOnce()) {
     if let Err(payload) = contain(call) {
         // The drop of a payload may panic in turn. What that panic carries is leaked.
         contain(|| drop(payload)).unwrap_or_else(std::mem::forget);
@@ -21,12 +21,12 @@ pub(crate) fn ignore_panic(call: impl FnOnce()) {
 }
 
 /// Wakes a task. A waker that panics must not keep the rest of its batch from being woken.
-pub(crate) fn wake(waker: Waker) {
+pub fn wake(waker: Waker) {
     ignore_panic(|| waker.wake());
 }
 
 /// A foreign value that may never be read: if its drop panics, nobody else unwinds.
-pub(crate) struct Unread<T>(pub(crate) Option<T>);
+pub struct Unread<T>(pub Option<T>);
 
 impl<T> Drop for Unread<T> {
     fn drop(&mut self) {

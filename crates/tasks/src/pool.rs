@@ -1,0 +1,117 @@
+//! The pool: threads that run jobs, which may block.
+//!
+//! A job goes to a thread that waits for one. If none waits, a new thread is started, up to a
+//! limit. Beyond that the job waits until a thread is done with another one. A thread that has
+//! waited for a job in vain for a while ends.
+//!
+//! All of it is one state under one lock. To begin a job costs more than the lock does.
+
+use super::panic::{contain, ignore_panic};
+use super::sync::{Condvar, Mutex, PoisonError, lock};
+use std::{collections::VecDeque, io, mem::take, time::Duration};
+
+/// The jobs that wait for a thread, and how many threads there are.
+pub struct Pool<J> {
+    state: Mutex<State<J>>,
+    /// A job has come, or the pool was closed.
+    news: Condvar,
+}
+
+struct State<J> {
+    /// The jobs that have not begun, in the order in which they came.
+    jobs: VecDeque<J>,
+    threads: usize,
+    /// How many threads wait for a job. A thread that was notified counts until it runs.
+    idle: usize,
+    is_closed: bool,
+}
+
+impl<J> Default for Pool<J> {
+    fn default() -> Self {
+        let state = State { jobs: VecDeque::new(), threads: 0, idle: 0, is_closed: false };
+        Self { state: Mutex::new(state), news: Condvar::default() }
+    }
+}
+
+impl<J> Pool<J> {
+    /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.
+    /// `start` starts a thread that calls [`next`](Self::next) until that gives nothing. If the
+    /// pool is closed, the job is dropped.
+    ///
+    /// # Errors
+    ///
+    /// That of `start`, if no thread is left which could run the job. It is dropped then, with all
+    /// others that wait. As long as there is another thread, that one comes to the job.
+    pub fn push(
+        &self,
+        job: J,
+        threads_max: usize,
+        start: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            drop(state); // before the job: what that holds is foreign
+            return Ok(());
+        }
+
+        state.jobs.push_back(job);
+        // Each thread that waits takes one job, also if it was notified of an earlier one.
+        let has_thread = state.idle >= state.jobs.len();
+        if has_thread || state.threads >= threads_max {
+            drop(state);
+            self.news.notify_one();
+            return Ok(());
+        }
+
+        state.threads += 1;
+        drop(state);
+        let started = contain(start).unwrap_or_else(|panic| {
+            ignore_panic(|| drop(panic));
+            Err(io::Error::other("a function of the user's that names the thread panicked"))
+        });
+        let Err(error) = started else { return Ok(()) };
+        let mut state = lock(&self.state);
+        state.threads -= 1;
+        let stranded = if state.threads == 0 { take(&mut state.jobs) } else { VecDeque::new() };
+        drop(state);
+        if stranded.is_empty() { Ok(()) } else { Err(error) }
+    }
+
+    /// The next job for the calling thread, which waits for one for `keep_alive` at most. `begin`
+    /// is called under the lock: who has closed the pool sees what it did to a job that has begun.
+    /// None: the thread has to end.
+    pub fn next(&self, keep_alive: Duration, begin: impl FnOnce(&J)) -> Option<J> {
+        let mut state = lock(&self.state);
+        state.idle += 1;
+        let waits = |state: &mut State<J>| state.jobs.is_empty() && !state.is_closed;
+        let waited = self.news.wait_timeout_while(state, keep_alive, waits);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.idle -= 1;
+        if state.is_closed {
+            let left = take(&mut state.jobs);
+            drop(state); // before the jobs: what they hold is foreign
+            drop(left);
+            return None;
+        }
+
+        let job = state.jobs.pop_front();
+        match &job {
+            Some(job) => begin(job),
+            None => state.threads -= 1,
+        }
+        job
+    }
+
+    /// From now on no job begins. Each thread ends when it is done with the one that it runs, and
+    /// the first that ends drops the jobs that wait.
+    pub fn close(&self) {
+        lock(&self.state).is_closed = true;
+        self.news.notify_all();
+    }
+
+    /// Closes the pool, and takes out the jobs that no thread has come to.
+    pub fn drain(&self) -> VecDeque<J> {
+        self.close();
+        take(&mut lock(&self.state).jobs)
+    }
+}
