@@ -1,13 +1,11 @@
 //! A file.
 
 use crate::blocking_io::{Doing, Shared, Target, Writer, run};
-use crate::fs::OpenOptions;
 use arc::io::{AsyncRead, AsyncSeek, AsyncWrite};
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
 use std::io::{IoSlice, Result, Seek, SeekFrom, Write};
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -88,64 +86,6 @@ impl Target for std::fs::File {
 pub struct File(Writer<std::fs::File>);
 
 impl File {
-    /// Opens a file for reading.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`std::fs::File::open`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[arc::main]
-    /// # async fn main() -> std::io::Result<()> {
-    /// let file = arc_util::fs::File::open("Cargo.toml").await?;
-    /// assert!(file.metadata().await?.len() > 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::options().read(true).open(path).await
-    }
-
-    /// Opens a file for writing. It is created if it does not exist, and is empty then.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`std::fs::File::create`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use arc_util::{fs::File, io::AsyncWriteExt};
-    /// # #[arc::main]
-    /// # async fn main() -> std::io::Result<()> {
-    /// # let path = std::env::temp_dir().join(format!("arc-doc-create-{}", std::process::id()));
-    /// let mut file = File::create(&path).await?;
-    /// file.write_all(b"hello").await?;
-    /// file.flush().await?; // waits, and returns an error of the write
-    /// # assert_eq!(arc_util::fs::read(&path).await?, b"hello");
-    /// # arc_util::fs::remove_file(path).await
-    /// # }
-    /// ```
-    pub async fn create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::options().write(true).create(true).truncate(true).open(path).await
-    }
-
-    /// Creates a file, for reading and writing.
-    ///
-    /// # Errors
-    ///
-    /// `AlreadyExists` if there is one, and those of [`std::fs::File::create_new`].
-    pub async fn create_new(path: impl AsRef<Path>) -> Result<Self> {
-        Self::options().read(true).write(true).create_new(true).open(path).await
-    }
-
-    /// Options that a file is opened with, none of them set. The same as [`OpenOptions::new`].
-    pub fn options() -> OpenOptions {
-        OpenOptions::new()
-    }
-
     /// Makes a file of std's asynchronous. It needs no runtime.
     pub fn from_std(file: std::fs::File) -> Self {
         Self(Writer::new(Shared::new(file)))

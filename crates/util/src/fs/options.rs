@@ -1,10 +1,70 @@
 //! How a file is opened.
 
 use crate::blocking_io::run;
-use crate::fs::File;
+use crate::fs::file::File;
 use std::future::Future;
 use std::io::Result;
 use std::path::Path;
+
+impl File {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::open`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let file = arc_util::fs::File::open("Cargo.toml").await?;
+    /// assert!(file.metadata().await?.len() > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().read(true).open(path).await
+    }
+
+    /// Opens a file for writing. It is created if it does not exist, and is empty then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::create`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::{fs::File, io::AsyncWriteExt};
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("arc-doc-create-{}", std::process::id()));
+    /// let mut file = File::create(&path).await?;
+    /// file.write_all(b"hello").await?;
+    /// file.flush().await?; // waits, and returns an error of the write
+    /// # assert_eq!(arc_util::fs::read(&path).await?, b"hello");
+    /// # arc_util::fs::remove_file(path).await
+    /// # }
+    /// ```
+    pub async fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().write(true).create(true).truncate(true).open(path).await
+    }
+
+    /// Creates a file, for reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if there is one, and those of [`std::fs::File::create_new`].
+    pub async fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().read(true).write(true).create_new(true).open(path).await
+    }
+
+    /// Options that a file is opened with, none of them set. The same as [`OpenOptions::new`].
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+}
 
 /// Options that a file is opened with. Those of [`std::fs::OpenOptions`], by the same names.
 ///

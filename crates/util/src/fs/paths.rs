@@ -84,7 +84,8 @@ pub async fn create_dir(path: impl AsRef<Path>) -> Result<()> {
 /// ```
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-create-dir-all-{}", std::process::id()));
+/// # let name = format!("arc-doc-create-dir-all-{}", std::process::id());
+/// # let path = std::env::temp_dir().join(name);
 /// arc_util::fs::create_dir_all(path.join("one/two")).await?;
 /// arc_util::fs::remove_dir_all(path).await?;
 /// # Ok(())
@@ -237,7 +238,8 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
 /// ```
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-remove-dir-all-{}", std::process::id()));
+/// # let name = format!("arc-doc-remove-dir-all-{}", std::process::id());
+/// # let path = std::env::temp_dir().join(name);
 /// arc_util::fs::create_dir_all(path.join("one/two")).await?;
 /// arc_util::fs::remove_dir_all(path).await?;
 /// # Ok(())
