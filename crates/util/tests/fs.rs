@@ -86,7 +86,6 @@ fn what_was_written_is_there_when_the_runtime_has_ended() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_write_that_has_not_begun_is_done_at_the_end() {
     let Some(child) = child("fs::a_write_that_has_not_begun_is_done_at_the_end", FEW_THREADS)
