@@ -87,7 +87,6 @@
 //! |---|---|
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf` and `write_buf`, for buffers of the crate bytes |
-//! | `fs` | `arc::fs`, by the crate async-fs |
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
@@ -96,7 +95,7 @@
 //! | `tracing` | the feature of arc-compat of this name |
 //! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
 //!
-//! tokio's other features (`rt`, `net`, `time`, `macros` ...) exist too. They add nothing, because
+//! tokio's other features (`rt`, `fs`, `net`, `time` ...) exist too. They add nothing, because
 //! the parts that they name are always there.
 //!
 //! # What this crate is made of
@@ -116,10 +115,13 @@ pub use arc_util::{join, pin, race, select, task_local, try_join};
 #[cfg(feature = "compat")]
 #[doc(inline)]
 pub use arc_compat as compat;
-#[cfg(feature = "fs")]
-pub use async_fs as fs;
 #[cfg(feature = "process")]
 pub use async_process as process;
+
+/// Files and directories.
+pub mod fs {
+    pub use arc_util::fs::*;
+}
 
 /// Reading and writing: the traits of futures-io, buffers, copying, in-memory pipes, standard input
 /// and output.

@@ -11,6 +11,7 @@
 //! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`], [`pin!`] |
 //! | [`sync`] | `CancellationToken`, `Semaphore`, `watch`, `mpsc`; others' locks and channels |
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more TCP methods |
+//! | [`fs`] | files and directories |
 //! | [`io`] | in-memory pipes, copying in both directions, standard input and output |
 //! | [`runtime`] | tokio's names for a runtime's settings |
 //! | [`time`] | intervals, and the timers of arc's core |
@@ -20,6 +21,8 @@
 
 #![forbid(unsafe_code)]
 
+mod blocking_io;
+pub mod fs;
 pub mod io;
 mod macros;
 pub mod net;

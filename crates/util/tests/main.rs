@@ -19,6 +19,7 @@ mod bad_input;
 mod buffers;
 mod cancellation;
 mod coop;
+mod fs;
 mod interval;
 mod io;
 mod join_map;

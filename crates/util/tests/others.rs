@@ -1,33 +1,10 @@
-//! Files and processes, by crates that know no runtime.
+//! Processes, by a crate that knows no runtime.
 
 #![cfg(unix)]
 
-use crate::common::{Folder, soon};
-use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use crate::common::soon;
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use async_process::{Command, Stdio};
-use futures_util::{StreamExt, TryStreamExt};
-
-#[arc::test(flavor = "multi_thread", workers = 2)]
-async fn files_are_written_and_read_by_async_fs() {
-    let folder = Folder::new("files");
-    let path = folder.0.join("file");
-    let mut file = soon(async_fs::File::create(&path)).await.unwrap();
-    for number in 0..1000 {
-        let line = format!("line {number}\n");
-        soon(file.write_all(line.as_bytes())).await.unwrap();
-    }
-    soon(file.flush()).await.unwrap();
-    let file = soon(async_fs::File::open(&path)).await.unwrap();
-    let lines = BufReader::new(file).lines().try_collect::<Vec<_>>();
-    let lines = soon(lines).await.unwrap();
-    assert_eq!((lines.len(), &*lines[999]), (1000, "line 999"));
-    soon(async_fs::rename(&path, folder.0.join("other"))).await.unwrap();
-    let entries = soon(async_fs::read_dir(&folder.0)).await.unwrap();
-    let entries = soon(entries.collect::<Vec<_>>()).await;
-    let names: Vec<_> = entries.iter().flatten().map(|it| it.file_name()).collect();
-    assert_eq!(names, ["other"]);
-    assert!(soon(async_fs::read(&path)).await.is_err());
-}
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn processes_are_run_by_async_process() {

@@ -1,9 +1,9 @@
 //! Standard input and output, in processes of their own.
 
-use crate::common::{child, ended};
+use crate::common::{FEW_THREADS, child, ended, fill_the_pool, soon};
 use arc_util::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stderr, stdin, stdout};
 use futures_util::TryStreamExt;
-use std::io::Write;
+use std::io::{Read, Write};
 
 #[test]
 fn lines_of_standard_input_are_answered() {
@@ -29,6 +29,73 @@ fn lines_of_standard_input_are_answered() {
     let (out, err) = ended(child);
     assert!(out.contains("<one>\n<two>\n<three>\n"), "{out}");
     assert!(err.contains("the end\nit is open\n"), "{err}");
+}
+
+/// The numbers of the lines that a child printed, in their order.
+fn numbers(text: &str) -> Vec<usize> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("line "));
+    lines.map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_handle_for_each_line_loses_no_line() {
+    let Some(child) = child("stdio::a_handle_for_each_line_loses_no_line", "") else {
+        let runtime = arc::runtime::Runtime::new().unwrap();
+        return runtime.block_on(async {
+            println!();
+            for number in 0..100 {
+                let line = format!("line {number}\n");
+                stdout().write_all(line.as_bytes()).await.unwrap();
+                stderr().write_all(line.as_bytes()).await.unwrap();
+            }
+        });
+    };
+    let (out, err) = ended(child);
+    assert!(numbers(&out).into_iter().eq(0..100), "{out}");
+    assert!(numbers(&err).into_iter().eq(0..100), "{err}");
+}
+
+#[test]
+fn lines_that_wait_for_the_pool_come_out_at_the_end() {
+    let test = "stdio::lines_that_wait_for_the_pool_come_out_at_the_end";
+    let Some(child) = child(test, FEW_THREADS) else {
+        let runtime = arc::runtime::Runtime::new().unwrap();
+        return runtime.block_on(async {
+            println!();
+            fill_the_pool();
+            for number in 0..100 {
+                let line = format!("line {number}\n");
+                stdout().write_all(line.as_bytes()).await.unwrap();
+            }
+        });
+    };
+    let (out, _) = ended(child);
+    assert!(numbers(&out).into_iter().eq(0..100), "{out}");
+}
+
+/// A line that has not ended is flushed by whichever handle, as with `print!`.
+#[test]
+fn another_handle_flushes_what_was_written() {
+    let Some(mut child) = child("stdio::another_handle_flushes_what_was_written", "") else {
+        let runtime = arc::runtime::Runtime::new().unwrap();
+        return runtime.block_on(async {
+            stdout().write_all(b"\nprompt>").await.unwrap();
+            stdout().flush().await.unwrap();
+            let mut lines = BufReader::new(stdin()).lines();
+            assert_eq!(soon(lines.try_next()).await.unwrap().as_deref(), Some("answer"));
+        });
+    };
+    let mut seen = Vec::new();
+    let mut out = child.stdout.take().unwrap();
+    while !seen.ends_with(b"prompt>") {
+        let mut byte = [0];
+        assert_eq!(out.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&seen));
+        seen.push(byte[0]);
+    }
+    child.stdin.take().unwrap().write_all(b"answer\n").unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success(), "{rest}");
 }
 
 /// tokio differs here.

@@ -14,7 +14,8 @@ mod present;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What tokio has on Windows or FreeBSD alone. It is not part of the share.
-const OTHER_SYSTEMS: [&str; 3] = ["io::bsd", "net::windows", "signal::windows"];
+const OTHER_SYSTEMS: [&str; 5] =
+    ["fs::symlink_dir", "fs::symlink_file", "io::bsd", "net::windows", "signal::windows"];
 
 /// Returns the paths that `present.rs` imports.
 fn present() -> BTreeSet<&'static str> {

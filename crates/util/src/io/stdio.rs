@@ -1,13 +1,15 @@
 //! Standard input and output, on threads that may block.
 
+use crate::blocking_io::{Shared, Target, Writer};
 use arc::io::{AsyncRead, AsyncWrite};
 use blocking::Unblock;
 use std::fmt;
-use std::io::{self, Result};
+use std::io::{self, ErrorKind, IoSlice, Result, Write};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
 
-/// How far a thread reads ahead, or lags behind with writing, in bytes.
+/// How far the thread of the standard input reads ahead, in bytes.
 const BUFFER: usize = 64 << 10;
 
 /// Returns the standard input of the process, which a thread of its own reads.
@@ -33,9 +35,20 @@ pub fn stdin() -> Stdin {
     Stdin(Unblock::with_capacity(BUFFER, io::stdin()))
 }
 
-/// Returns the standard output of the process, which a thread of its own writes.
+/// Returns the standard output of the process, which jobs of
+/// [`spawn_blocking`](arc::task::spawn_blocking) write.
 ///
-/// Flush it before the program ends: bytes that the thread has not written yet are lost.
+/// A write copies up to 2 MiB, begins a job, and returns. The next operation waits for that job,
+/// and returns its error. `flush` and `close` wait until the system has the bytes. As with
+/// `print!`, a line that has not ended may stay in a buffer of std's until then, or until the
+/// process ends.
+///
+/// What was written is not lost if the handle is dropped or the runtime ends, only by
+/// `std::process::exit` and what else ends the process at once. So the end of a runtime waits for a
+/// write that has not begun, also longer than the limit of `shutdown`, if nobody reads the output.
+///
+/// All handles write to one queue: what was written first comes out first. `print!` does not go
+/// through it.
 ///
 /// # Examples
 ///
@@ -49,10 +62,12 @@ pub fn stdin() -> Stdin {
 /// # }
 /// ```
 pub fn stdout() -> Stdout {
-    Stdout(Unblock::with_capacity(BUFFER, io::stdout()))
+    static STDOUT: LazyLock<Arc<Shared<io::Stdout>>> = LazyLock::new(|| Shared::new(io::stdout()));
+    Stdout(Writer::new(STDOUT.clone()))
 }
 
-/// Returns the standard error of the process, which a thread of its own writes. See [`stdout`].
+/// Returns the standard error of the process, which jobs of
+/// [`spawn_blocking`](arc::task::spawn_blocking) write. See [`stdout`].
 ///
 /// # Examples
 ///
@@ -66,7 +81,8 @@ pub fn stdout() -> Stdout {
 /// # }
 /// ```
 pub fn stderr() -> Stderr {
-    Stderr(Unblock::with_capacity(BUFFER, io::stderr()))
+    static STDERR: LazyLock<Arc<Shared<io::Stderr>>> = LazyLock::new(|| Shared::new(io::stderr()));
+    Stderr(Writer::new(STDERR.clone()))
 }
 
 /// Reads the standard input; made by [`stdin`].
@@ -77,10 +93,18 @@ pub fn stderr() -> Stderr {
 pub struct Stdin(Unblock<io::Stdin>);
 
 /// Writes the standard output; made by [`stdout`].
-pub struct Stdout(Unblock<io::Stdout>);
+///
+/// # Panics
+///
+/// Operations panic outside a runtime.
+///
+/// # Cancellation
+///
+/// Cancel safe: a `write` that is dropped has written nothing, and a `flush` goes on.
+pub struct Stdout(Writer<io::Stdout>);
 
-/// Writes the standard error; made by [`stderr`].
-pub struct Stderr(Unblock<io::Stderr>);
+/// Writes the standard error; made by [`stderr`]. As [`Stdout`] in all else.
+pub struct Stderr(Writer<io::Stderr>);
 
 impl AsyncRead for Stdin {
     fn poll_read(
@@ -93,31 +117,46 @@ impl AsyncRead for Stdin {
 }
 
 macro_rules! write_to {
-    ($($type:ty)*) => {$(
-        /// An error is returned by a later call than the one that took the bytes. Flushing
-        /// returns any error of the calls before it.
+    ($($type:ty, $std:ty;)*) => {$(
+        impl Target for $std {
+            const HOLDS_BACK: bool = true;
+
+            fn write_all(&self, bytes: &[u8]) -> Result<()> {
+                (&mut &*self).write_all(bytes)
+            }
+
+            fn flush(&self) -> Result<()> {
+                (&mut &*self).flush()
+            }
+
+            fn move_back(&self, _: i64) -> Result<()> {
+                Err(ErrorKind::NotSeekable.into())
+            }
+        }
+
+        /// An error is returned by the operation after the one that took the bytes, once.
         impl AsyncWrite for $type {
             fn poll_write(
-                mut self: Pin<&mut Self>,
+                self: Pin<&mut Self>,
                 context: &mut Context<'_>,
                 bytes: &[u8],
             ) -> Poll<Result<usize>> {
-                loop {
-                    let written = ready!(Pin::new(&mut self.0).poll_write(context, bytes))?;
-                    if written > 0 || bytes.is_empty() {
-                        return Poll::Ready(Ok(written));
-                    }
+                self.get_mut().0.poll_write(context, &[IoSlice::new(bytes)])
+            }
 
-                    // An earlier write failed: flushing returns its error.
-                    ready!(Pin::new(&mut self.0).poll_flush(context))?;
-                }
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                parts: &[IoSlice<'_>],
+            ) -> Poll<Result<usize>> {
+                self.get_mut().0.poll_write(context, parts)
             }
 
             fn poll_flush(
-                mut self: Pin<&mut Self>,
+                self: Pin<&mut Self>,
                 context: &mut Context<'_>,
             ) -> Poll<Result<()>> {
-                Pin::new(&mut self.0).poll_flush(context)
+                self.get_mut().0.poll_flush(context)
             }
 
             /// Flushes the stream. The stream of the process stays open.
@@ -131,7 +170,10 @@ macro_rules! write_to {
     )*};
 }
 
-write_to! { Stdout Stderr }
+write_to! {
+    Stdout, io::Stdout;
+    Stderr, io::Stderr;
+}
 
 macro_rules! debug {
     ($($type:ident)*) => {$(

@@ -84,6 +84,27 @@ impl Drop for CountDrop {
     }
 }
 
+/// A line of shell for `child`, so that `fill_the_pool` does not take 500 threads.
+pub const FEW_THREADS: &str = "export BLOCKING_MAX_THREADS=4";
+
+/// Spawns jobs that wait until the end of the runtime, more than the pool has threads for.
+pub fn fill_the_pool() {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = Arc::new(std::sync::Mutex::new(released));
+    for _ in 0..600 {
+        let released = released.clone();
+        drop(arc::task::spawn_blocking(move || {
+            // An error is the end that it waits for.
+            let _ = released.lock().unwrap().recv();
+        }));
+    }
+    // The end drops the task, and what it has.
+    arc::spawn(async move {
+        std::future::pending::<()>().await;
+        drop(release);
+    });
+}
+
 /// The two ends of a connection over the loopback interface.
 pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");

@@ -1,0 +1,367 @@
+//! What files and standard output have in common: bytes are written by jobs of `spawn_blocking`,
+//! which lag behind their writer by one write, and no job is ever left out.
+//!
+//! A write goes into a queue first, and then a job is spawned that takes it out. So whoever comes
+//! first can do the write: the job, or the runtime that drops the job because it ends. Both hold
+//! an [`Owed`]. A writer that is dropped hands one to a task, which does the same if the job still
+//! waits in the pool when the runtime ends.
+//!
+//! All that is done to one target is done in turn: see [`Shared::turn`].
+
+use crate::wake::contain;
+use arc::runtime::Handle;
+use arc::task::{JoinError, JoinHandle, spawn_blocking};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice, Result, SeekFrom};
+use std::mem::take;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task::{Context, Poll, ready};
+
+/// How much one job reads or writes at most, in bytes, unless somebody sets another number.
+pub(crate) const BUFFER_MAX: usize = 2 << 20;
+
+/// What is written to, by calls that block.
+pub(crate) trait Target: Send + Sync + 'static {
+    /// Whether bytes that are written may stay in a buffer of std's, until `flush` is called.
+    const HOLDS_BACK: bool;
+
+    fn write_all(&self, bytes: &[u8]) -> Result<()>;
+    fn flush(&self) -> Result<()>;
+
+    /// Moves the position back by a number of bytes.
+    fn move_back(&self, count: i64) -> Result<()>;
+}
+
+/// What has been read from a target, and not by its user yet.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// Only grows, so that it is filled with zeros once.
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Ahead {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Reads up to `limit` bytes, if there are none.
+    pub(crate) fn fill(&mut self, limit: usize, mut source: impl io::Read) -> Result<usize> {
+        if self.is_empty() {
+            self.bytes.resize(self.bytes.len().max(limit), 0);
+            (self.start, self.end) = (0, 0);
+            self.end = loop {
+                match source.read(&mut self.bytes[..limit]) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    result => break result?,
+                }
+            };
+        }
+        Ok(self.end - self.start)
+    }
+
+    /// Moves bytes into a buffer, and returns how many.
+    fn take(&mut self, buffer: &mut [u8]) -> usize {
+        let bytes = &self.bytes[self.start..self.end];
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        self.start += count;
+        count
+    }
+
+    /// Gives back what has been read: the target's position is where its user believes it to be.
+    /// What has no position, such as a terminal, keeps the bytes for the next read.
+    pub(crate) fn give_back<T: Target>(&mut self, target: &T) -> Result<()> {
+        let count = self.end - self.start;
+        if count > 0 {
+            match target.move_back(i64::try_from(count).unwrap_or(i64::MAX)) {
+                Err(error) if error.kind() == ErrorKind::NotSeekable => return Ok(()),
+                result => result?,
+            }
+            self.start = self.end;
+        }
+        Ok(())
+    }
+}
+
+/// A write that nobody has begun.
+struct Write {
+    number: u64,
+    bytes: Vec<u8>,
+    report: Arc<Mutex<Report>>,
+}
+
+/// What has become of the writes of one writer.
+#[derive(Default)]
+struct Report {
+    /// The first error that its user has not been told.
+    error: Option<io::Error>,
+    /// The buffer of a write that is done, for the next one.
+    spare: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Queue {
+    writes: VecDeque<Write>,
+    /// How many there have been.
+    count: u64,
+    /// The write that is being done is done by somebody whom the end of a runtime does not wait
+    /// for: not by a job, but by who dropped one.
+    is_rescue: bool,
+}
+
+/// A target, and what is to be done with it.
+pub(crate) struct Shared<T> {
+    pub(crate) target: T,
+    queue: Mutex<Queue>,
+    /// Who has the lock may use the target. It is held while that blocks. So no task waits for it:
+    /// jobs do, and whoever may block.
+    turn: Mutex<Ahead>,
+    /// How often the length of a file was set.
+    pub(crate) changes: AtomicU64,
+}
+
+/// A poisoned lock is not an error here: what it guards is valid at each of its steps.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T: Target> Shared<T> {
+    pub(crate) fn new(target: T) -> Arc<Self> {
+        let (queue, turn, changes) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
+        Arc::new(Self { target, queue, turn, changes })
+    }
+
+    /// Blocks until it is the caller's turn: all that began before has been done.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, Ahead> {
+        lock(&self.turn)
+    }
+
+    /// Blocks until the writes up to one of that number are done, by whomsoever. Returns the turn.
+    fn write_up_to(&self, last: u64, in_job: bool) -> MutexGuard<'_, Ahead> {
+        let mut ahead = self.turn();
+        while let Some(write) = self.next_write(last, in_job) {
+            let done = ahead.give_back(&self.target);
+            let done = done.and_then(|()| self.target.write_all(&write.bytes));
+            let mut report = lock(&write.report);
+            report.spare = write.bytes;
+            if let Err(error) = done {
+                report.error.get_or_insert(error);
+            }
+        }
+        ahead
+    }
+
+    /// For the one whose turn it is.
+    fn next_write(&self, last: u64, in_job: bool) -> Option<Write> {
+        let mut queue = lock(&self.queue);
+        let is_due = queue.writes.front().is_some_and(|write| write.number <= last);
+        queue.is_rescue = is_due && !in_job;
+        if is_due { queue.writes.pop_front() } else { None }
+    }
+
+    /// Blocks, in a job, until all is written that has begun before. Returns the turn.
+    pub(crate) fn settle(&self) -> MutexGuard<'_, Ahead> {
+        let last = lock(&self.queue).count;
+        self.write_up_to(last, true)
+    }
+
+    pub(crate) fn into_inner(self) -> (T, Ahead) {
+        (self.target, self.turn.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The duty to do the writes up to a number. They are done when this is dropped, at the latest.
+struct Owed<T: Target> {
+    shared: Arc<Shared<T>>,
+    last: u64,
+    in_job: bool,
+}
+
+impl<T: Target> Owed<T> {
+    /// Whether somebody has to see to it: a job that has begun will finish it by itself.
+    fn is_open(&self) -> bool {
+        let queue = lock(&self.shared.queue);
+        queue.is_rescue || queue.writes.front().is_some_and(|write| write.number <= self.last)
+    }
+}
+
+impl<T: Target> Drop for Owed<T> {
+    fn drop(&mut self) {
+        if self.in_job || self.is_open() {
+            drop(self.shared.write_up_to(self.last, self.in_job));
+        }
+    }
+}
+
+/// What a job does for its writer. The result of a seek is the new position.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Doing {
+    Write(u64),
+    Flush,
+    /// How often the length had been set when the read began.
+    Read(u64),
+    Seek(SeekFrom),
+}
+
+/// One who writes to a target, and perhaps reads it. At most one job is at work for it.
+pub(crate) struct Writer<T: Target> {
+    pub(crate) shared: Arc<Shared<T>>,
+    pub(crate) buffer_max: usize,
+    job: Option<(Doing, JoinHandle<Result<u64>>)>,
+    report: Arc<Mutex<Report>>,
+}
+
+impl<T: Target> Writer<T> {
+    pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
+        let report = Arc::default();
+        Self { shared, buffer_max: BUFFER_MAX, job: None, report }
+    }
+
+    /// Waits for the job that is at work. Returns what it did, if there was one.
+    pub(crate) fn poll_job(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<(Doing, Result<u64>)>> {
+        let Some((doing, handle)) = &mut self.job else { return Poll::Ready(None) };
+        let result = ready!(Pin::new(handle).poll(context));
+        let (doing, _) = (*doing, self.job = None);
+        let result = match (doing, result) {
+            (_, Ok(result)) => result,
+            // Whoever dropped the job has done the write, or is about to.
+            (Doing::Write(last), Err(_)) => {
+                drop(self.shared.write_up_to(last, false));
+                Ok(0)
+            }
+            (_, Err(error)) => Err(given_up(error)),
+        };
+        Poll::Ready(Some((doing, result)))
+    }
+
+    /// Whether a job is at work that has not ended.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.job.as_ref().is_some_and(|(_, handle)| !handle.is_finished())
+    }
+
+    /// The error of an earlier write, which is told once.
+    pub(crate) fn check(&self) -> Result<()> {
+        lock(&self.report).error.take().map_or(Ok(()), Err)
+    }
+
+    /// Begins something that is not a write. No job is at work.
+    pub(crate) fn begin(
+        &mut self,
+        doing: Doing,
+        act: impl FnOnce(&T, &mut Ahead) -> Result<u64> + Send + 'static,
+    ) {
+        let shared = self.shared.clone();
+        let handle = spawn_blocking(move || act(&shared.target, &mut shared.settle()));
+        self.job = Some((doing, handle));
+    }
+
+    /// Moves what was read ahead into a buffer. None if there is nothing, or somebody else has his
+    /// turn.
+    pub(crate) fn take_ahead(&self, buffer: &mut [u8]) -> Option<usize> {
+        let mut ahead = match self.shared.turn.try_lock() {
+            Ok(ahead) => ahead,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        (!ahead.is_empty()).then(|| ahead.take(buffer))
+    }
+
+    pub(crate) fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        if let Some((Doing::Flush, result)) = ready!(self.poll_job(context)) {
+            result?; // of a future that was dropped
+        }
+        self.check()?;
+        let mut bytes = take(&mut lock(&self.report).spare);
+        bytes.clear();
+        for part in parts {
+            let room = self.buffer_max - bytes.len();
+            bytes.extend_from_slice(&part[..part.len().min(room)]);
+        }
+        let count = bytes.len();
+        if count > 0 {
+            self.begin_write(bytes);
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    fn begin_write(&mut self, bytes: Vec<u8>) {
+        let mut queue = lock(&self.shared.queue);
+        queue.count += 1;
+        let number = queue.count;
+        queue.writes.push_back(Write { number, bytes, report: self.report.clone() });
+        drop(queue);
+
+        let mut owed = self.owe(number);
+        let handle = spawn_blocking(move || {
+            owed.in_job = true;
+            drop(owed);
+            Ok(0)
+        });
+        self.job = Some((Doing::Write(number), handle));
+    }
+
+    fn owe(&self, last: u64) -> Owed<T> {
+        Owed { shared: self.shared.clone(), last, in_job: false }
+    }
+
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        loop {
+            let done = ready!(self.poll_job(context));
+            self.check()?;
+            match done {
+                Some((Doing::Flush, result)) => return Poll::Ready(result.map(drop)),
+                _ if !T::HOLDS_BACK => return Poll::Ready(Ok(())),
+                _ => {}
+            }
+            self.begin(Doing::Flush, |target, _| target.flush().map(|()| 0));
+        }
+    }
+}
+
+impl<T: Target> Drop for Writer<T> {
+    /// A write whose job has not begun: the pool may be full, and the end of the runtime gives up
+    /// such jobs. A task knows of the end, because it is dropped then. Without a runtime, the
+    /// write is done here.
+    fn drop(&mut self) {
+        let Some((Doing::Write(last), handle)) = self.job.take() else { return };
+        let owed = self.owe(last);
+        if !owed.is_open() {
+            return;
+        }
+        // A thread that ends may know nothing of runtimes any more, and says so by a panic.
+        if let Ok(Ok(runtime)) = contain(Handle::try_current) {
+            runtime.spawn(async move {
+                // Whatever has become of the job: `owed` is settled after it.
+                let _ = handle.await;
+                drop(owed);
+            });
+        }
+    }
+}
+
+/// Runs a function that blocks, and waits for its result.
+pub(crate) async fn run<R: Send + 'static>(
+    act: impl FnOnce() -> Result<R> + Send + 'static,
+) -> Result<R> {
+    spawn_blocking(act).await.unwrap_or_else(|error| Err(given_up(error)))
+}
+
+/// The error of a job that was not run. A job's panic goes on here.
+pub(crate) fn given_up(error: JoinError) -> io::Error {
+    if error.is_panic() {
+        resume_unwind(error.into_panic());
+    }
+    io::Error::other("the runtime has ended before it began to access the file")
+}
