@@ -1,15 +1,12 @@
 //! What files and standard output have in common: bytes are written by jobs of `spawn_blocking`,
 //! which lag behind their writer by one write, and no job is ever left out.
 //!
-//! A write goes into a queue first, and then a job is spawned that takes it out. So whoever comes
-//! first can do the write: the job, or the runtime that drops the job because it ends. Both hold
-//! an [`Owed`]. A writer that is dropped hands one to a task, which does the same if the job still
-//! waits in the pool when the runtime ends.
+//! A write goes into a queue first, and then a job is spawned that takes it out. The job holds an
+//! [`Owed`], which does the write when it is dropped: by the job when that runs, or by the runtime
+//! that drops the job because it ends before the job has begun.
 //!
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
-use crate::wake::contain;
-use arc::runtime::Handle;
 use arc::task::{JoinError, JoinHandle, spawn_blocking};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Result, SeekFrom};
@@ -109,9 +106,6 @@ struct Queue {
     writes: VecDeque<Write>,
     /// How many there have been.
     count: u64,
-    /// The write that is being done is done by somebody whom the end of a runtime does not wait
-    /// for: not by a job, but by who dropped one.
-    is_rescue: bool,
 }
 
 /// A target, and what is to be done with it.
@@ -142,9 +136,9 @@ impl<T: Target> Shared<T> {
     }
 
     /// Blocks until the writes up to one of that number are done, by whomsoever. Returns the turn.
-    fn write_up_to(&self, last: u64, in_job: bool) -> MutexGuard<'_, Ahead> {
+    fn write_up_to(&self, last: u64) -> MutexGuard<'_, Ahead> {
         let mut ahead = self.turn();
-        while let Some(write) = self.next_write(last, in_job) {
+        while let Some(write) = self.next_write(last) {
             let done = ahead.give_back(&self.target);
             let done = done.and_then(|()| self.target.write_all(&write.bytes));
             let mut report = lock(&write.report);
@@ -157,17 +151,16 @@ impl<T: Target> Shared<T> {
     }
 
     /// For the one whose turn it is.
-    fn next_write(&self, last: u64, in_job: bool) -> Option<Write> {
-        let mut queue = lock(&self.queue);
-        let is_due = queue.writes.front().is_some_and(|write| write.number <= last);
-        queue.is_rescue = is_due && !in_job;
-        if is_due { queue.writes.pop_front() } else { None }
+    fn next_write(&self, last: u64) -> Option<Write> {
+        let writes = &mut lock(&self.queue).writes;
+        let is_due = writes.front().is_some_and(|write| write.number <= last);
+        if is_due { writes.pop_front() } else { None }
     }
 
     /// Blocks, in a job, until all is written that has begun before. Returns the turn.
     pub(crate) fn settle(&self) -> MutexGuard<'_, Ahead> {
         let last = lock(&self.queue).count;
-        self.write_up_to(last, true)
+        self.write_up_to(last)
     }
 
     pub(crate) fn into_inner(self) -> (T, Ahead) {
@@ -179,22 +172,11 @@ impl<T: Target> Shared<T> {
 struct Owed<T: Target> {
     shared: Arc<Shared<T>>,
     last: u64,
-    in_job: bool,
-}
-
-impl<T: Target> Owed<T> {
-    /// Whether somebody has to see to it: a job that has begun will finish it by itself.
-    fn is_open(&self) -> bool {
-        let queue = lock(&self.shared.queue);
-        queue.is_rescue || queue.writes.front().is_some_and(|write| write.number <= self.last)
-    }
 }
 
 impl<T: Target> Drop for Owed<T> {
     fn drop(&mut self) {
-        if self.in_job || self.is_open() {
-            drop(self.shared.write_up_to(self.last, self.in_job));
-        }
+        drop(self.shared.write_up_to(self.last));
     }
 }
 
@@ -234,7 +216,7 @@ impl<T: Target> Writer<T> {
             (_, Ok(result)) => result,
             // Whoever dropped the job has done the write, or is about to.
             (Doing::Write(last), Err(_)) => {
-                drop(self.shared.write_up_to(last, false));
+                drop(self.shared.write_up_to(last));
                 Ok(0)
             }
             (_, Err(error)) => Err(given_up(error)),
@@ -303,17 +285,12 @@ impl<T: Target> Writer<T> {
         queue.writes.push_back(Write { number, bytes, report: self.report.clone() });
         drop(queue);
 
-        let mut owed = self.owe(number);
+        let owed = Owed { shared: self.shared.clone(), last: number };
         let handle = spawn_blocking(move || {
-            owed.in_job = true;
             drop(owed);
             Ok(0)
         });
         self.job = Some((Doing::Write(number), handle));
-    }
-
-    fn owe(&self, last: u64) -> Owed<T> {
-        Owed { shared: self.shared.clone(), last, in_job: false }
     }
 
     pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
@@ -326,27 +303,6 @@ impl<T: Target> Writer<T> {
                 _ => {}
             }
             self.begin(Doing::Flush, |target, _| target.flush().map(|()| 0));
-        }
-    }
-}
-
-impl<T: Target> Drop for Writer<T> {
-    /// A write whose job has not begun: the pool may be full, and the end of the runtime gives up
-    /// such jobs. A task knows of the end, because it is dropped then. Without a runtime, the
-    /// write is done here.
-    fn drop(&mut self) {
-        let Some((Doing::Write(last), handle)) = self.job.take() else { return };
-        let owed = self.owe(last);
-        if !owed.is_open() {
-            return;
-        }
-        // A thread that ends may know nothing of runtimes any more, and says so by a panic.
-        if let Ok(Ok(runtime)) = contain(Handle::try_current) {
-            runtime.spawn(async move {
-                // Whatever has become of the job: `owed` is settled after it.
-                let _ = handle.await;
-                drop(owed);
-            });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Files: what was written is there, whatever becomes of the handle and the runtime.
 
-use crate::common::{FEW_THREADS, Folder, child, ended, fill_the_pool, poll_once, soon, until};
+use crate::common::{Folder, few_threads, fill_the_pool, poll_once, soon, until};
 use arc::runtime::{Builder, Runtime};
 use arc_util::fs::{self, DirBuilder, File, OpenOptions};
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader};
@@ -88,36 +88,31 @@ fn what_was_written_is_there_when_the_runtime_has_ended() {
 
 #[test]
 fn a_write_that_has_not_begun_is_done_at_the_end() {
-    let Some(child) = child("fs::a_write_that_has_not_begun_is_done_at_the_end", FEW_THREADS)
-    else {
-        for runtime in runtimes() {
-            let folder = Folder::new("fs-full");
-            let paths = ["dropped", "held", "returned"].map(|name| folder.0.join(name));
-            let mut files =
-                paths.each_ref().map(|path| File::from(std::fs::File::create(path).unwrap()));
-            let returned = runtime.block_on(async {
-                fill_the_pool();
-                for file in &mut files {
-                    soon(file.write_all(b"late")).await.unwrap();
-                }
-                let [dropped, held, returned] = files;
-                drop(dropped);
-                arc::spawn(async move {
-                    std::future::pending::<()>().await;
-                    drop(held);
-                });
-                assert!(paths.iter().all(|path| std::fs::read(path).unwrap().is_empty()));
-                returned
+    for runtime in few_threads() {
+        let folder = Folder::new("fs-full");
+        let paths = ["dropped", "held", "returned"].map(|name| folder.0.join(name));
+        let mut files =
+            paths.each_ref().map(|path| File::from(std::fs::File::create(path).unwrap()));
+        let returned = runtime.block_on(async {
+            fill_the_pool();
+            for file in &mut files {
+                soon(file.write_all(b"late")).await.unwrap();
+            }
+            let [dropped, held, returned] = files;
+            drop(dropped);
+            arc::spawn(async move {
+                std::future::pending::<()>().await;
+                drop(held);
             });
-            drop(runtime);
-            assert_eq!(std::fs::read(&paths[0]).unwrap(), b"late");
-            assert_eq!(std::fs::read(&paths[1]).unwrap(), b"late");
-            drop(returned);
-            assert_eq!(std::fs::read(&paths[2]).unwrap(), b"late");
-        }
-        return;
-    };
-    ended(child);
+            assert!(paths.iter().all(|path| std::fs::read(path).unwrap().is_empty()));
+            returned
+        });
+        drop(runtime);
+        assert_eq!(std::fs::read(&paths[0]).unwrap(), b"late");
+        assert_eq!(std::fs::read(&paths[1]).unwrap(), b"late");
+        drop(returned);
+        assert_eq!(std::fs::read(&paths[2]).unwrap(), b"late");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Standard input and output, in processes of their own.
 
-use crate::common::{FEW_THREADS, child, ended, fill_the_pool, soon};
+use crate::common::{child, ended, few_threads, fill_the_pool, soon};
 use arc_util::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stderr, stdin, stdout};
 use futures_util::TryStreamExt;
 use std::io::{Read, Write};
@@ -58,8 +58,8 @@ fn a_handle_for_each_line_loses_no_line() {
 #[test]
 fn lines_that_wait_for_the_pool_come_out_at_the_end() {
     let test = "stdio::lines_that_wait_for_the_pool_come_out_at_the_end";
-    let Some(child) = child(test, FEW_THREADS) else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
+    let Some(child) = child(test, "") else {
+        let [runtime, _] = few_threads();
         return runtime.block_on(async {
             println!();
             fill_the_pool();

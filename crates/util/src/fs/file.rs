@@ -62,8 +62,7 @@ impl Target for std::fs::File {
 /// # Panics
 ///
 /// Operations panic outside a runtime, and so do the functions of this module. A read of bytes that
-/// a cancelled read has left does not. Dropping a file is possible everywhere; outside a runtime
-/// that may block until its last write is done.
+/// a cancelled read has left does not. A file may be dropped everywhere.
 ///
 /// # Examples
 ///

@@ -4,6 +4,7 @@
 
 use crate::this_program;
 use arc::net::{TcpListener, TcpStream};
+use arc::runtime::{Builder, Runtime};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -84,14 +85,20 @@ impl Drop for CountDrop {
     }
 }
 
-/// A line of shell for `child`, so that `fill_the_pool` does not take 500 threads.
-pub const FEW_THREADS: &str = "export BLOCKING_MAX_THREADS=4";
+/// How many threads for jobs the runtimes of [`few_threads`] have.
+const THREADS: usize = 4;
 
-/// Spawns jobs that wait until the end of the runtime, more than the pool has threads for.
+/// Runtimes of both flavors, for [`fill_the_pool`].
+pub fn few_threads() -> [Runtime; 2] {
+    [Builder::new_multi_thread(), Builder::new_current_thread()]
+        .map(|builder| builder.max_blocking_threads(THREADS).build().expect("it is built"))
+}
+
+/// Spawns jobs that wait until the end of the runtime, more than its pool has threads for.
 pub fn fill_the_pool() {
     let (release, released) = std::sync::mpsc::channel::<()>();
     let released = Arc::new(std::sync::Mutex::new(released));
-    for _ in 0..600 {
+    for _ in 0..2 * THREADS {
         let released = released.clone();
         drop(arc::task::spawn_blocking(move || {
             // An error is the end that it waits for.
