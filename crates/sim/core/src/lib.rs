@@ -47,6 +47,10 @@ const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
 const LONG_JUMP: Duration = Duration::from_millis(100);
 const GRACE_MILLIS: u32 = 100;
 
+/// Among how many tasks the seed decides which is next: among the first ones in the queue. Those
+/// before the chosen one go to its end, so the cost of a poll must not grow with the queue.
+const CHOICES_MAX: usize = 64;
+
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
@@ -100,7 +104,8 @@ pub fn is_running() -> bool {
     WORLD.try_with(|world| world.borrow().is_some()).unwrap_or(false)
 }
 
-/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it.
+/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it, if it
+/// is among the first 64 of them all.
 /// `push` puts a task at the end of the queue, and `pop` takes out the first one.
 pub fn choose<T>(
     first: Option<T>,
@@ -111,7 +116,8 @@ pub fn choose<T>(
     if first.is_none() || others == 0 {
         return first;
     }
-    let chosen = with_world(|world| world.random.u64(..=others as u64)).unwrap_or(0);
+    let last = others.min(CHOICES_MAX - 1) as u64;
+    let chosen = with_world(|world| world.random.u64(..=last)).unwrap_or(0);
     (0..chosen).fold(first, |task, _| {
         task.into_iter().for_each(&push);
         pop()
