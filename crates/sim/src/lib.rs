@@ -49,13 +49,19 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod failure;
 pub mod net;
+mod quiet;
+mod seeds;
 mod simulation;
 mod test;
 mod timeline;
+mod watchdog;
 
+pub use arc::runtime::UnhandledPanic;
 pub use arc_sim_core::{Event, Log, What, is_running};
 pub use arc_sim_macros::test;
 pub use clock::{HoldClock, advance, hold_clock, note, pause, resume};
-pub use simulation::{Failure, Run, find, run, simulate};
+pub use failure::{Failure, Unfinished};
+pub use simulation::{Run, find, run, simulate};
 pub use test::{Outcome, Test};

@@ -21,14 +21,17 @@
 
 mod instant;
 mod log;
+mod watch;
 
 pub use instant::{Instant, elapsed_nanos};
 pub use log::{Event, Log, What};
+pub use watch::Watch;
 
 use fastrand::Rng;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 use std::{mem, thread};
@@ -65,12 +68,15 @@ struct World {
     /// While this is not zero, the clock does not jump.
     holds: usize,
     polls_left: u64,
+    /// When the simulation ends at the latest, in nanoseconds of its clock.
+    nanos_max: u64,
     /// Wakes the main future: it ends the simulation.
     main: Option<Waker>,
     end: Option<End>,
     jobs: VecDeque<Job>,
     log: Log,
     describe: Option<Describe>,
+    watch: Option<Arc<Watch>>,
 }
 
 /// Says which task has this id.
@@ -83,6 +89,15 @@ pub enum End {
     Deadlock,
     /// There were more polls than the simulation may have.
     TooManyPolls,
+    /// More time passed on the simulated clock than may pass.
+    TooLong,
+}
+
+impl World {
+    /// Nothing is polled now.
+    fn rest(&self) {
+        self.watch.iter().for_each(|watch| watch.rests());
+    }
 }
 
 /// Calls `act` with the simulation of this thread, if there is one. `act` must not run foreign
@@ -139,18 +154,28 @@ pub fn polls(task: u64) {
     step(|log| What::Polled(log.number_of(task)));
 }
 
-/// Notes an event that takes as much time as a poll. Ends the simulation if it is one too many.
+/// Notes an event that takes as much time as a poll. Ends the simulation if it is one too many, or
+/// too late.
 pub fn step(what: impl FnOnce(&Log) -> What) {
     let main = with_world(|world| {
         let what = what(&world.log);
-        world.log.add(instant::elapsed_nanos(), what);
+        if let Some(watch) = &world.watch {
+            watch.does(what, &world.log);
+        }
+        let now = instant::elapsed_nanos();
+        world.log.add(now, what);
         instant::advance(world.random.u64(POLL_NANOS));
         world.polls_left = world.polls_left.saturating_sub(1);
-        if world.polls_left == 0 && world.end.is_none() {
-            world.end = Some(End::TooManyPolls);
-            return world.main.take();
+        let end = match world.polls_left {
+            0 => End::TooManyPolls,
+            _ if now > world.nanos_max => End::TooLong,
+            _ => return None,
+        };
+        if world.end.is_some() {
+            return None;
         }
-        None
+        world.end = Some(end);
+        world.main.take()
     });
     if let Some(main) = main.flatten() {
         main.wake();
@@ -179,6 +204,7 @@ pub fn until<T>(
     }
     let (next, has_sockets) = ahead();
     let is_held = with_world(|world| {
+        world.rest();
         world.log.note_sockets(has_sockets);
         world.holds > 0
     });
@@ -274,11 +300,13 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
         runtime: None,
         holds: 0,
         polls_left: polls_max,
+        nanos_max: u64::MAX,
         main: None,
         end: None,
         jobs: VecDeque::new(),
         log: Log::default(),
         describe: None,
+        watch: None,
     };
     WORLD.set(Some(world));
     instant::begin();
@@ -291,6 +319,7 @@ impl Drop for Entered {
     fn drop(&mut self) {
         // Dropped outside of the borrow: what a job holds is foreign.
         let world = WORLD.take();
+        world.iter().for_each(World::rest);
         instant::end();
         fastrand::seed(self.seed_before);
         drop(world);
@@ -306,6 +335,23 @@ impl Entered {
     /// Takes the log, and leaves an empty one.
     pub fn take_log(&self) -> Log {
         with_world(|world| mem::take(&mut world.log)).unwrap_or_default()
+    }
+
+    /// Reads the log. `read` must not run foreign code.
+    pub fn read_log<R>(&self, read: impl FnOnce(&Log) -> R) -> Option<R> {
+        with_world(|world| read(&world.log))
+    }
+
+    /// Ends the simulation when that much time has passed on its clock.
+    pub fn set_limit(&self, limit: Duration) {
+        let nanos = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        with_world(|world| world.nanos_max = nanos);
+    }
+
+    /// Sets who is told what the simulation does.
+    pub fn set_watch(&self, watch: Arc<Watch>) {
+        let before = with_world(|world| world.watch.replace(watch));
+        drop(before);
     }
 
     /// Sets how tasks are described in the log.
