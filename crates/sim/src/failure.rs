@@ -47,8 +47,8 @@ impl fmt::Display for Failure {
                 list(tasks, formatter)
             }
             Self::TooManyPolls(polls, tasks) => {
-                write!(formatter, "it has not ended after {polls} polls: does a loop never end? ")?;
-                formatter.write_str("Has one of these, but for the last ones, waited in vain?")?;
+                write!(formatter, "it has not ended after {polls} polls: does a loop never end, ")?;
+                formatter.write_str("or does one of these wait in vain?")?;
                 list(tasks, formatter)
             }
             Self::TooLong(limit, tasks) => {

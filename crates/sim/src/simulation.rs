@@ -151,8 +151,7 @@ pub(crate) fn simulate_with<F: Future>(
     let output = catch_unwind(AssertUnwindSafe(|| runtime.block_on(main(future, &is_polling))));
     let outcome = match output {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(end)) => {
-            let tasks = runtime.tasks();
+        Ok(Err((end, tasks))) => {
             let unfinished = entered.read_log(|log| Unfinished::list(tasks, log));
             let unfinished = unfinished.unwrap_or_default();
             Err(match end {
@@ -219,7 +218,10 @@ fn describe_tasks_of(runtime: Handle) -> impl Fn(u64) -> String {
 
 /// Polls the future whenever it was woken, but not always at once, and runs the jobs of
 /// `spawn_blocking`. Meanwhile `is_polling` is true.
-async fn main<F: Future>(future: F, is_polling: &Cell<bool>) -> Result<F::Output, End> {
+async fn main<F: Future>(
+    future: F,
+    is_polling: &Cell<bool>,
+) -> Result<F::Output, (End, Vec<TaskInfo>)> {
     let mut future = pin!(future);
     let main = Arc::new(Main { woken: AtomicBool::new(true), turn: Mutex::default() });
     let waker = Waker::from(main.clone());
@@ -238,9 +240,10 @@ fn turn<F: Future>(
     main: &Main,
     waker: &Waker,
     context: &Context<'_>,
-) -> Poll<Result<F::Output, End>> {
+) -> Poll<Result<F::Output, (End, Vec<TaskInfo>)>> {
     if let Some(end) = core::poll_end(context.waker()) {
-        return Poll::Ready(Err(end));
+        // Before the future is dropped, which may wake them.
+        return Poll::Ready(Err((end, Handle::current().tasks())));
     }
     main.set_turn(context.waker());
 

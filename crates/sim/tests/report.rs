@@ -5,6 +5,7 @@ mod process;
 use arc::task::{spawn_blocking, spawn_named, yield_now};
 use arc::time::{Duration, sleep};
 use arc_sim::{Failure, Test, UnhandledPanic, simulate};
+use arc_util::sync::oneshot;
 use process::{CHILD, in_another_process};
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
@@ -186,6 +187,19 @@ fn deadlock_is_told_by_the_numbers_of_the_log() {
         failure.to_string()
     };
     assert_eq!(told(), told());
+}
+
+/// What the main future holds is dropped when the simulation ends, and wakes those who wait for it.
+/// They are listed as they were before.
+#[test]
+fn tasks_are_listed_before_the_main_future_is_dropped() {
+    let run = simulate(1, async {
+        let (sender, receiver) = oneshot::channel::<()>();
+        spawn_named("stuck", receiver).await.unwrap().unwrap();
+        drop(sender);
+    });
+    let text = run.outcome.unwrap_err().to_string();
+    assert!(text.contains("\"stuck\"") && text.ends_with("ago: Idle"), "{text}");
 }
 
 /// A poll that blocks for longer than the test allows.

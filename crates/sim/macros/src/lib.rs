@@ -47,7 +47,7 @@ fn expand(
             "seeds" | "polls" => {
                 let (method, number) = (&option.path, value.parse::<Expr>()?);
                 if is_zero(&number) {
-                    let text = format!("with none of the {key} nothing would be tried");
+                    let text = format!("with `{key} = 0` nothing would be tried");
                     return Err(Error::new_spanned(number, text));
                 }
                 settings.extend(quote!(.#method(#number)));
