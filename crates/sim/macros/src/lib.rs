@@ -36,6 +36,28 @@ fn expand(
         return Err(Error::new_spanned(signature, text));
     }
 
+    let (library, mut settings) = settings(options)?;
+    if function.attrs.iter().any(|attribute| attribute.path().is_ident("ignore")) {
+        settings.extend(quote!(.ignored()));
+    }
+    let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
+    Ok(quote! {
+        #[::core::prelude::v1::test]
+        #(#attributes)*
+        #visibility fn #name() {
+            #signature #body
+            #library::Test::new(
+                ::core::concat!(::core::module_path!(), "::", ::core::stringify!(#name)),
+                ::core::option_env!("CARGO_PKG_NAME"),
+            )
+            #settings
+            .run(#name)
+        }
+    })
+}
+
+/// Returns where arc-sim is, and the calls that the options stand for.
+fn settings(options: proc_macro2::TokenStream) -> syn::Result<(Path, proc_macro2::TokenStream)> {
     let mut library: Path = parse_quote!(::arc_sim);
     let mut settings = proc_macro2::TokenStream::new();
     let mut unhandled_panic = None;
@@ -88,28 +110,11 @@ fn expand(
         Error::new(error.span(), format!("{error}\nthe options are {known}"))
     })?;
 
-    if function.attrs.iter().any(|attribute| attribute.path().is_ident("ignore")) {
-        settings.extend(quote!(.ignored()));
-    }
-
+    // Behind all others, as it needs the path.
     if let Some(policy) = unhandled_panic {
         settings.extend(quote!(.unhandled_panic(#library::UnhandledPanic::#policy)));
     }
-
-    let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
-    Ok(quote! {
-        #[::core::prelude::v1::test]
-        #(#attributes)*
-        #visibility fn #name() {
-            #signature #body
-            #library::Test::new(
-                ::core::concat!(::core::module_path!(), "::", ::core::stringify!(#name)),
-                ::core::option_env!("CARGO_PKG_NAME"),
-            )
-            #settings
-            .run(#name)
-        }
-    })
+    Ok((library, settings))
 }
 
 /// Whether it is the number 0, as far as can be seen here.

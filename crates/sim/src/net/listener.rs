@@ -41,9 +41,9 @@ impl Host {
     ///     let listener = net.host("server").listen(0)?;
     ///     net.host("client").connect("server", listener.port()).await?;
     ///     assert_eq!(listener.accept().await?.1, "client");
-    ///     Ok(())
-    /// })
-    /// # as std::io::Result<()>
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
     /// ```
     pub fn listen(&self, port: u16) -> io::Result<Listener> {
         let mut net = self.net.lock();

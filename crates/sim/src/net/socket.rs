@@ -43,9 +43,9 @@ impl Host {
     ///     sender.send_to(b"hello", "server", receiver.port())?;
     ///     let (bytes, host, port) = receiver.recv_from().await?;
     ///     assert_eq!((&bytes[..], host.as_str(), port), (&b"hello"[..], "client", sender.port()));
-    ///     Ok(())
-    /// })
-    /// # as std::io::Result<()>
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
     /// ```
     pub fn bind(&self, port: u16) -> io::Result<Socket> {
         let mut net = self.net.lock();
