@@ -248,6 +248,10 @@ fn turn<F: Future>(
     main.set_turn(context.waker());
 
     while core::coin() {
+        // The clock may have jumped to the end of the future itself.
+        if core::is_late() {
+            return Poll::Ready(Err((End::TooLong, Handle::current().tasks())));
+        }
         let is_woken = main.woken.load(Ordering::Relaxed);
         if core::jobs() > 0 && (!is_woken || core::coin()) {
             run_a_job();

@@ -24,11 +24,12 @@ impl Watchdog {
         limit: Duration,
         tell: impl Fn(u64, &str) + Send + 'static,
     ) -> Self {
+        let pause = (limit / LOOKS).max(Duration::from_millis(1));
         let (end, ended) = mpsc::channel();
         let look_on = move || {
             let (mut step, mut since) = (watch.step(), Instant::now());
             let mut is_told = false;
-            while ended.recv_timeout(limit / LOOKS) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if watch.step() != step {
                     (step, since, is_told) = (watch.step(), Instant::now(), false);
                 } else if !is_told

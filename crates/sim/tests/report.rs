@@ -166,6 +166,12 @@ async fn heartbeat_ends_at_a_limit_of_time() {
     heartbeat_beside_a_task_that_is_stuck().await;
 }
 
+#[arc_sim::test(seeds = 20, limit = "1h")]
+#[should_panic(expected = "it has not ended after 3600s of simulated time")]
+async fn end_that_comes_after_the_limit_is_too_late() {
+    sleep(HOUR + SECOND).await;
+}
+
 #[arc_sim::test(seeds = 3, limit = "1h")]
 async fn limit_that_is_not_reached_does_nothing() {
     sleep(HOUR - SECOND).await;

@@ -94,6 +94,10 @@ pub enum End {
 }
 
 impl World {
+    fn is_late(&self) -> bool {
+        instant::elapsed_nanos() > self.nanos_max
+    }
+
     /// Nothing is polled now.
     fn rest(&self) {
         self.watch.iter().for_each(|watch| watch.rests());
@@ -119,9 +123,9 @@ pub fn is_running() -> bool {
     WORLD.try_with(|world| world.borrow().is_some()).unwrap_or(false)
 }
 
-/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it, if it
-/// is among the first 64 of them all.
-/// `push` puts a task at the end of the queue, and `pop` takes out the first one.
+/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it. It is
+/// among the first 64 of them all. `push` puts a task at the end of the queue, and `pop` takes out
+/// the first one.
 pub fn choose<T>(
     first: Option<T>,
     others: usize,
@@ -162,13 +166,12 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
         if let Some(watch) = &world.watch {
             watch.does(what, &world.log);
         }
-        let now = instant::elapsed_nanos();
-        world.log.add(now, what);
+        world.log.add(instant::elapsed_nanos(), what);
         instant::advance(world.random.u64(POLL_NANOS));
         world.polls_left = world.polls_left.saturating_sub(1);
         let end = match world.polls_left {
             0 => End::TooManyPolls,
-            _ if now > world.nanos_max => End::TooLong,
+            _ if world.is_late() => End::TooLong,
             _ => return None,
         };
         if world.end.is_some() {
@@ -369,6 +372,11 @@ pub fn poll_end(main: &Waker) -> Option<End> {
         (before, world.end)
     });
     replaced.and_then(|(_, end)| end)
+}
+
+/// Whether more time has passed on the simulated clock than may pass.
+pub fn is_late() -> bool {
+    with_world(|world| world.is_late()).unwrap_or(false)
 }
 
 /// Somebody calls the `block_on` of the runtime of this id: first the simulation.
