@@ -216,12 +216,12 @@ fn describe_tasks_of(runtime: Handle) -> impl Fn(u64) -> String {
     }
 }
 
+/// Why a simulation ended before its future, and the tasks that had not ended then.
+type Ended = (End, Vec<TaskInfo>);
+
 /// Polls the future whenever it was woken, but not always at once, and runs the jobs of
 /// `spawn_blocking`. Meanwhile `is_polling` is true.
-async fn main<F: Future>(
-    future: F,
-    is_polling: &Cell<bool>,
-) -> Result<F::Output, (End, Vec<TaskInfo>)> {
+async fn main<F: Future>(future: F, is_polling: &Cell<bool>) -> Result<F::Output, Ended> {
     let mut future = pin!(future);
     let main = Arc::new(Main { woken: AtomicBool::new(true), turn: Mutex::default() });
     let waker = Waker::from(main.clone());
@@ -240,7 +240,7 @@ fn turn<F: Future>(
     main: &Main,
     waker: &Waker,
     context: &Context<'_>,
-) -> Poll<Result<F::Output, (End, Vec<TaskInfo>)>> {
+) -> Poll<Result<F::Output, Ended>> {
     if let Some(end) = core::poll_end(context.waker()) {
         // Before the future is dropped, which may wake them.
         return Poll::Ready(Err((end, Handle::current().tasks())));
