@@ -224,7 +224,7 @@ fn poll_that_does_not_return_is_told() {
     assert!(told.contains(" has been polled for 100ms, and has not returned\n"), "{told}");
     assert!(told.contains("to repeat it: ARC_SEED=0 cargo test -p x blocks -- --exact"), "{told}");
     // Once for each of the two runs.
-    assert_eq!(told.matches("has not returned").count(), 2, "{told}");
+    assert_eq!(told.matches(expected).count(), 2, "{told}");
 }
 
 /// A simulation that waits for a peer outside polls nothing meanwhile.
@@ -232,7 +232,7 @@ fn poll_that_does_not_return_is_told() {
 fn wait_for_a_peer_outside_is_not_told() {
     if is_child() {
         let test = Test::new("report::waits", Some("x")).seeds(1);
-        return test.hangs_after(Duration::from_millis(100)).run(|| async {
+        return test.hangs_after(SECOND / 2).run(|| async {
             let _hold = arc_sim::hold_clock();
             let is_done = Arc::new(AtomicBool::new(false));
             let mut thread = None;
@@ -240,7 +240,7 @@ fn wait_for_a_peer_outside_is_not_told() {
                 let (waker, done) = (context.waker().clone(), is_done.clone());
                 thread.get_or_insert_with(|| {
                     thread::spawn(move || {
-                        thread::sleep(Duration::from_millis(500));
+                        thread::sleep(SECOND);
                         done.store(true, Ordering::SeqCst);
                         waker.wake();
                     })
