@@ -38,6 +38,7 @@
 //! |---|---|
 //! | [`macro@test`], [`Test`] | a test with many seeds |
 //! | [`run`], [`simulate`], [`find`] | simulations in a program of your own |
+//! | [`Failure`], [`Unfinished`] | why one failed, and what had not ended then |
 //! | [`net`] | a network with delays, losses and partitions |
 //! | [`hold_clock`] | a peer outside of the simulation |
 //! | [`pause`], [`advance`], [`resume`] | tokio's names for such a clock |
@@ -49,13 +50,41 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod failure;
 pub mod net;
+mod quiet;
+mod seeds;
 mod simulation;
 mod test;
 mod timeline;
+mod watchdog;
 
+pub use arc::runtime::UnhandledPanic;
 pub use arc_sim_core::{Event, Log, What, is_running};
+/// Runs an `async fn` as a test, in a simulation for each of many seeds. It may return nothing, or
+/// a `Result`.
+///
+/// | option | what it sets |
+/// |---|---|
+/// | `seeds = 200` | [`Test::seeds`]: how many seeds are tried |
+/// | `twice = true` | [`Test::twice`]: each seed is run twice |
+/// | `polls = 1_000_000` | [`Test::polls`]: how many polls a simulation may have |
+/// | `limit = "1h"` | [`Test::limit`]: how much simulated time it may take, in ms, s, min, h or d |
+/// | `unhandled_panic = "ignore"` | [`Test::unhandled_panic`]: tasks may panic |
+/// | `start_paused = true` | nothing: tokio's option for a clock that jumps |
+/// | `crate = "my_crate::arc_sim"` | where this crate is |
+///
+/// # Examples
+///
+/// ```
+/// #[arc_sim::test(seeds = 20, limit = "1h")]
+/// async fn half_an_hour_is_not_too_long() -> std::io::Result<()> {
+///     arc::time::sleep(arc::time::Duration::from_secs(1800)).await;
+///     Ok(())
+/// }
+/// ```
 pub use arc_sim_macros::test;
 pub use clock::{HoldClock, advance, hold_clock, note, pause, resume};
-pub use simulation::{Failure, Run, find, run, simulate};
+pub use failure::{Failure, Unfinished};
+pub use simulation::{Run, find, run, simulate};
 pub use test::{Outcome, Test};

@@ -1,17 +1,18 @@
 //! One simulation, from its seed to its log.
 
+use crate::failure::{Failure, Unfinished};
 use crate::timeline;
-use arc::runtime::{Builder, Handle};
+use arc::runtime::{Builder, Handle, UnhandledPanic};
 use arc::task::{TaskInfo, with_budget};
 use arc::time::Duration;
-use arc_sim_core::{self as core, End, Log, What};
+use arc_sim_core::{self as core, End, Log, Watch, What};
 use arc_trace::{Recording, ThreadRecorder};
-use std::any::Any;
-use std::fmt;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -34,40 +35,27 @@ pub struct Run<T> {
     pub recording: Recording,
 }
 
-/// Why a simulation gave no output.
-pub enum Failure {
-    /// The future panicked, with this payload.
-    Panicked(Box<dyn Any + Send>),
-    /// Every task waits, no timer is armed, and no socket has anything to report. These are the
-    /// tasks. The future itself waits as well.
-    Deadlock(Vec<TaskInfo>),
-    /// The simulation had as many polls as it may have.
-    TooManyPolls(u64),
+/// How a simulation is made, but for its seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// How many polls it may have.
+    pub(crate) polls: u64,
+    /// How much time may pass on its clock.
+    pub(crate) limit: Duration,
+    /// Whether it fails if a task panics.
+    pub(crate) unhandled_panic: UnhandledPanic,
+    /// Whom to tell what it does.
+    pub(crate) watch: Option<Arc<Watch>>,
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panicked(payload) => {
-                let text = payload.downcast_ref::<String>().map(String::as_str);
-                let text = text.or(payload.downcast_ref::<&str>().copied());
-                write!(formatter, "it panicked: {}", text.unwrap_or("with no text"))
-            }
-            Self::Deadlock(tasks) => {
-                formatter
-                    .write_str("every task waits, and no timer is armed:\n    the main future")?;
-                tasks.iter().try_for_each(|task| write!(formatter, "\n    {task}"))
-            }
-            Self::TooManyPolls(polls) => {
-                write!(formatter, "it has not ended after {polls} polls: does a loop never end?")
-            }
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            polls: POLLS_MAX,
+            limit: Duration::MAX,
+            unhandled_panic: UnhandledPanic::Ignore,
+            watch: None,
         }
-    }
-}
-
-impl fmt::Debug for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 
@@ -134,25 +122,46 @@ pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
 /// ```
 #[track_caller]
 pub fn simulate<F: Future>(seed: u64, future: F) -> Run<F::Output> {
-    simulate_with(seed, POLLS_MAX, future)
+    simulate_with(seed, &Settings::default(), future)
 }
 
 #[track_caller]
-pub(crate) fn simulate_with<F: Future>(seed: u64, polls_max: u64, future: F) -> Run<F::Output> {
+pub(crate) fn simulate_with<F: Future>(
+    seed: u64,
+    settings: &Settings,
+    future: F,
+) -> Run<F::Output> {
     assert!(arc::runtime::may_block(), "a simulation cannot begin inside a task or block_on");
-    let entered = core::enter(seed, polls_max);
+    let entered = core::enter(seed, settings.polls);
+    entered.set_limit(settings.limit);
+    if let Some(watch) = &settings.watch {
+        watch.begin(seed);
+        entered.set_watch(watch.clone());
+    }
     let recorder = ThreadRecorder::begin(core::elapsed_nanos).on_block_on(core::blocks_on);
-    let built = Builder::new_current_thread().long_poll_limit(Duration::MAX).build();
+    let built = Builder::new_current_thread()
+        .long_poll_limit(Duration::MAX)
+        .unhandled_panic(settings.unhandled_panic)
+        .build();
     let runtime = built.expect("a runtime without threads needs a few descriptors only");
     entered.is_built();
-    let handle = runtime.handle().clone();
-    entered.describe_by(move |id| describe(&handle, id));
+    entered.describe_by(describe_tasks_of(runtime.handle().clone()));
 
-    let output = catch_unwind(AssertUnwindSafe(|| runtime.block_on(main(future))));
+    let is_polling = Cell::new(false);
+    let output = catch_unwind(AssertUnwindSafe(|| runtime.block_on(main(future, &is_polling))));
     let outcome = match output {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(End::Deadlock)) => Err(Failure::Deadlock(runtime.tasks())),
-        Ok(Err(End::TooManyPolls)) => Err(Failure::TooManyPolls(polls_max)),
+        Ok(Err((end, tasks))) => {
+            let unfinished = entered.read_log(|log| Unfinished::list(tasks, log));
+            let unfinished = unfinished.unwrap_or_default();
+            Err(match end {
+                End::Deadlock => Failure::Deadlock(unfinished),
+                End::TooManyPolls => Failure::TooManyPolls(settings.polls, unfinished),
+                End::TooLong => Failure::TooLong(settings.limit, unfinished),
+            })
+        }
+        // It was `block_on` that panicked, because the runtime has ended.
+        Err(_) if !is_polling.get() => Err(Failure::TaskPanicked),
         Err(payload) => Err(Failure::Panicked(payload)),
     };
     let elapsed = core::elapsed();
@@ -192,47 +201,72 @@ pub fn find<F: Future>(
     seeds.into_iter().find_map(attempt)
 }
 
-/// Says where the task of this id was spawned, and what its name is.
-fn describe(runtime: &Handle, id: u64) -> String {
-    let Some(task) = runtime.tasks().into_iter().find(|task| task.id.0 == id) else {
-        return String::new();
-    };
-    let name = task.name.map_or(String::new(), |name| format!(" {name:?}"));
-    format!("{name}, spawned at {}", task.location)
+/// Says where the task of an id was spawned, and what its name is.
+fn describe_tasks_of(runtime: Handle) -> impl Fn(u64) -> String {
+    // A list of all tasks for each one that is new would take long.
+    let listed = RefCell::new(BTreeMap::<u64, TaskInfo>::new());
+    move |id| {
+        let mut listed = listed.borrow_mut();
+        if !listed.contains_key(&id) {
+            *listed = runtime.tasks().into_iter().map(|task| (task.id.0, task)).collect();
+        }
+        let Some(task) = listed.get(&id) else { return String::new() };
+        let name = task.name.as_ref().map_or(String::new(), |name| format!(" {name:?}"));
+        format!("{name}, spawned at {}", task.location)
+    }
 }
 
+/// Why a simulation ended before its future, and the tasks that had not ended then.
+type Ended = (End, Vec<TaskInfo>);
+
 /// Polls the future whenever it was woken, but not always at once, and runs the jobs of
-/// `spawn_blocking`.
-async fn main<F: Future>(future: F) -> Result<F::Output, End> {
+/// `spawn_blocking`. Meanwhile `is_polling` is true.
+async fn main<F: Future>(future: F, is_polling: &Cell<bool>) -> Result<F::Output, Ended> {
     let mut future = pin!(future);
     let main = Arc::new(Main { woken: AtomicBool::new(true), turn: Mutex::default() });
     let waker = Waker::from(main.clone());
     poll_fn(|context| {
-        if let Some(end) = core::poll_end(context.waker()) {
-            return Poll::Ready(Err(end));
-        }
-        main.set_turn(context.waker());
-
-        // Between two turns one task is polled. So a turn does a few things, or none.
-        while core::coin() {
-            let is_woken = main.woken.load(Ordering::Relaxed);
-            if core::jobs() > 0 && (!is_woken || core::coin()) {
-                run_a_job();
-            } else if is_woken {
-                core::step(|_| What::PolledMain);
-                main.woken.store(false, Ordering::Relaxed);
-                let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
-                if let Poll::Ready(output) = poll {
-                    return Poll::Ready(Ok(output));
-                }
-            }
-        }
-        if core::jobs() > 0 || main.woken.load(Ordering::Relaxed) {
-            context.waker().wake_by_ref();
-        }
-        Poll::Pending
+        is_polling.set(true);
+        let turn = turn(future.as_mut(), &main, &waker, context);
+        is_polling.set(false);
+        turn
     })
     .await
+}
+
+/// Between two turns one task is polled. So a turn does a few things, or none.
+fn turn<F: Future>(
+    mut future: Pin<&mut F>,
+    main: &Main,
+    waker: &Waker,
+    context: &Context<'_>,
+) -> Poll<Result<F::Output, Ended>> {
+    if let Some(end) = core::poll_end(context.waker()) {
+        // Before the future is dropped, which may wake them.
+        return Poll::Ready(Err((end, Handle::current().tasks())));
+    }
+    main.set_turn(context.waker());
+
+    while core::coin() {
+        // The clock may have jumped to the end of the future itself.
+        if core::is_late() {
+            return Poll::Ready(Err((End::TooLong, Handle::current().tasks())));
+        }
+        let is_woken = main.woken.load(Ordering::Relaxed);
+        if core::jobs() > 0 && (!is_woken || core::coin()) {
+            run_a_job();
+        } else if is_woken {
+            core::step(|_| What::PolledMain);
+            main.woken.store(false, Ordering::Relaxed);
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
+                return Poll::Ready(Ok(output));
+            }
+        }
+    }
+    if core::jobs() > 0 || main.woken.load(Ordering::Relaxed) {
+        context.waker().wake_by_ref();
+    }
+    Poll::Pending
 }
 
 fn run_a_job() {

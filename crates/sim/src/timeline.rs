@@ -6,6 +6,10 @@ use std::fs;
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
+/// How many bytes of a name are in that of the file: systems allow 255 bytes for all of it, or
+/// fewer.
+const NAME_BYTES_MAX: usize = 120;
+
 /// Writes the timeline, and prints where it is. A test fails because of its seed, and not because
 /// no file can be written.
 pub(crate) fn write(name: &str, seed: u64, recording: &Recording) {
@@ -31,7 +35,11 @@ fn path(name: &str, seed: u64) -> PathBuf {
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_';
     let parts: Vec<&str> = name.split(|letter| !is_plain(letter)).collect();
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    folder().join("arc-sim").join(format!("{}-seed-{seed}.html", parts.join("-")))
+    let name = parts.join("-");
+    // The end says more than the beginning, which is the crate.
+    let from = (name.len().saturating_sub(NAME_BYTES_MAX)..).find(|it| name.is_char_boundary(*it));
+    let name = &name[from.unwrap_or(0)..];
+    folder().join("arc-sim").join(format!("{name}-seed-{seed}.html"))
 }
 
 /// cargo's target folder, which is that with this file above the program, or the system's folder

@@ -191,3 +191,74 @@ async fn partition_loses_datagrams() -> Result<()> {
     assert!(timeout(MINUTE, receiver.recv_from()).await.is_err());
     Ok(())
 }
+
+#[arc_sim::test(seeds = 20)]
+async fn port_zero_is_one_that_is_free() -> Result<()> {
+    let net = Net::new();
+    let (server, client) = (net.host("server"), net.host("client"));
+    let taken = server.listen(49_152)?;
+    let (one, two) = (server.listen(0)?, server.listen(0)?);
+    assert!(one.port() > taken.port() && two.port() > one.port());
+    assert_eq!(two.local_addr(), ("server", two.port()));
+    client.connect("server", two.port()).await?;
+    assert_eq!(two.accept().await?.1, "client");
+    assert_eq!(client.connect("server", 0).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+
+    let (one, two) = (server.bind(0)?, server.bind(0)?);
+    assert!(one.port() > 0 && two.port() > one.port());
+    assert_eq!(two.local_addr(), ("server", two.port()));
+    one.send_to(b"hello", "server", two.port())?;
+    assert_eq!(two.recv_from().await?, (b"hello".to_vec(), "server".to_owned(), one.port()));
+
+    // What was dropped is free again.
+    let port = one.port();
+    drop(one);
+    assert_eq!(server.bind(0)?.port(), port);
+    Ok(())
+}
+
+/// Whether a socket has the port counts when the datagram arrives, and not when it is sent.
+#[arc_sim::test(seeds = 20)]
+async fn datagram_arrives_at_the_socket_that_is_there_then() -> Result<()> {
+    let net = Net::new();
+    let (server, client) = (net.host("server"), net.host("client").bind(1)?);
+    net.set_delay(MINUTE..2 * MINUTE);
+    client.send_to(b"early", "server", 9)?;
+    let late = server.bind(9)?;
+    assert_eq!(late.recv_from().await?.0, b"early");
+
+    // The next socket of the port gets what arrives when it is there, also after a crash.
+    client.send_to(b"to the next one", "server", 9)?;
+    drop(late);
+    let next = server.bind(9)?;
+    assert_eq!(next.recv_from().await?.0, b"to the next one");
+    client.send_to(b"after the crash", "server", 9)?;
+    net.crash("server");
+    assert_eq!(next.recv_from().await.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+    assert_eq!(next.send_to(b"", "server", 9).unwrap_err().kind(), ErrorKind::ConnectionAborted);
+    let after = server.bind(9)?;
+    drop(next);
+    assert_eq!(after.recv_from().await?.0, b"after the crash");
+
+    // What arrives while nobody is there is gone, and what was not received as well.
+    client.send_to(b"not received", "server", 9)?;
+    sleep(2 * MINUTE).await;
+    drop(after);
+    client.send_to(b"nobody is there", "server", 9)?;
+    sleep(2 * MINUTE).await;
+    let last = server.bind(9)?;
+    assert!(timeout(5 * MINUTE, last.recv_from()).await.is_err());
+    Ok(())
+}
+
+#[arc_sim::test(seeds = 3)]
+async fn datagram_that_is_too_long_is_refused() -> Result<()> {
+    let net = Net::new();
+    let (receiver, sender) = (net.host("server").bind(9)?, net.host("client").bind(1)?);
+    let error = sender.send_to(&[0; 65_508], "server", 9).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("at most 65507 bytes"), "{error}");
+    sender.send_to(&[0; 65_507], "server", 9)?;
+    assert_eq!(receiver.recv_from().await?.0.len(), 65_507);
+    Ok(())
+}

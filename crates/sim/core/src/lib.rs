@@ -21,14 +21,17 @@
 
 mod instant;
 mod log;
+mod watch;
 
 pub use instant::{Instant, elapsed_nanos};
 pub use log::{Event, Log, What};
+pub use watch::Watch;
 
 use fastrand::Rng;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 use std::{mem, thread};
@@ -47,6 +50,10 @@ const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
 const LONG_JUMP: Duration = Duration::from_millis(100);
 const GRACE_MILLIS: u32 = 100;
 
+/// Among how many tasks the seed decides which is next: among the first ones in the queue. Those
+/// before the chosen one go to its end, so the cost of a poll must not grow with the queue.
+const CHOICES_MAX: usize = 64;
+
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
@@ -61,12 +68,15 @@ struct World {
     /// While this is not zero, the clock does not jump.
     holds: usize,
     polls_left: u64,
+    /// When the simulation ends at the latest, in nanoseconds of its clock.
+    nanos_max: u64,
     /// Wakes the main future: it ends the simulation.
     main: Option<Waker>,
     end: Option<End>,
     jobs: VecDeque<Job>,
     log: Log,
     describe: Option<Describe>,
+    watch: Option<Arc<Watch>>,
 }
 
 /// Says which task has this id.
@@ -79,6 +89,19 @@ pub enum End {
     Deadlock,
     /// There were more polls than the simulation may have.
     TooManyPolls,
+    /// More time passed on the simulated clock than may pass.
+    TooLong,
+}
+
+impl World {
+    fn is_late(&self) -> bool {
+        instant::elapsed_nanos() > self.nanos_max
+    }
+
+    /// Nothing is polled now.
+    fn rest(&self) {
+        self.watch.iter().for_each(|watch| watch.rests());
+    }
 }
 
 /// Calls `act` with the simulation of this thread, if there is one. `act` must not run foreign
@@ -100,8 +123,9 @@ pub fn is_running() -> bool {
     WORLD.try_with(|world| world.borrow().is_some()).unwrap_or(false)
 }
 
-/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it.
-/// `push` puts a task at the end of the queue, and `pop` takes out the first one.
+/// Returns the task that is polled next: `first`, or one of the `others` that wait behind it. It is
+/// among the first 64 of them all. `push` puts a task at the end of the queue, and `pop` takes out
+/// the first one.
 pub fn choose<T>(
     first: Option<T>,
     others: usize,
@@ -111,7 +135,8 @@ pub fn choose<T>(
     if first.is_none() || others == 0 {
         return first;
     }
-    let chosen = with_world(|world| world.random.u64(..=others as u64)).unwrap_or(0);
+    let last = others.min(CHOICES_MAX - 1) as u64;
+    let chosen = with_world(|world| world.random.u64(..=last)).unwrap_or(0);
     (0..chosen).fold(first, |task, _| {
         task.into_iter().for_each(&push);
         pop()
@@ -133,18 +158,27 @@ pub fn polls(task: u64) {
     step(|log| What::Polled(log.number_of(task)));
 }
 
-/// Notes an event that takes as much time as a poll. Ends the simulation if it is one too many.
+/// Notes an event that takes as much time as a poll. Ends the simulation if it is one too many, or
+/// too late.
 pub fn step(what: impl FnOnce(&Log) -> What) {
     let main = with_world(|world| {
         let what = what(&world.log);
+        if let Some(watch) = &world.watch {
+            watch.does(what, &world.log);
+        }
         world.log.add(instant::elapsed_nanos(), what);
         instant::advance(world.random.u64(POLL_NANOS));
         world.polls_left = world.polls_left.saturating_sub(1);
-        if world.polls_left == 0 && world.end.is_none() {
-            world.end = Some(End::TooManyPolls);
-            return world.main.take();
+        let end = match world.polls_left {
+            0 => End::TooManyPolls,
+            _ if world.is_late() => End::TooLong,
+            _ => return None,
+        };
+        if world.end.is_some() {
+            return None;
         }
-        None
+        world.end = Some(end);
+        world.main.take()
     });
     if let Some(main) = main.flatten() {
         main.wake();
@@ -173,6 +207,7 @@ pub fn until<T>(
     }
     let (next, has_sockets) = ahead();
     let is_held = with_world(|world| {
+        world.rest();
         world.log.note_sockets(has_sockets);
         world.holds > 0
     });
@@ -265,11 +300,13 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
         runtime: None,
         holds: 0,
         polls_left: polls_max,
+        nanos_max: u64::MAX,
         main: None,
         end: None,
         jobs: VecDeque::new(),
         log: Log::default(),
         describe: None,
+        watch: None,
     };
     WORLD.set(Some(world));
     instant::begin();
@@ -282,6 +319,7 @@ impl Drop for Entered {
     fn drop(&mut self) {
         // Dropped outside of the borrow: what a job holds is foreign.
         let world = WORLD.take();
+        world.iter().for_each(World::rest);
         instant::end();
         fastrand::seed(self.seed_before);
         drop(world);
@@ -299,6 +337,23 @@ impl Entered {
         with_world(|world| mem::take(&mut world.log)).unwrap_or_default()
     }
 
+    /// Reads the log. `read` must not run foreign code.
+    pub fn read_log<R>(&self, read: impl FnOnce(&Log) -> R) -> Option<R> {
+        with_world(|world| read(&world.log))
+    }
+
+    /// Ends the simulation when that much time has passed on its clock.
+    pub fn set_limit(&self, limit: Duration) {
+        let nanos = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        with_world(|world| world.nanos_max = nanos);
+    }
+
+    /// Sets who is told what the simulation does.
+    pub fn set_watch(&self, watch: Arc<Watch>) {
+        let before = with_world(|world| world.watch.replace(watch));
+        drop(before);
+    }
+
     /// Sets how tasks are described in the log.
     pub fn describe_by(&self, describe: impl Fn(u64) -> String + 'static) {
         let before = with_world(|world| world.describe.replace(Box::new(describe)));
@@ -314,6 +369,11 @@ pub fn poll_end(main: &Waker) -> Option<End> {
         (before, world.end)
     });
     replaced.and_then(|(_, end)| end)
+}
+
+/// Whether more time has passed on the simulated clock than may pass.
+pub fn is_late() -> bool {
+    with_world(|world| world.is_late()).unwrap_or(false)
 }
 
 /// Somebody calls the `block_on` of the runtime of this id: first the simulation.

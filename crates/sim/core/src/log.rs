@@ -44,6 +44,10 @@ pub struct Log {
     /// run to run.
     numbers: BTreeMap<u64, usize>,
     names: BTreeMap<usize, String>,
+    /// When the main future was polled last and, behind that, each task of these numbers.
+    last_polls: Vec<u64>,
+    /// The task that was described just now, before its first poll.
+    named: Option<usize>,
 }
 
 impl Log {
@@ -55,6 +59,13 @@ impl Log {
             What::RanJob => (2, 0),
             What::Noted(number) => (3, number),
         };
+        if let What::PolledMain | What::Polled(_) = what {
+            let number = usize::try_from(number).unwrap_or(0);
+            let length = self.last_polls.len().max(number + 1);
+            self.last_polls.resize(length, 0);
+            self.last_polls[number] = nanos;
+        }
+        self.named = None;
         for word in [nanos, kind, number] {
             self.fingerprint.add(&word.to_le_bytes());
         }
@@ -88,6 +99,22 @@ impl Log {
         let number = self.number_of(task);
         self.fingerprint.add(name.as_bytes());
         self.names.insert(number, name);
+        self.named = Some(number);
+    }
+
+    /// The description of the task whose first poll is noted next.
+    pub(crate) fn new_name(&self) -> Option<&str> {
+        self.names.get(&self.named?).map(String::as_str)
+    }
+
+    /// The number that the events give to the task of this id. `None` if it was never polled.
+    pub fn number(&self, task: u64) -> Option<usize> {
+        self.numbers.get(&task).copied()
+    }
+
+    /// When the task of this number was polled last; 0 is the main future. `None` if it never was.
+    pub fn last_poll(&self, number: usize) -> Option<Duration> {
+        self.last_polls.get(number).copied().map(Duration::from_nanos)
     }
 
     /// The events, but for those that came when there were too many.

@@ -3,7 +3,7 @@
 use proc_macro::TokenStream;
 use quote::{ToTokens, quote};
 use syn::parse::Parser;
-use syn::{Error, Expr, ItemFn, LitBool, LitStr, Path, parse_quote};
+use syn::{Error, Expr, ExprLit, ItemFn, Lit, LitBool, LitStr, Path, parse_quote};
 
 /// Runs an `async fn` as a test, in a simulation for each of many seeds.
 ///
@@ -36,35 +36,10 @@ fn expand(
         return Err(Error::new_spanned(signature, text));
     }
 
-    let mut library: Path = parse_quote!(::arc_sim);
-    let mut settings = proc_macro2::TokenStream::new();
-    let parser = syn::meta::parser(|option| {
-        let key = option.path.to_token_stream().to_string();
-        let value = option.value()?;
-        match key.as_str() {
-            "crate" => library = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
-            "seeds" | "polls" => {
-                let (method, number) = (&option.path, value.parse::<Expr>()?);
-                settings.extend(quote!(.#method(#number)));
-            }
-            "twice" => {
-                let yes = value.parse::<LitBool>()?;
-                settings.extend(quote!(.twice(#yes)));
-            }
-            // tokio's option for a clock that jumps, as the simulated one always does.
-            "start_paused" => {
-                value.parse::<LitBool>()?;
-            }
-            _ => return Err(option.error("there is no such option")),
-        }
-        Ok(())
-    });
-    parser.parse2(options).map_err(|error| {
-        let known = "`seeds = 200`, `twice = true`, `polls = 1_000_000`, `start_paused = true` and \
-                     `crate = \"my_crate::arc_sim\"`";
-        Error::new(error.span(), format!("{error}\nthe options are {known}"))
-    })?;
-
+    let (library, mut settings) = settings(options)?;
+    if function.attrs.iter().any(|attribute| attribute.path().is_ident("ignore")) {
+        settings.extend(quote!(.ignored()));
+    }
     let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
     Ok(quote! {
         #[::core::prelude::v1::test]
@@ -79,4 +54,86 @@ fn expand(
             .run(#name)
         }
     })
+}
+
+/// Returns where arc-sim is, and the calls that the options stand for.
+fn settings(options: proc_macro2::TokenStream) -> syn::Result<(Path, proc_macro2::TokenStream)> {
+    let mut library: Path = parse_quote!(::arc_sim);
+    let mut settings = proc_macro2::TokenStream::new();
+    let mut unhandled_panic = None;
+    let parser = syn::meta::parser(|option| {
+        let key = option.path.to_token_stream().to_string();
+        let value = option.value()?;
+        match key.as_str() {
+            "crate" => library = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
+            "seeds" | "polls" => {
+                let (method, number) = (&option.path, value.parse::<Expr>()?);
+                if is_zero(&number) {
+                    let text = format!("with `{key} = 0` nothing would be tried");
+                    return Err(Error::new_spanned(number, text));
+                }
+                settings.extend(quote!(.#method(#number)));
+            }
+            "twice" => {
+                let yes = value.parse::<LitBool>()?;
+                settings.extend(quote!(.twice(#yes)));
+            }
+            "limit" => {
+                let text = value.parse::<LitStr>()?;
+                let millis = millis(&text.value()).ok_or_else(|| {
+                    Error::new(text.span(), "a time is a number and its unit: ms, s, min, h or d")
+                })?;
+                settings.extend(quote!(.limit(::core::time::Duration::from_millis(#millis))));
+            }
+            // tokio's names.
+            "unhandled_panic" => {
+                let text = value.parse::<LitStr>()?;
+                let policy = match text.value().as_str() {
+                    "ignore" => quote!(Ignore),
+                    "shutdown_runtime" => quote!(ShutdownRuntime),
+                    _ => return Err(Error::new(text.span(), "ignore, or shutdown_runtime")),
+                };
+                unhandled_panic = Some(policy);
+            }
+            // tokio's option for a clock that jumps, as the simulated one always does.
+            "start_paused" => {
+                value.parse::<LitBool>()?;
+            }
+            _ => return Err(option.error("there is no such option")),
+        }
+        Ok(())
+    });
+    parser.parse2(options).map_err(|error| {
+        let known = "`seeds = 200`, `twice = true`, `polls = 1_000_000`, `limit = \"1h\"`, \
+                     `unhandled_panic = \"ignore\"`, `start_paused = true` and \
+                     `crate = \"my_crate::arc_sim\"`";
+        Error::new(error.span(), format!("{error}\nthe options are {known}"))
+    })?;
+
+    // Behind all others, as it needs the path.
+    if let Some(policy) = unhandled_panic {
+        settings.extend(quote!(.unhandled_panic(#library::UnhandledPanic::#policy)));
+    }
+    Ok((library, settings))
+}
+
+/// Whether it is the number 0, as far as can be seen here.
+fn is_zero(number: &Expr) -> bool {
+    let Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) = number else { return false };
+    number.base10_parse::<u64>().is_ok_and(|number| number == 0)
+}
+
+/// Reads a time such as `90s`.
+fn millis(text: &str) -> Option<u64> {
+    let unit = text.find(|letter: char| !letter.is_ascii_digit())?;
+    let (number, unit) = text.split_at(unit);
+    let millis = match unit.trim_start() {
+        "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(millis)
 }

@@ -1,4 +1,4 @@
-//! What is on its way to a socket for datagrams.
+//! What is on its way to a port for datagrams.
 
 use super::error::gone;
 use super::wakers::Wakers;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 /// The name of a host, and a port.
 pub(super) type Address = (Arc<str>, u16);
 
-/// What is on its way to a socket.
+/// What is on its way to a port. A socket that is bound to it takes what arrives from then on.
 #[derive(Debug, Default)]
 pub(super) struct Inbox(Mutex<State>);
 
@@ -21,21 +21,72 @@ struct State {
     /// By the time of arrival. The number tells those from each other that arrive at once.
     datagrams: BTreeMap<(Instant, u64), (Address, Vec<u8>)>,
     sent: u64,
-    is_closed: bool,
+    /// How often a socket was bound to the port. The number of the last one is this.
+    binds: u64,
+    is_bound: bool,
     readers: Wakers,
 }
 
-impl Inbox {
-    pub(super) fn is_closed(&self) -> bool {
-        self.lock().is_closed
+impl State {
+    /// Forgets what has arrived.
+    fn forget(&mut self) {
+        self.datagrams = self.datagrams.split_off(&(Instant::now(), u64::MAX));
     }
 
+    fn is_of(&self, socket: u64) -> bool {
+        self.is_bound && self.binds == socket
+    }
+}
+
+impl Inbox {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Binds a socket, and returns its number. `None` if the port has one.
+    pub(super) fn bind(&self) -> Option<u64> {
+        let mut state = self.lock();
+        if state.is_bound {
+            return None;
+        }
+        // Nobody was there when that arrived.
+        state.forget();
+        state.is_bound = true;
+        state.binds += 1;
+        Some(state.binds)
+    }
+
+    /// Whether a socket is bound.
+    pub(super) fn is_bound(&self) -> bool {
+        self.lock().is_bound
+    }
+
+    /// Whether the socket of this number is bound.
+    pub(super) fn is_of(&self, socket: u64) -> bool {
+        self.lock().is_of(socket)
+    }
+
+    /// The socket of this number is gone.
+    pub(super) fn unbind(&self, socket: u64) {
+        if self.is_of(socket) {
+            self.close();
+        }
+    }
+
+    /// The socket is gone, whichever it is. Those who receive by it get an error.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.is_bound = false;
+        let readers = state.readers.take();
+        drop(state);
+        readers.wake();
+    }
+
     pub(super) fn push(&self, arrival: Instant, from: Address, bytes: Vec<u8>) {
         let mut state = self.lock();
+        if !state.is_bound {
+            state.forget();
+        }
         let number = state.sent;
         state.sent += 1;
         state.datagrams.insert((arrival, number), (from, bytes));
@@ -44,24 +95,18 @@ impl Inbox {
         readers.wake();
     }
 
-    pub(super) fn close(&self) {
-        let mut state = self.lock();
-        state.is_closed = true;
-        let readers = state.readers.take();
-        drop(state);
-        readers.wake();
-    }
-
-    /// Takes the datagram that has arrived first. `arrival` keeps the timer of the next one.
+    /// Takes the datagram that has arrived first, for the socket of this number. `arrival` keeps
+    /// the timer of the next one.
     pub(super) fn poll_take(
         &self,
+        socket: u64,
         arrival: &mut Option<Pin<Box<Sleep>>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<(Address, Vec<u8>)>> {
         loop {
             let waker = context.waker().clone();
             let mut state = self.lock();
-            if state.is_closed {
+            if !state.is_of(socket) {
                 return Poll::Ready(Err(gone()));
             }
             let next = state.datagrams.first_key_value().map(|((arrival, _), _)| *arrival);

@@ -26,13 +26,28 @@ pub struct Listener {
 }
 
 impl Host {
-    /// Listens for connections.
+    /// Listens for connections. The port 0 stands for one that is free: [`Listener::port`] says
+    /// which.
     ///
     /// # Errors
     ///
     /// When something listens at this port of the host already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// arc_sim::run(1, async {
+    ///     let net = arc_sim::net::Net::new();
+    ///     let listener = net.host("server").listen(0)?;
+    ///     net.host("client").connect("server", listener.port()).await?;
+    ///     assert_eq!(listener.accept().await?.1, "client");
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn listen(&self, port: u16) -> io::Result<Listener> {
         let mut net = self.net.lock();
+        let port = self.port_or_free(port, |address| net.listeners.contains_key(address))?;
         let address = (self.name.clone(), port);
         if net.listeners.contains_key(&address) {
             return Err(in_use(port));
@@ -109,6 +124,16 @@ impl Host {
 }
 
 impl Listener {
+    /// The port that this listens at.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The name of the host, and the port.
+    pub fn local_addr(&self) -> (&str, u16) {
+        (&self.host.name, self.port)
+    }
+
     /// Waits for a connection. Returns it with the name of the peer.
     ///
     /// # Errors

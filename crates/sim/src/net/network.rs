@@ -2,12 +2,17 @@
 
 use super::backlog::Backlog;
 use super::conditions::Conditions;
+use super::error::no_free_port;
 use super::inbox::{Address, Inbox};
 use super::pipe::Pipe;
 use arc::time::Duration;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::io;
+use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The ports that a host chooses from if a program asks for any.
+const FREE_PORTS: RangeInclusive<u16> = 49_152..=u16::MAX;
 
 /// A network. Clones are the same network.
 #[derive(Clone, Debug)]
@@ -26,7 +31,7 @@ pub struct Host {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) listeners: BTreeMap<Address, Arc<Backlog>>,
-    pub(super) inboxes: BTreeMap<Address, Weak<Inbox>>,
+    pub(super) inboxes: BTreeMap<Address, Arc<Inbox>>,
     pipes: Vec<Weak<Pipe>>,
     /// How often a host has crashed.
     pub(super) crashes: BTreeMap<Arc<str>, u64>,
@@ -100,13 +105,8 @@ impl Net {
         let here = |address: &Address| &*address.0 == host;
         let gone: Vec<Address> = state.listeners.keys().filter(|it| here(it)).cloned().collect();
         let backlogs: Vec<_> = gone.iter().map(|it| state.listeners.remove(it)).collect();
-        let mut inboxes = Vec::new();
-        state.inboxes.retain(|address, inbox| {
-            if here(address) {
-                inboxes.extend(inbox.upgrade());
-            }
-            !here(address)
-        });
+        let inboxes = state.inboxes.iter().filter(|(address, _)| here(address));
+        let inboxes: Vec<_> = inboxes.map(|(_, inbox)| inbox.clone()).collect();
         let pipes = state.pipes();
         drop(state);
 
@@ -114,6 +114,21 @@ impl Net {
         backlogs.iter().flatten().for_each(|backlog| backlog.close());
         inboxes.iter().for_each(|inbox| inbox.close());
         pipes.iter().filter(|pipe| pipe.is_of(host)).for_each(|pipe| pipe.reset());
+    }
+}
+
+impl Host {
+    /// This port or, if it is 0, the first free one of those that are for that.
+    pub(super) fn port_or_free(
+        &self,
+        port: u16,
+        is_used: impl Fn(&Address) -> bool,
+    ) -> io::Result<u16> {
+        if port > 0 {
+            return Ok(port);
+        }
+        let mut free = FREE_PORTS.filter(|port| !is_used(&(self.name.clone(), *port)));
+        free.next().ok_or_else(no_free_port)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Datagrams, which may be late, lost, or overtaken.
 
-use super::error::{gone, in_use};
-use super::inbox::Inbox;
+use super::error::{gone, in_use, too_long};
+use super::inbox::{Address, Inbox};
 use super::network::Host;
 use arc::task::consume_budget;
 use arc::time::Instant;
@@ -11,6 +11,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::ready;
 
+/// How many bytes a datagram has at most, as those of UDP over IPv4.
+const DATAGRAM_BYTES_MAX: usize = 65_507;
+
 /// Sends and receives datagrams at a port of a host; made by [`Host::bind`].
 ///
 /// Several tasks may receive at once. Each datagram goes to one of them.
@@ -19,24 +22,39 @@ pub struct Socket {
     host: Host,
     port: u16,
     inbox: Arc<Inbox>,
+    /// The number by which the inbox knows this one.
+    number: u64,
 }
 
 impl Host {
-    /// Opens a port for datagrams.
+    /// Opens a port for datagrams. The port 0 stands for one that is free: [`Socket::port`] says
+    /// which.
     ///
     /// # Errors
     ///
     /// When a socket has this port of the host already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// arc_sim::run(1, async {
+    ///     let net = arc_sim::net::Net::new();
+    ///     let (receiver, sender) = (net.host("server").bind(0)?, net.host("client").bind(0)?);
+    ///     sender.send_to(b"hello", "server", receiver.port())?;
+    ///     let (bytes, host, port) = receiver.recv_from().await?;
+    ///     assert_eq!((&bytes[..], host.as_str(), port), (&b"hello"[..], "client", sender.port()));
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn bind(&self, port: u16) -> io::Result<Socket> {
         let mut net = self.net.lock();
-        let address = (self.name.clone(), port);
-        if net.inboxes.get(&address).is_some_and(|inbox| inbox.strong_count() > 0) {
-            return Err(in_use(port));
-        }
-        let inbox = Arc::new(Inbox::default());
-        net.inboxes.insert(address, Arc::downgrade(&inbox));
+        let is_bound = |address: &Address| net.inboxes.get(address).is_some_and(|it| it.is_bound());
+        let port = self.port_or_free(port, is_bound)?;
+        let inbox = net.inboxes.entry((self.name.clone(), port)).or_default().clone();
+        let number = inbox.bind().ok_or_else(|| in_use(port))?;
         drop(net);
-        Ok(Socket { host: self.clone(), port, inbox })
+        Ok(Socket { host: self.clone(), port, inbox, number })
     }
 }
 
@@ -45,22 +63,34 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// When the host has crashed.
+    /// * `ConnectionAborted` when the host has crashed.
+    /// * `InvalidInput` when the datagram has more than 65,507 bytes.
     pub fn send_to(&self, bytes: &[u8], peer: &str, port: u16) -> io::Result<()> {
-        if self.inbox.is_closed() {
+        if !self.inbox.is_of(self.number) {
             return Err(gone());
+        }
+        if bytes.len() > DATAGRAM_BYTES_MAX {
+            return Err(too_long(bytes.len()));
         }
         let net = &self.host.net;
         if net.conditions.is_cut(&self.host.name, peer) || net.conditions.is_lost() {
             return Ok(());
         }
         let arrival = Instant::now() + net.conditions.delay();
-        let inbox = net.lock().inboxes.get(&(peer.into(), port)).and_then(|it| it.upgrade());
-        if let Some(inbox) = inbox {
-            let from = (self.host.name.clone(), self.port);
-            inbox.push(arrival, from, bytes.to_vec());
-        }
+        // Whether a socket has the port then is not known yet.
+        let inbox = net.lock().inboxes.entry((peer.into(), port)).or_default().clone();
+        inbox.push(arrival, (self.host.name.clone(), self.port), bytes.to_vec());
         Ok(())
+    }
+
+    /// The port that this was bound to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The name of the host, and the port.
+    pub fn local_addr(&self) -> (&str, u16) {
+        (&self.host.name, self.port)
     }
 
     /// Waits for a datagram. Returns its bytes, and the host and the port of the sender.
@@ -76,9 +106,15 @@ impl Socket {
         let mut arrival = None;
         let ((host, port), bytes) = poll_fn(|context| {
             ready!(pin!(consume_budget()).poll(context));
-            self.inbox.poll_take(&mut arrival, context)
+            self.inbox.poll_take(self.number, &mut arrival, context)
         })
         .await?;
         Ok((bytes, host.to_string(), port))
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.inbox.unbind(self.number);
     }
 }
