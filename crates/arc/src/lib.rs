@@ -165,20 +165,22 @@ pub mod signal {
 
 /// Locks, channels and events for tasks.
 ///
-/// [`mpmc`](sync::mpmc), a channel with several receivers, is the crate async-channel.
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
 /// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. They take part in the
 /// budget that keeps a busy task from starving the others. `broadcast`, `Mutex`, `RwLock`,
 /// `Barrier`, `OnceCell` and `SetOnce` are tokio's own, with the feature `sync`: they need no
-/// tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// tokio runtime, and start no thread. `mpmc`, a channel with several receivers, is the crate
+/// async-channel, with the same feature. In a loop over a lock that nobody else holds, await
 /// [`cooperative(mutex.lock())`](task::coop::cooperative).
 pub mod sync {
     pub use arc_util::sync::{
         AcquireError, CancellationToken, DropGuard, DropGuardRef, Notify, OwnedSemaphorePermit,
         RunUntilCancelledFuture, RunUntilCancelledFutureOwned, Semaphore, SemaphorePermit,
-        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpmc, mpsc,
-        oneshot, watch,
+        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpsc, oneshot,
+        watch,
     };
+    #[cfg(feature = "sync")]
+    pub use async_channel as mpmc;
     #[cfg(feature = "sync")]
     pub use tokio::sync::{
         Barrier, BarrierWaitResult, MappedMutexGuard, Mutex, MutexGuard, OnceCell,

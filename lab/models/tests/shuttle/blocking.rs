@@ -134,6 +134,7 @@ fn every_job_finds_a_thread() {
         model(move || {
             let builder = Builder::new_current_thread().max_blocking_threads(limit);
             let runtime = builder.thread_keep_alive(keep_alive).build().unwrap();
+            wait(runtime.spawn_blocking(|| ())).unwrap(); // now there is a thread
             let handle = runtime.handle().clone();
             let both = Signal::default();
             let (meets, meet) = (both.clone(), both.clone());
