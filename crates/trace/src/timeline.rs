@@ -3,7 +3,7 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 /// What happened in a program. All times are nanoseconds of the recorder's clock.
@@ -30,6 +30,8 @@ pub struct Timeline {
     pub events: usize,
     /// How many older events were left out.
     pub left_out: u64,
+    /// From when on no thread has left anything out.
+    pub(crate) complete_since: u64,
 }
 
 /// A thread.
@@ -42,6 +44,8 @@ pub struct Lane {
     pub worker: Option<(u64, u32)>,
     /// Indices into [`Timeline::polls`], in their order.
     pub polls: Vec<usize>,
+    /// From when on the thread has left nothing out.
+    pub(crate) complete_since: u64,
 }
 
 /// A task, a job of `spawn_blocking`, or the future of a `block_on`.
@@ -102,6 +106,8 @@ pub struct Queued {
     pub by: By,
     /// Into which queue.
     pub place: Place,
+    /// Which step of the task that was. The next one takes it out of the queue.
+    pub(crate) step: u64,
 }
 
 /// What a task waits for.
@@ -249,6 +255,8 @@ struct Reader {
     runtimes: HashMap<u64, u64>,
     /// The last time at which a worker was woken that has not slept since.
     woken: HashMap<(u64, u32), (u64, By)>,
+    /// The runtimes that have ended. It is told again and again.
+    closed: HashSet<u64>,
 }
 
 impl Timeline {
@@ -269,6 +277,7 @@ impl Timeline {
         for (lane, record) in records {
             reader.read(lane, record);
         }
+        reader.amend(recording);
         reader.timeline
     }
 
@@ -305,23 +314,28 @@ impl Timeline {
 
 impl Reader {
     fn new(recording: &Recording) -> Self {
-        let mut timeline = Timeline { end: recording.taken, ..Timeline::default() };
+        let taken = recording.taken;
+        let mut timeline = Timeline { end: taken, ..Timeline::default() };
         let mut doing = Vec::new();
         for thread in &recording.threads {
             let (name, worker) = (thread.name.clone(), thread.worker);
+            let first = thread.records.first().map_or(taken, |first| first.at.min(taken));
+            let complete_since = if thread.left_out > 0 { first } else { 0 };
             timeline.left_out += thread.left_out;
-            timeline.lanes.push(Lane { name, worker, polls: Vec::new() });
+            timeline.complete_since = timeline.complete_since.max(complete_since);
+            timeline.lanes.push(Lane { name, worker, polls: Vec::new(), complete_since });
             doing.push(Doing { worker, ..Doing::default() });
         }
         // What ended before the first event says nothing.
         for (&id, origin) in &recording.tasks {
-            if origin.ended.is_none() {
+            if origin.ended.is_none_or(|ended| ended > taken) {
                 timeline.tasks.insert(id, Task::new(Some(origin)));
             }
         }
         let of = |(&id, origin): (&u64, &Origin)| (id, origin.runtime);
         let runtimes = recording.tasks.iter().map(of).collect();
-        let mut reader = Self { timeline, doing, runtimes, woken: HashMap::new() };
+        let mut reader =
+            Self { timeline, doing, runtimes, woken: HashMap::new(), closed: HashSet::new() };
         reader.name_tasks(recording);
         reader
     }
@@ -379,8 +393,23 @@ impl Reader {
         }
     }
 
+    /// Corrects what the records that are left suggest of tasks whose other records are not.
+    fn amend(&mut self, recording: &Recording) {
+        let complete_since = self.timeline.complete_since;
+        for (id, task) in &mut self.timeline.tasks {
+            let ended = recording.tasks.get(id).and_then(|origin| origin.ended);
+            task.ended = task.ended.or(ended.filter(|ended| *ended <= recording.taken));
+            // The poll that took it out of the queue may be among what was left out.
+            let is_waiting = |queued: &Queued| queued.at >= complete_since;
+            task.queued = task.queued.filter(is_waiting).filter(|_| task.ended.is_none());
+        }
+    }
+
     /// A runtime ends, and drops the tasks that have not ended.
     fn close(&mut self, at: u64, runtime: u64) {
+        if !self.closed.insert(runtime) {
+            return;
+        }
         for (id, task) in &mut self.timeline.tasks {
             let has_begun = task.is_job && !task.polls.is_empty();
             let is_over = task.ended.is_some() || task.dropped.is_some();
@@ -406,16 +435,23 @@ impl Reader {
         let is_main = self.task(id).is_main;
         let is_odd = !number.is_multiple_of(2);
         match (is_main, is_odd) {
-            (true, true) | (false, false) => self.begin_poll(lane, at, id),
+            (true, true) | (false, false) => self.begin_poll(lane, at, id, number),
             (true, false) => self.end_poll(lane, at, id, 0),
             // The end wakes all tasks, and polls none: they wait for what they waited for before.
-            (false, true) if self.task(id).dropped.is_some() => {}
+            (false, true) if self.was_dropped(id) => {}
             (false, true) => {
                 let place = self.place(lane, id);
                 let by = self.by(lane);
-                self.task(id).queued = Some(Queued { at, by, place });
+                self.task(id).queued = Some(Queued { at, by, place, step: number });
             }
         }
+    }
+
+    /// Whether the end of its runtime has dropped a task. If it is not known which runtime that is,
+    /// it is taken for one that has ended.
+    fn was_dropped(&mut self, id: u64) -> bool {
+        let is_of_any = !self.runtimes.contains_key(&id) && !self.closed.is_empty();
+        is_of_any || self.task(id).dropped.is_some()
     }
 
     /// Which queue a thread puts a task into.
@@ -430,9 +466,11 @@ impl Reader {
         }
     }
 
-    fn begin_poll(&mut self, lane: usize, at: u64, task: u64) {
+    fn begin_poll(&mut self, lane: usize, at: u64, task: u64, number: u64) {
         let index = self.timeline.polls.len();
-        let queued = self.task(task).queued.take();
+        // If steps between the two were left out, the task was in another queue meanwhile.
+        let is_next = |queued: &Queued| queued.step + 1 == number;
+        let queued = self.task(task).queued.take().filter(is_next);
         self.task(task).polls.push(index);
         self.timeline.lanes[lane].polls.push(index);
         // Nobody knew that a task was a job, which has ended.

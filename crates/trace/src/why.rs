@@ -1,6 +1,6 @@
 //! Why a poll began when it did, and what stands out in a timeline.
 
-use crate::timeline::{By, Place, Poll, Queued, Timeline, Wait};
+use crate::timeline::{By, Place, Poll, Task, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A poll is long if it takes longer than this, in nanoseconds.
@@ -79,6 +79,30 @@ struct Behind {
     longest: Option<(u64, u64)>,
     /// The line that spawned most of what ran, the number of its polls, and their time.
     most: Option<(String, usize, u64)>,
+    /// Some of what ran may have been left out.
+    has_gap: bool,
+}
+
+/// What a task waits for, when that stands out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum For {
+    /// Nothing that arc knows of.
+    Nothing,
+    /// A thread of the blocking pool.
+    Pool,
+    /// Its turn in the injector.
+    Injector,
+    /// Its turn in a worker's queue.
+    Worker,
+}
+
+/// Of the tasks of one line that wait for the same, the one that has waited the longest.
+struct Waiting {
+    task: u64,
+    since: u64,
+    cost: u64,
+    /// How many of the line's tasks wait for that.
+    tasks_of_line: usize,
 }
 
 /// When the work that a poll does was due, and why it was not found before it was queued.
@@ -237,7 +261,11 @@ impl Timeline {
     /// The end of a sentence: behind what a task waited.
     fn behind_text(&self, behind: &Behind) -> String {
         let Some((longest, took)) = behind.longest else {
-            return ", and no poll was under way".to_owned();
+            let text = match behind.has_gap {
+                true => ", and what ran meanwhile was left out",
+                false => ", and no poll was under way",
+            };
+            return text.to_owned();
         };
         let longest = self.label(longest);
         match &behind.most {
@@ -278,7 +306,8 @@ impl Timeline {
 
     /// What ran on these threads between two times, except for one task.
     fn behind(&self, from: u64, to: u64, lanes: &[usize], except: u64) -> Behind {
-        let mut behind = Behind { polls: 0, time: 0, longest: None, most: None };
+        let has_gap = lanes.iter().any(|&lane| from < self.lanes[lane].complete_since);
+        let mut behind = Behind { polls: 0, time: 0, longest: None, most: None, has_gap };
         let mut by_location: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
         for &lane in lanes {
             let polls = &self.lanes[lane].polls;
@@ -446,58 +475,89 @@ impl Timeline {
         vec![Finding { cost, at: poll.begin.saturating_sub(cost), task: Some(poll.task), text }]
     }
 
-    /// A task that waits for a turn at the end, or that the end of its runtime has dropped there.
-    fn waits_for_a_turn(&self, id: u64, queued: Queued) -> Option<Finding> {
-        let dropped = self.tasks[&id].dropped;
-        let end = dropped.unwrap_or(self.end);
-        let cost = end.saturating_sub(queued.at);
-        if cost <= LATE {
-            return None;
-        }
-
-        let lanes = self.lanes_of(queued.place, None);
-        let behind = self.behind(queued.at, end, &lanes, id);
-        let place = match queued.place {
-            Place::Pool => "for a thread of the blocking pool",
-            Place::Injector => "in the injector",
-            Place::Worker(_) => "in a queue",
-        };
-        let (label, took, behind) = (self.label(id), time(cost), self.behind_text(&behind));
-        let text = match dropped {
-            None => format!("{label} still waits {place}, for {took}{behind}"),
-            Some(_) => {
-                format!("{label} waited {place} until its runtime ended, for {took}{behind}")
+    /// Tasks that wait at the end, or did when the end of their runtime dropped them: for a turn, or
+    /// for nothing that arc knows of. Of those of one line the one that has waited the longest.
+    fn waits_for_ever(&self) -> Vec<Finding> {
+        let mut worst: BTreeMap<(&str, For, bool), Waiting> = BTreeMap::new();
+        for (&task, state) in &self.tasks {
+            let Some((what, since)) = self.waits_since(state) else { continue };
+            let cost = state.dropped.unwrap_or(self.end).saturating_sub(since);
+            if what != For::Nothing && cost <= LATE {
+                continue;
             }
+            let key = (state.location.as_str(), what, state.dropped.is_some());
+            let waiting =
+                worst.entry(key).or_insert(Waiting { task, since, cost: 0, tasks_of_line: 0 });
+            waiting.tasks_of_line += 1;
+            if cost > waiting.cost {
+                (waiting.task, waiting.since, waiting.cost) = (task, since, cost);
+            }
+        }
+        let finding = |((_, what, was_dropped), waiting): ((&str, For, bool), Waiting)| Finding {
+            cost: waiting.cost,
+            at: waiting.since,
+            task: Some(waiting.task),
+            text: self.waiting_text(what, was_dropped, &waiting),
         };
-        Some(Finding { cost, at: queued.at, task: Some(id), text })
+        worst.into_iter().map(finding).collect()
     }
 
-    /// Tasks that wait at the end: for nothing that arc knows of, or for a turn.
-    fn waits_for_ever(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (&id, task) in &self.tasks {
-            if let Some(queued) = task.queued {
-                findings.extend(self.waits_for_a_turn(id, queued));
-                continue;
-            }
-
-            let last = task.polls.last().map(|&last| &self.polls[last]);
-            let Some((last, since)) = last.and_then(|last| Some((last, last.end?))) else {
-                continue;
+    /// What a task waits for at the end, and since when, if it is a turn or nothing that arc knows.
+    fn waits_since(&self, task: &Task) -> Option<(For, u64)> {
+        if let Some(queued) = task.queued {
+            let what = match queued.place {
+                Place::Pool => For::Pool,
+                Place::Injector => For::Injector,
+                Place::Worker(_) => For::Worker,
             };
-            let is_alive = task.ended.is_none() && !task.is_job && !last.is_last;
-            if is_alive && self.waits_of(last).is_empty() {
-                let cost = task.dropped.unwrap_or(self.end).saturating_sub(since);
-                let label = self.label(id);
-                let text = format!(
-                    "{label} has waited for {} for nothing that arc knows of: a lock, a channel or \
-                     a future of another library, which nobody has woken",
-                    time(cost)
-                );
-                findings.push(Finding { cost, at: since, task: Some(id), text });
-            }
+            return Some((what, queued.at));
         }
-        findings
+        let (last, since) = self.waits_after(task)?;
+        let is_nothing = !task.is_job && self.waits_of(last).is_empty();
+        is_nothing.then_some((For::Nothing, since))
+    }
+
+    /// The last poll of a task that has not ended and is in no queue, and when that poll ended. None
+    /// also if a later one may be among what was left out.
+    pub(crate) fn waits_after(&self, task: &Task) -> Option<(&Poll, u64)> {
+        let last = &self.polls[*task.polls.last()?];
+        let end = last.end?;
+        let is_over = task.ended.is_some() || last.is_last || task.queued.is_some();
+        (!is_over && end >= self.complete_since).then_some((last, end))
+    }
+
+    fn waiting_text(&self, what: For, was_dropped: bool, waiting: &Waiting) -> String {
+        let (label, took) = (self.label(waiting.task), time(waiting.cost));
+        let place = match what {
+            For::Nothing => "",
+            For::Pool => "for a thread of the blocking pool",
+            For::Injector => "in the injector",
+            For::Worker => "in a queue",
+        };
+        let mut text = match self.tasks[&waiting.task].queued {
+            None => format!(
+                "{label} has waited for {took} for nothing that arc knows of: a lock, a channel or \
+                 a future of another library, which nobody has woken"
+            ),
+            Some(queued) => {
+                let lanes = self.lanes_of(queued.place, None);
+                let end = waiting.since + waiting.cost;
+                let behind = self.behind(waiting.since, end, &lanes, waiting.task);
+                let behind = self.behind_text(&behind);
+                match was_dropped {
+                    false => format!("{label} still waits {place}, for {took}{behind}"),
+                    true => format!(
+                        "{label} waited {place} until its runtime ended, for {took}{behind}"
+                    ),
+                }
+            }
+        };
+        if waiting.tasks_of_line > 1 {
+            let verb = if was_dropped { "did" } else { "do" };
+            let tasks = waiting.tasks_of_line;
+            text += &format!("; with it, {tasks} tasks from this line {verb} so");
+        }
+        text
     }
 
     /// What a task waits for after a poll: without what has happened since.

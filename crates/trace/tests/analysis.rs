@@ -9,8 +9,12 @@ const MS: u64 = 1_000_000;
 /// The number of a task that is a job of `spawn_blocking`.
 const JOB: u64 = 100;
 
-/// A recording of threads, each with a worker and its events: when, and what.
+/// A timeline of threads, each with a worker and its events: when, and what.
 fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
+    Timeline::new(&records(threads))
+}
+
+fn records(threads: &[&[(u64, Event)]]) -> Recording {
     let thread = |(index, events): (usize, &&[(u64, Event)])| Thread {
         name: format!("arc-worker-{index}"),
         worker: Some((0, index as u32)),
@@ -33,7 +37,7 @@ fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
     let tasks: BTreeMap<u64, Origin> = ids.map(|id| (id, origin(id))).collect();
     let taken = threads.iter().flat_map(|thread| thread.records.last()).map(|last| last.at).max();
     let taken = taken.unwrap_or(0);
-    Timeline::new(&Recording { threads, tasks, taken, tasks_left_out: 0 })
+    Recording { threads, tasks, taken, tasks_left_out: 0 }
 }
 
 fn spawned(task: u64) -> Event {
@@ -218,6 +222,8 @@ fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
         (4, polled(1)),
         (20 * MS, Event::RuntimeCloses { runtime: 0 }),
         (20 * MS + 1, step(1, 3)),
+        // Of this one nothing is known: it is an old task, of too many.
+        (20 * MS + 1, step(2, 3)),
         (90 * MS, Event::Sleeps),
     ]]);
     let text = Format::Text.render(&timeline);
@@ -363,4 +369,114 @@ fn script_and_style_of_the_page_are_small() {
     for outside in ["http:", "https:", "<link", " src="] {
         assert!(!page.contains(outside), "the page needs the network: {outside}");
     }
+}
+
+/// Tasks of one line wait for the same. One sentence says so, and for the one that waited longest.
+#[test]
+fn tasks_of_one_line_that_wait_are_told_together() {
+    let mut events = vec![(0, spawned(1)), (1, step(1, 1)), (2, step(1, 2))];
+    for task in 2..12 {
+        events.extend([(task, spawned(task)), (task, step(task, 1))]);
+    }
+    // Three more wait for nothing, since they were polled.
+    for task in 12..15 {
+        let polls = [spawned(task), step(task, 1), step(task, 2), polled(task)];
+        events.extend(polls.map(|event| (10 + task, event)));
+    }
+    events.push((30 * MS, Event::Sleeps));
+    let timeline = recording(&[&events]);
+    let findings = timeline.findings();
+    assert_eq!(findings.len(), 3, "{findings:#?}");
+    finds(&timeline, "worker 0 is stuck: it has polled task 1");
+    finds(&timeline, "task 2 \"name 2\"");
+    finds(&timeline, "30.0 ms; with it, 10 tasks from this line do so");
+    finds(&timeline, "task 12 \"name 12\"");
+    finds(&timeline, "nobody has woken; with it, 3 tasks from this line do so");
+
+    // The end of the runtime drops them.
+    events.push((40 * MS, Event::RuntimeCloses { runtime: 0 }));
+    let timeline = recording(&[&events]);
+    finds(&timeline, "waited in a queue until its runtime ended, for 40.0 ms behind");
+    finds(&timeline, "; with it, 10 tasks from this line did so");
+}
+
+/// As many polls as tasks that wait behind them: each is looked at for the line, and not for each
+/// task. Without that the test takes minutes.
+#[test]
+fn a_long_queue_is_written_in_no_time() {
+    let mut events = Vec::new();
+    for task in 1..40_001 {
+        events.extend([(task, spawned(task)), (task, step(task, 1))]);
+    }
+    for task in 1..20_001 {
+        let begin = 100_000 + 20_000 * task;
+        events.extend([(begin, step(task, 2)), (begin + 19_000, polled(task))]);
+        events.push((begin + 19_000, Event::Ended { task }));
+    }
+    let timeline = recording(&[&events]);
+    let start = std::time::Instant::now();
+    finds(&timeline, "; with it, 20000 tasks from this line do so");
+    for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
+        assert!(format.render(&timeline).contains("20000"));
+    }
+    assert!(start.elapsed().as_secs() < 20, "it took {:?}", start.elapsed());
+}
+
+/// A task is polled all the time. Only its first step and its last poll are left: the first one
+/// brought another poll.
+#[test]
+fn a_poll_belongs_to_the_step_before_it_and_to_no_other() {
+    let timeline = |number| {
+        recording(&[&[
+            (0, spawned(1)),
+            (1, step(1, 1)),
+            (500 * MS, step(1, number)),
+            (500 * MS + 1, polled(1)),
+        ]])
+    };
+    finds_not(&timeline(20_000), "late");
+    assert_eq!(timeline(20_000).polls[0].queued, None);
+    finds(&timeline(2), "late: task 1 \"name 1\"");
+}
+
+/// One thread tells when a task was queued or polled. What another one told meanwhile is lost.
+#[test]
+fn nothing_is_said_of_a_task_whose_later_steps_may_be_left_out() {
+    let timeline = |left_out, ended| {
+        let waits = Event::WaitsForIo { source: 1, write: false };
+        let mut recording = records(&[
+            &[
+                (0, spawned(1)),
+                (1, spawned(2)),
+                (2, step(2, 1)),
+                (3, step(1, 1)),
+                (4, step(2, 2)),
+                (5, polled(2)),
+                (6, spawned(3)),
+                (7, step(3, 1)),
+            ],
+            &[(80 * MS, step(3, 2)), (80 * MS + 1, waits), (90 * MS, polled(3))],
+        ]);
+        recording.threads[1].left_out = left_out;
+        recording.tasks.get_mut(&1).expect("it was spawned").ended = ended;
+        recording.tasks.get_mut(&2).expect("it was spawned").ended = ended;
+        Timeline::new(&recording)
+    };
+    let whole = timeline(0, None);
+    finds(&whole, "task 1 \"name 1\"");
+    finds(&whole, "still waits in a queue, for 90.0 ms");
+    finds(&whole, "task 2 \"name 2\"");
+    finds(&whole, "has waited for 90.0 ms for nothing that arc knows of");
+    for incomplete in [timeline(1, None), timeline(0, Some(70 * MS))] {
+        finds_not(&incomplete, "still waits");
+        finds_not(&incomplete, "has waited for");
+        let text = Format::Text.render(&incomplete);
+        let (_, waiting) = text.split_once("What waited at the end").expect("a part of the text");
+        assert!(!waiting.contains("task 2 "), "{text}");
+    }
+    // Another thread tells of the end after the recording was taken.
+    finds(&timeline(0, Some(91 * MS)), "still waits in a queue, for 90.0 ms");
+    // What is known is told, and what it waited behind is not.
+    finds(&timeline(1, None), "late: task 3 \"name 3\"");
+    finds(&timeline(1, None), "and what ran meanwhile was left out");
 }
