@@ -44,6 +44,8 @@ pub struct Lane {
     pub worker: Option<(u64, u32)>,
     /// Indices into [`Timeline::polls`], in their order.
     pub polls: Vec<usize>,
+    /// The runtimes whose workers it has run.
+    pub(crate) runtimes: Vec<u64>,
     /// From when on the thread has left nothing out.
     pub(crate) complete_since: u64,
 }
@@ -56,6 +58,8 @@ pub struct Task {
     pub name: Option<String>,
     /// The line that spawned it: file, line and column.
     pub location: String,
+    /// The id of its runtime, if that is known.
+    pub runtime: Option<u64>,
     /// It is a job of `spawn_blocking`.
     pub is_job: bool,
     /// It is no task but the future of a `block_on`.
@@ -168,6 +172,8 @@ pub struct Poll {
 pub struct Sleep {
     /// The thread: an index into [`Timeline::lanes`].
     pub lane: usize,
+    /// The runtime of the worker, if that is known.
+    pub runtime: Option<u64>,
     /// When it began.
     pub begin: u64,
     /// When it ended. None: it has not ended.
@@ -184,6 +190,8 @@ pub struct Sleep {
 pub struct Look {
     /// The thread: an index into [`Timeline::lanes`].
     pub lane: usize,
+    /// The runtime for which it asked, if that is known.
+    pub runtime: Option<u64>,
     /// When the thread asked.
     pub begin: u64,
     /// When the kernel answered. None: it has not.
@@ -207,9 +215,22 @@ pub struct ScheduleStep {
 }
 
 impl Lane {
-    /// Where the thread's row stands: the workers come first, by their numbers.
-    pub(crate) fn rank(&self) -> u32 {
-        self.worker.map_or(u32::MAX, |(_, worker)| worker)
+    /// Where the thread's row stands: the workers come first, by their runtimes and numbers.
+    pub(crate) fn rank(&self) -> (u64, u32) {
+        self.worker.unwrap_or((u64::MAX, u32::MAX))
+    }
+
+    /// Whether it has run a worker of a runtime. None: of any.
+    pub(crate) fn works_for(&self, runtime: Option<u64>) -> bool {
+        self.worker.is_some() && runtime.is_none_or(|runtime| self.runtimes.contains(&runtime))
+    }
+
+    /// From now on it runs this worker.
+    fn runs(&mut self, worker: (u64, u32)) {
+        self.worker = Some(worker);
+        if !self.runtimes.contains(&worker.0) {
+            self.runtimes.push(worker.0);
+        }
     }
 }
 
@@ -238,6 +259,10 @@ struct Doing {
 }
 
 impl Doing {
+    fn runtime(&self) -> Option<u64> {
+        self.worker.map(|(runtime, _)| runtime)
+    }
+
     fn by(&self, lane: usize) -> By {
         match (self.polls.last(), self.looked) {
             (Some(&poll), _) => By::Poll(poll),
@@ -251,8 +276,6 @@ impl Doing {
 struct Reader {
     timeline: Timeline,
     doing: Vec<Doing>,
-    /// The runtime of each task.
-    runtimes: HashMap<u64, u64>,
     /// The last time at which a worker was woken that has not slept since.
     woken: HashMap<(u64, u32), (u64, By)>,
     /// The runtimes that have ended. It is told again and again.
@@ -302,13 +325,18 @@ impl Timeline {
     /// The thread's role and name, for a reader.
     pub fn lane_label(&self, lane: usize) -> String {
         let lane = &self.lanes[lane];
-        match lane.worker {
-            Some((_, worker)) if !lane.name.ends_with(&format!("worker-{worker}")) => {
-                format!("worker {worker} ({})", lane.name)
-            }
-            Some((_, worker)) => format!("worker {worker}"),
-            None => lane.name.clone(),
+        let Some((_, worker)) = lane.worker else { return lane.name.clone() };
+        let mut label = format!("worker {worker}");
+        // A thread that has run workers of several, one after the other, is of none of them.
+        if let [runtime] = lane.runtimes[..]
+            && self.lanes.iter().any(|other| other.runtimes.iter().any(|other| *other != runtime))
+        {
+            let _ = write!(label, " of runtime {runtime}");
         }
+        if !lane.name.ends_with(&format!("worker-{worker}")) {
+            let _ = write!(label, " ({})", lane.name);
+        }
+        label
     }
 }
 
@@ -323,7 +351,11 @@ impl Reader {
             let complete_since = if thread.left_out > 0 { first } else { 0 };
             timeline.left_out += thread.left_out;
             timeline.complete_since = timeline.complete_since.max(complete_since);
-            timeline.lanes.push(Lane { name, worker, polls: Vec::new(), complete_since });
+            let mut lane = Lane { name, complete_since, ..Lane::default() };
+            if let Some(worker) = worker {
+                lane.runs(worker);
+            }
+            timeline.lanes.push(lane);
             doing.push(Doing { worker, ..Doing::default() });
         }
         // What ended before the first event says nothing.
@@ -332,10 +364,7 @@ impl Reader {
                 timeline.tasks.insert(id, Task::new(Some(origin)));
             }
         }
-        let of = |(&id, origin): (&u64, &Origin)| (id, origin.runtime);
-        let runtimes = recording.tasks.iter().map(of).collect();
-        let mut reader =
-            Self { timeline, doing, runtimes, woken: HashMap::new(), closed: HashSet::new() };
+        let mut reader = Self { timeline, doing, woken: HashMap::new(), closed: HashSet::new() };
         reader.name_tasks(recording);
         reader
     }
@@ -362,9 +391,9 @@ impl Reader {
         self.timeline.read_schedule(lane, at, event);
         match event {
             Event::Spawned { task, runtime } => {
-                self.runtimes.insert(task, runtime);
                 let by = self.by(lane);
-                self.task(task).spawned = Some((at, by));
+                let task = self.task(task);
+                (task.spawned, task.runtime) = (Some((at, by)), Some(runtime));
             }
             Event::BlocksOn { task } => self.is_main(task),
             Event::Step { task, number } => self.step(lane, at, task, number),
@@ -372,7 +401,7 @@ impl Reader {
             Event::Ended { task } => self.end_task(lane, at, task),
             Event::RunsWorker { runtime, worker } => {
                 self.doing[lane].worker = Some((runtime, worker));
-                self.timeline.lanes[lane].worker = Some((runtime, worker));
+                self.timeline.lanes[lane].runs((runtime, worker));
             }
             Event::Wakes { runtime, worker } => {
                 let by = self.by(lane);
@@ -410,10 +439,10 @@ impl Reader {
         if !self.closed.insert(runtime) {
             return;
         }
-        for (id, task) in &mut self.timeline.tasks {
+        for task in self.timeline.tasks.values_mut() {
             let has_begun = task.is_job && !task.polls.is_empty();
             let is_over = task.ended.is_some() || task.dropped.is_some();
-            if self.runtimes.get(id) == Some(&runtime) && !has_begun && !task.is_main && !is_over {
+            if task.runtime == Some(runtime) && !has_begun && !task.is_main && !is_over {
                 task.dropped = Some(at);
             }
         }
@@ -450,16 +479,18 @@ impl Reader {
     /// Whether the end of its runtime has dropped a task. If it is not known which runtime that is,
     /// it is taken for one that has ended.
     fn was_dropped(&mut self, id: u64) -> bool {
-        let is_of_any = !self.runtimes.contains_key(&id) && !self.closed.is_empty();
-        is_of_any || self.task(id).dropped.is_some()
+        let any_has_ended = !self.closed.is_empty();
+        let task = self.task(id);
+        task.dropped.is_some() || (any_has_ended && task.runtime.is_none())
     }
 
     /// Which queue a thread puts a task into.
     fn place(&mut self, lane: usize, id: u64) -> Place {
-        if self.task(id).is_job {
+        let task = self.task(id);
+        if task.is_job {
             return Place::Pool;
         }
-        let runtime = self.runtimes.get(&id).copied();
+        let runtime = task.runtime;
         match self.doing[lane].worker {
             Some((of, _)) if runtime.is_none_or(|runtime| runtime == of) => Place::Worker(lane),
             _ => Place::Injector,
@@ -536,7 +567,8 @@ impl Reader {
     fn sleep(&mut self, lane: usize, at: u64, begins: bool) {
         let sleeps = &mut self.timeline.sleeps;
         if begins {
-            let sleep = Sleep { lane, begin: at, end: None, in_seat: false, woken: None };
+            let runtime = self.doing[lane].runtime();
+            let sleep = Sleep { lane, runtime, begin: at, end: None, in_seat: false, woken: None };
             self.doing[lane].sleep = Some(sleeps.len());
             self.doing[lane].looked = None;
             sleeps.push(sleep);
@@ -556,7 +588,8 @@ impl Reader {
                 if let Some(sleep) = doing.sleep {
                     self.timeline.sleeps[sleep].in_seat = true;
                 }
-                looks.push(Look { lane, begin: at, end: None, waits, ready: Vec::new() });
+                let runtime = doing.runtime();
+                looks.push(Look { lane, runtime, begin: at, end: None, waits, ready: Vec::new() });
             }
             Event::KernelTold => {
                 doing.looked = doing.look.take();
@@ -589,6 +622,7 @@ impl Task {
         Self {
             name: origin.name.as_deref().map(str::to_owned),
             location: origin.location.to_string(),
+            runtime: Some(origin.runtime),
             is_job: origin.is_job,
             ..Self::default()
         }

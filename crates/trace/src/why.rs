@@ -1,6 +1,6 @@
 //! Why a poll began when it did, and what stands out in a timeline.
 
-use crate::timeline::{By, Place, Poll, Task, Timeline, Wait};
+use crate::timeline::{By, Look, Place, Poll, Task, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A poll is long if it takes longer than this, in nanoseconds.
@@ -105,6 +105,13 @@ struct Waiting {
     tasks_of_line: usize,
 }
 
+/// The threads that take tasks out of a queue.
+struct Takers {
+    lanes: Vec<usize>,
+    /// They may work for several runtimes. Of another one than this no poll counts.
+    runtime: Option<u64>,
+}
+
 /// When the work that a poll does was due, and why it was not found before it was queued.
 struct Due {
     at: u64,
@@ -184,7 +191,7 @@ impl Timeline {
         if let Some(Wait::Io { source, write }) = waits.iter().find(is_ready) {
             let what = if *write { "be written to" } else { "be read" };
             let text = format!("the kernel said that descriptor {source} can {what}");
-            return self.unlooked(look.begin, told, look.waits, text);
+            return self.unlooked(look, poll.task, text);
         }
 
         let Some(deadline) = self.deadline_before(index, told) else {
@@ -199,7 +206,7 @@ impl Timeline {
         if late > SLACK && look.waits {
             text += "; for the rest the system did not run the thread that waited";
         } else if late > SLACK
-            && let Some(culprit) = self.culprit(deadline, told, None)
+            && let Some(culprit) = self.culprit(deadline, told, poll.task)
         {
             text += &format!("; for the rest nobody looked at the clock, because of {culprit}");
         }
@@ -208,13 +215,16 @@ impl Timeline {
 
     /// An event that was found by a look. If the thread had not waited for it, it may have come at
     /// any time since the look before.
-    fn unlooked(&self, begin: u64, told: u64, waited: bool, text: String) -> Due {
-        let before = self.looks.partition_point(|look| look.begin < begin);
-        let last = self.looks[..before].iter().rev().take(64).filter_map(|look| look.end).max();
+    fn unlooked(&self, look: &Look, task: u64, text: String) -> Due {
+        let told = look.end.unwrap_or(look.begin);
+        let before = self.looks.partition_point(|other| other.begin < look.begin);
+        let before = self.looks[..before].iter().rev();
+        let before = before.filter(|other| !is_another(other.runtime, look.runtime));
+        let last = before.take(64).filter_map(|other| other.end).max();
         match last {
-            Some(last) if !waited && told.saturating_sub(last) > SLACK => {
+            Some(last) if !look.waits && told.saturating_sub(last) > SLACK => {
                 let gap = time(told - last);
-                let culprit = self.culprit(last, told, None);
+                let culprit = self.culprit(last, told, task);
                 let culprit = culprit.map_or(String::new(), |text| format!(", because of {text}"));
                 let text = format!("{text}; nobody had asked it for {gap}{culprit}");
                 Due { at: last, text }
@@ -246,8 +256,8 @@ impl Timeline {
     fn queue_text(&self, poll: &Poll) -> String {
         let Some(queued) = poll.queued else { return String::new() };
         let waited = time(poll.waited());
-        let lanes = self.lanes_of(queued.place, Some(poll.lane));
-        let behind = self.behind(queued.at, poll.begin, &lanes, poll.task);
+        let takers = self.takers(poll.task, queued.place, Some(poll.lane));
+        let behind = self.behind(queued.at, poll.begin, &takers, poll.task);
         let place = match queued.place {
             Place::Worker(lane) if lane == poll.lane => "in its queue".to_owned(),
             Place::Worker(lane) => format!("in the queue of {}", self.lane_label(lane)),
@@ -290,22 +300,31 @@ impl Timeline {
         }
     }
 
-    /// Which threads take tasks out of a queue.
-    fn lanes_of(&self, place: Place, polled_on: Option<usize>) -> Vec<usize> {
+    /// Which threads take a task out of a queue, and whose polls hold it up there.
+    fn takers(&self, task: u64, place: Place, polled_on: Option<usize>) -> Takers {
         let all = 0..self.lanes.len();
+        let runtime = self.tasks.get(&task).and_then(|task| task.runtime);
         match place {
             Place::Worker(lane) => {
                 let mut lanes = vec![lane];
                 lanes.extend(polled_on.filter(|other| *other != lane));
-                lanes
+                Takers { lanes, runtime }
             }
-            Place::Injector => all.filter(|&lane| self.lanes[lane].worker.is_some()).collect(),
-            Place::Pool => all.filter(|&lane| self.lanes[lane].worker.is_none()).collect(),
+            Place::Injector => {
+                let lanes = all.filter(|&lane| self.lanes[lane].works_for(runtime)).collect();
+                Takers { lanes, runtime }
+            }
+            // All runtimes of a process share the pool.
+            Place::Pool => {
+                let lanes = all.filter(|&lane| self.lanes[lane].worker.is_none()).collect();
+                Takers { lanes, runtime: None }
+            }
         }
     }
 
     /// What ran on these threads between two times, except for one task.
-    fn behind(&self, from: u64, to: u64, lanes: &[usize], except: u64) -> Behind {
+    fn behind(&self, from: u64, to: u64, takers: &Takers, except: u64) -> Behind {
+        let Takers { lanes, runtime } = takers;
         let has_gap = lanes.iter().any(|&lane| from < self.lanes[lane].complete_since);
         let mut behind = Behind { polls: 0, time: 0, longest: None, most: None, has_gap };
         let mut by_location: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
@@ -320,8 +339,9 @@ impl Timeline {
                 }
                 let end = poll.end.unwrap_or(self.end).min(to);
                 let took = end.saturating_sub(poll.begin.max(from));
-                let is_main = self.tasks[&poll.task].is_main;
-                if took == 0 || poll.task == except || is_main {
+                let task = &self.tasks[&poll.task];
+                let is_of_another = is_another(task.runtime, *runtime);
+                if took == 0 || poll.task == except || task.is_main || is_of_another {
                     continue;
                 }
                 behind.polls += 1;
@@ -329,7 +349,7 @@ impl Timeline {
                 if behind.longest.is_none_or(|(_, longest)| took > longest) {
                     behind.longest = Some((poll.task, took));
                 }
-                let location = by_location.entry(&self.tasks[&poll.task].location).or_default();
+                let location = by_location.entry(&task.location).or_default();
                 location.0 += 1;
                 location.1 += took;
             }
@@ -339,10 +359,9 @@ impl Timeline {
         behind
     }
 
-    /// The poll that took the most of some time, for a sentence.
-    fn culprit(&self, from: u64, to: u64, lanes: Option<&[usize]>) -> Option<String> {
-        let workers = self.lanes_of(Place::Injector, None);
-        let behind = self.behind(from, to, lanes.unwrap_or(&workers), 0);
+    /// The poll that took the most of some time on the workers of a task's runtime, for a sentence.
+    fn culprit(&self, from: u64, to: u64, task: u64) -> Option<String> {
+        let behind = self.behind(from, to, &self.takers(task, Place::Injector, None), 0);
         let (task, took) = behind.longest?;
         Some(format!("a poll of {}, which took {} of it", self.label(task), time(took)))
     }
@@ -460,7 +479,9 @@ impl Timeline {
         for poll in late {
             let Some(queued) = poll.queued else { continue };
             let until = self.sleeps.partition_point(|sleep| sleep.begin < poll.begin);
-            for sleep in self.sleeps[..until].iter().rev().take(256) {
+            let runtime = self.tasks[&poll.task].runtime;
+            let sleeps = self.sleeps[..until].iter().rev().take(256);
+            for sleep in sleeps.filter(|sleep| !is_another(sleep.runtime, runtime)) {
                 let end = sleep.end.unwrap_or(self.end).min(poll.begin);
                 let slept = end.saturating_sub(sleep.begin.max(queued.at));
                 if slept > LATE && worst.is_none_or(|(most, ..)| slept > most) {
@@ -540,9 +561,9 @@ impl Timeline {
                  a future of another library, which nobody has woken"
             ),
             Some(queued) => {
-                let lanes = self.lanes_of(queued.place, None);
+                let takers = self.takers(waiting.task, queued.place, None);
                 let end = waiting.since + waiting.cost;
-                let behind = self.behind(waiting.since, end, &lanes, waiting.task);
+                let behind = self.behind(waiting.since, end, &takers, waiting.task);
                 let behind = self.behind_text(&behind);
                 match was_dropped {
                     false => format!("{label} still waits {place}, for {took}{behind}"),
@@ -632,6 +653,11 @@ impl Link {
     pub fn time(&self) -> u64 {
         self.to.saturating_sub(self.from)
     }
+}
+
+/// Whether two runtimes are known to differ.
+fn is_another(runtime: Option<u64>, other: Option<u64>) -> bool {
+    runtime.zip(other).is_some_and(|(runtime, other)| runtime != other)
 }
 
 /// A duration for a reader, with three digits.

@@ -66,6 +66,12 @@ fn finds_not(timeline: &Timeline, part: &str) {
     assert!(!found, "a finding with {part:?} in {findings:#?}");
 }
 
+#[track_caller]
+fn finds_line(text: &str, part: &str, other: &str) {
+    let has_both = |line: &str| line.contains(part) && line.contains(other);
+    assert!(text.lines().any(has_both), "no line with {part:?} and {other:?} in:\n{text}");
+}
+
 /// A task that is woken by the kernel, and waits for the same again, with so many operations
 /// between.
 fn woken_twice(operations: u32) -> Timeline {
@@ -479,4 +485,81 @@ fn nothing_is_said_of_a_task_whose_later_steps_may_be_left_out() {
     // What is known is told, and what it waited behind is not.
     finds(&timeline(1, None), "late: task 3 \"name 3\"");
     finds(&timeline(1, None), "and what ran meanwhile was left out");
+}
+
+/// Two runtimes with a worker each. What runs on the one holds up nothing of the other.
+#[test]
+fn the_culprit_is_of_the_same_runtime() {
+    let of = |task| Event::Spawned { task, runtime: task / 10 };
+    let mut recording = records(&[
+        // The one polls "name 11" all the time.
+        &[(0, of(11)), (1, step(11, 1)), (2, step(11, 2)), (90 * MS, polled(11))],
+        // The other one polls "name 21", and looks neither at its queue nor at the clock.
+        &[
+            (3, of(22)),
+            (4, step(22, 1)),
+            (5, step(22, 2)),
+            (6, Event::WaitsForTime { deadline: MS }),
+            (7, polled(22)),
+            (8, of(23)),
+            (9, step(23, 1)),
+            (10, step(23, 2)),
+            (11, Event::WaitsForIo { source: 5, write: false }),
+            (12, polled(23)),
+            (13, Event::AsksKernel { waits: false }),
+            (14, Event::KernelTold),
+            (15, of(21)),
+            (16, step(21, 1)),
+            (17, step(21, 2)),
+            (40 * MS, polled(21)),
+            (40 * MS + 1, Event::AsksKernel { waits: false }),
+            (40 * MS + 2, Event::KernelTold),
+            (40 * MS + 2, Event::Ready { source: 5, read: true, write: false }),
+            (40 * MS + 3, step(22, 3)),
+            (40 * MS + 3, step(23, 3)),
+            (40 * MS + 4, step(22, 4)),
+            (40 * MS + 5, polled(22)),
+            (40 * MS + 5, step(23, 4)),
+            (40 * MS + 6, polled(23)),
+            (40 * MS + 7, step(24, 2)),
+            (40 * MS + 8, polled(24)),
+        ],
+        // A thread of no runtime spawns two tasks, of which one is never polled.
+        &[(18, of(24)), (19, step(24, 1)), (20, of(25)), (21, step(25, 1))],
+        // The first one has another worker, which sleeps, and looks at the kernel meanwhile.
+        &[
+            (22, Event::Sleeps),
+            (20 * MS, Event::AsksKernel { waits: false }),
+            (20 * MS, Event::KernelTold),
+            (90 * MS, Event::Awake),
+        ],
+    ]);
+    recording.threads[0].worker = Some((1, 0));
+    recording.threads[1].worker = Some((2, 0));
+    recording.threads[2].worker = None;
+    recording.threads[3].worker = Some((1, 1));
+    let timeline = Timeline::new(&recording);
+
+    finds(&timeline, "\"name 11\"");
+    finds(&timeline, "held worker 0 of runtime 1 up for 90.0 ms");
+    finds(&timeline, "late: task 24 \"name 24\"");
+    finds(&timeline, "still waits in the injector, for 90.0 ms behind 4 polls");
+    finds(&timeline, "late timer: the timer of task 22 \"name 22\"");
+    let text = Format::Text.render(&timeline);
+    finds_line(
+        &text,
+        "task 24 \"name 24\"",
+        "in the injector (for tasks from outside) behind 3 polls",
+    );
+    finds_line(&text, "because of a poll of task 21 \"name 21\"", "for the rest nobody looked");
+    finds_line(
+        &text,
+        "because of a poll of task 21 \"name 21\"",
+        "nobody had asked it for 40.0 ms",
+    );
+    for line in text.lines().filter(|line| !line.contains("held worker 0 of runtime 1")) {
+        let names_it = ["behind", "because of"].iter().any(|word| line.contains(word));
+        assert!(!names_it || !line.contains("\"name 11\""), "{line} in:\n{text}");
+    }
+    finds_not(&timeline, "slept");
 }
