@@ -6,6 +6,9 @@ use crate::recorder::{Origin, Recording};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
+/// Of a longer name a reader sees so many letters. A program may give any.
+const NAME_MAX: usize = 200;
+
 /// What happened in a program. All times are nanoseconds of the recorder's clock.
 #[derive(Debug, Default)]
 #[non_exhaustive]
@@ -38,7 +41,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Lane {
-    /// The thread's name.
+    /// The thread's name. Of a long one, the beginning.
     pub name: String,
     /// The runtime and the number of the worker that the thread ran last.
     pub worker: Option<(u64, u32)>,
@@ -54,7 +57,7 @@ pub struct Lane {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Task {
-    /// Its name, if it has one.
+    /// Its name, if it has one. Of a long one, the beginning.
     pub name: Option<String>,
     /// The line that spawned it: file, line and column.
     pub location: String,
@@ -346,7 +349,7 @@ impl Reader {
         let mut timeline = Timeline { end: taken, ..Timeline::default() };
         let mut doing = Vec::new();
         for thread in &recording.threads {
-            let (name, worker) = (thread.name.clone(), thread.worker);
+            let (name, worker) = (cut(&thread.name), thread.worker);
             let first = thread.records.first().map_or(taken, |first| first.at.min(taken));
             let complete_since = if thread.left_out > 0 { first } else { 0 };
             timeline.left_out += thread.left_out;
@@ -620,11 +623,18 @@ impl Task {
     fn new(origin: Option<&Origin>) -> Self {
         let Some(origin) = origin else { return Self::default() };
         Self {
-            name: origin.name.as_deref().map(str::to_owned),
+            name: origin.name.as_deref().map(cut),
             location: origin.location.to_string(),
             runtime: Some(origin.runtime),
             is_job: origin.is_job,
             ..Self::default()
         }
+    }
+}
+
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
     }
 }

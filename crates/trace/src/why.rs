@@ -8,6 +8,7 @@ pub(crate) const LONG_POLL: u64 = 10_000_000;
 
 /// Work that waits for less than this while a worker sleeps is none of anybody's fault: to wake a
 /// worker takes some time, and arc waits for up to a millisecond before it does on crowded cores.
+/// The same is true of a timer. Of what it is late, most is slack then, and the rest a wake-up.
 const LATE: u64 = 2_000_000;
 
 /// arc lets timers expire together, at the end of 131 us. See `SLACK` in `driver/timers.rs` of arc.
@@ -440,9 +441,8 @@ impl Timeline {
             let waited = poll.waited();
             let timer = self.timer_lateness(index);
             for (is_timer, late) in [(false, waited), (true, timer)] {
-                let least = if is_timer { 1 } else { LATE };
                 let entry = worst.entry((location, is_timer)).or_insert((index, 0));
-                if late >= least && late > entry.1 {
+                if late >= LATE && late > entry.1 {
                     *entry = (index, late);
                 }
             }

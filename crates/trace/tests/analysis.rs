@@ -207,6 +207,25 @@ fn a_timer_that_nobody_waits_for_is_not_late() {
     ]]);
     finds(&held_up, ") was due 40.0 ms before");
     finds(&timeline(7 * MS), ") was due 7.00 ms before");
+    // The slack of the timers is nobody's fault, nor is the time of a wake-up.
+    finds_not(&timeline(131_000), "late timer");
+    finds_not(&timeline(180_000), "late timer");
+}
+
+#[test]
+fn a_long_name_is_cut() {
+    let name = "n\u{e4}".repeat(100_000);
+    let mut recording =
+        records(&[&[(0, spawned(1)), (1, step(1, 1)), (2, step(1, 2)), (30 * MS, polled(1))]]);
+    recording.tasks.get_mut(&1).expect("it was spawned").name = Some(name.as_str().into());
+    recording.threads[0].name = name.clone();
+    let timeline = Timeline::new(&recording);
+    let cut = format!("task 1 \"{}...\" (", "n\u{e4}".repeat(100));
+    assert!(timeline.label(1).starts_with(&cut), "{}", timeline.label(1));
+    for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
+        let length = format.render(&timeline).len();
+        assert!(length < 40 * 1024, "{format:?} has {length} bytes");
+    }
 }
 
 #[test]
