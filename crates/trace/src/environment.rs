@@ -52,8 +52,8 @@ fn options() -> Option<Options> {
     Some(Options { last: seconds("ARC_TRACE_LAST"), ..Options::default() })
 }
 
-/// Whether a file can be written there later, as far as one can tell. Returns its absolute path: the
-/// program may change its folder.
+/// Whether a file can be written there later, as far as one can tell. Returns its absolute path,
+/// as the program may change its folder.
 fn check(path: &Path) -> io::Result<PathBuf> {
     privileges::check()?;
     crate::Format::of(path)?;

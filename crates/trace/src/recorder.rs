@@ -242,9 +242,9 @@ impl Mine {
         }
     }
 
-    /// Tells again and again which worker this is, which `block_on`, and which runtime it has ended,
-    /// so that none is lost with the oldest records. (The end of a runtime wakes all its tasks, and
-    /// each of them is a record.)
+    /// Tells again and again which worker this is, which `block_on`, and which runtime has ended
+    /// here, so that none is lost with the oldest records. (The end of a runtime wakes all its
+    /// tasks, and each of them is a record.)
     #[cold]
     fn keep_place(&self, shelf: &Shelf) {
         if let Some((runtime, worker)) = self.worker.get() {

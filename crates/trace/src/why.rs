@@ -496,8 +496,8 @@ impl Timeline {
         vec![Finding { cost, at: poll.begin.saturating_sub(cost), task: Some(poll.task), text }]
     }
 
-    /// Tasks that wait at the end, or did when the end of their runtime dropped them: for a turn, or
-    /// for nothing that arc knows of. Of those of one line the one that has waited the longest.
+    /// Tasks that wait at the end, or did when the end of their runtime dropped them: for a turn,
+    /// or for nothing that arc knows of. Of those of one line, the one that has waited the longest.
     fn waits_for_ever(&self) -> Vec<Finding> {
         let mut worst: BTreeMap<(&str, For, bool), Waiting> = BTreeMap::new();
         for (&task, state) in &self.tasks {
@@ -538,8 +538,8 @@ impl Timeline {
         is_nothing.then_some((For::Nothing, since))
     }
 
-    /// The last poll of a task that has not ended and is in no queue, and when that poll ended. None
-    /// also if a later one may be among what was left out.
+    /// The last poll of a task that has not ended and is in no queue, and when that poll ended.
+    /// None also if a later one may be among what was left out.
     pub(crate) fn waits_after(&self, task: &Task) -> Option<(&Poll, u64)> {
         let last = &self.polls[*task.polls.last()?];
         let end = last.end?;

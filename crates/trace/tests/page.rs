@@ -202,7 +202,7 @@ fn rows_below_the_window_are_reached() {
             mouse("mouseup", 600, y);
             return chosen < 0 ? "nothing" : DATA.tasks[DATA.task[chosen]][0];
         };
-        // The first bar, and the last one when all is scrolled: the kernel and the queues are below.
+        // The first bar, and the last one when all is scrolled. Two rows are below that.
         const first = AXIS + GAP + 5, last = canvas.clientHeight - GAP - 2.5 * ROW;
         const all = [at(first), at(first - AXIS - GAP)];
         down.scrollTop = 1e6;
