@@ -1,12 +1,13 @@
 //! `ARC_TRACE=run.html` makes a program write its timeline when a runtime ends.
 
+use crate::privileges;
 use crate::recorder::{self, Options};
-use std::env;
 use std::io::{self, Write};
 use std::panic::{UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
+use std::{env, fs};
 
 /// Where to write, if the environment says so.
 static PATH: OnceLock<PathBuf> = OnceLock::new();
@@ -29,11 +30,13 @@ fn options() -> Option<Options> {
     let path = PathBuf::from(env::var_os("ARC_TRACE").filter(|path| !path.is_empty())?);
 
     // Told before the program has run for an hour, and not after it.
-    if let Err(error) = crate::Format::of(&path) {
-        complain(&path, &error);
-        return None;
-    }
-    let path = PATH.get_or_init(|| path);
+    let path = match check(&path) {
+        Ok(path) => PATH.get_or_init(|| path),
+        Err(error) => {
+            complain(&path, &error);
+            return None;
+        }
+    };
 
     // A program that hangs never ends its runtime.
     if let Some(seconds) = seconds("ARC_TRACE_AFTER") {
@@ -47,6 +50,20 @@ fn options() -> Option<Options> {
         }
     }
     Some(Options { last: seconds("ARC_TRACE_LAST"), ..Options::default() })
+}
+
+/// Whether a file can be written there later, as far as one can tell. Returns its absolute path,
+/// as the program may change its folder.
+fn check(path: &Path) -> io::Result<PathBuf> {
+    privileges::check()?;
+    crate::Format::of(path)?;
+    let path = std::path::absolute(path)?;
+    if let Some(folder) = path.parent()
+        && !fs::metadata(folder)?.is_dir()
+    {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(path)
 }
 
 /// Writes the timeline where the environment says. An error is told, and harms nobody.
@@ -70,8 +87,9 @@ fn complain(path: &Path, error: &io::Error) {
 }
 
 fn seconds(variable: &str) -> Option<Duration> {
-    let text = env::var(variable).ok()?;
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let text = env::var_os(variable)?;
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     if seconds.is_none() {
         let _ = writeln!(io::stderr(), "arc: {variable} must be a number of seconds, not {text:?}");
     }

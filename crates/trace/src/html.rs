@@ -70,14 +70,17 @@ impl<'a> Page<'a> {
     fn data(&self) -> String {
         let timeline = self.timeline;
         let lanes = (0..timeline.lanes.len()).map(|lane| quote::json(&timeline.lane_label(lane)));
-        let ranks = timeline.lanes.iter().map(crate::Lane::rank);
+        let mut rows: Vec<usize> = (0..timeline.lanes.len()).collect();
+        rows.sort_by_key(|&lane| timeline.lanes[lane].rank());
+        let mut ranks = vec![0; rows.len()];
+        rows.iter().enumerate().for_each(|(row, &lane)| ranks[lane] = row);
         let lines = self.line_of.keys().map(|line| quote::json(line));
         let mut data = String::from("{");
         // Writing to a string does not fail.
         let _ = write!(data, "span:{},", timeline.end - timeline.begin);
         let _ = write!(data, "events:{},leftOut:{},", timeline.events, timeline.left_out);
         list(&mut data, "lanes", lanes);
-        list(&mut data, "ranks", ranks);
+        list(&mut data, "ranks", ranks.iter());
         list(&mut data, "lines", lines);
         self.tasks(&mut data);
         self.polls(&mut data);

@@ -46,6 +46,7 @@ mod event;
 mod html;
 mod json;
 mod picture;
+mod privileges;
 mod quote;
 mod recorder;
 mod ring;

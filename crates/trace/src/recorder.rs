@@ -83,7 +83,7 @@ pub struct Thread {
     pub main: Option<u64>,
     /// In the order of their times.
     pub records: Vec<Record>,
-    /// How many older records there were.
+    /// How many older records there is no more room for, of the time that was asked for.
     pub left_out: u64,
 }
 
@@ -133,6 +133,8 @@ struct Mine {
     worker: Cell<Option<(u64, u32)>>,
     /// The future of the `block_on` that the thread is in, or was in last.
     main: Cell<Option<u64>>,
+    /// The runtime that the thread has ended last.
+    closed: Cell<Option<u64>>,
 }
 
 /// What a recording of one thread has of its own.
@@ -155,6 +157,7 @@ thread_local! {
             clock: Cell::new(system_clock),
             worker: Cell::new(None),
             main: Cell::new(None),
+            closed: Cell::new(None),
         }
     };
 }
@@ -239,8 +242,9 @@ impl Mine {
         }
     }
 
-    /// Tells again and again which worker this is, and which `block_on`, so that neither is lost
-    /// with the oldest records.
+    /// Tells again and again which worker this is, which `block_on`, and which runtime has ended
+    /// here, so that none is lost with the oldest records. (The end of a runtime wakes all its
+    /// tasks, and each of them is a record.)
     #[cold]
     fn keep_place(&self, shelf: &Shelf) {
         if let Some((runtime, worker)) = self.worker.get() {
@@ -249,6 +253,9 @@ impl Mine {
         }
         if let Some(task) = self.main.get() {
             shelf.ring.push(self.last.get(), Event::BlocksOn { task }.to_words());
+        }
+        if let Some(runtime) = self.closed.get() {
+            shelf.ring.push(self.last.get(), Event::RuntimeCloses { runtime }.to_words());
         }
     }
 
@@ -322,11 +329,17 @@ pub(crate) fn blocks_on(task: u64) {
     }
 }
 
+/// Remembers which runtime the thread ends.
+pub(crate) fn closes(runtime: u64) {
+    let _ = MINE.try_with(|mine| mine.closed.set(Some(runtime)));
+}
+
 /// Another thread of a model goes on here. What that one runs was told before.
 pub(crate) fn forget_thread() {
     let _ = MINE.try_with(|mine| {
         mine.worker.set(None);
         mine.main.set(None);
+        mine.closed.set(None);
     });
 }
 
@@ -426,7 +439,8 @@ impl Shelf {
         };
         let too_many = records.len().saturating_sub(self.ring.limit);
         let first = records.partition_point(|record| record.at < since).max(too_many);
-        left_out += too_many as u64;
+        // If one from before `since` is left, all that there is no room for is older than that.
+        left_out = if first > too_many { 0 } else { left_out + too_many as u64 };
         for record in records.drain(..first) {
             worker = runs(&record).or(worker);
             main = blocks_on(&record).or(main);

@@ -68,6 +68,7 @@ pub fn ended(task: u64) {
 /// A runtime ends, and none of its tasks is polled any more.
 pub fn runtime_closes(runtime: u64) {
     if is_on() {
+        recorder::closes(runtime);
         keep(Event::RuntimeCloses { runtime });
     }
 }

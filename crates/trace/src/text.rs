@@ -48,11 +48,11 @@ fn write_all(text: &mut String, timeline: &Timeline) -> std::fmt::Result {
     }
 
     writeln!(text, "\nWhat waited at the end")?;
-    let waiting: Vec<String> = waiting(timeline);
-    for line in waiting.iter().take(WAITING_MAX) {
+    let (waiting, count) = waiting(timeline);
+    for line in waiting {
         writeln!(text, "  {line}")?;
     }
-    more(text, waiting.len(), WAITING_MAX)?;
+    more(text, count, WAITING_MAX)?;
 
     writeln!(text, "\nThe lines that spawned tasks, by the time of their polls")?;
     let lines = by_line(timeline);
@@ -113,22 +113,21 @@ fn most_delayed(timeline: &Timeline) -> Vec<(Why, String)> {
     chosen.into_iter().map(explained).collect()
 }
 
-fn waiting(timeline: &Timeline) -> Vec<String> {
-    let mut waiting: Vec<(u64, String)> = Vec::new();
+/// The tasks that have waited the longest, and how many wait.
+fn waiting(timeline: &Timeline) -> (Vec<String>, usize) {
+    let mut waiting: Vec<(u64, u64, &Poll)> = Vec::new();
     for (&id, task) in &timeline.tasks {
-        let last = task.polls.last().map(|&last| &timeline.polls[last]);
-        let Some((last, end)) = last.and_then(|last: &Poll| Some((last, last.end?))) else {
-            continue;
-        };
-        if task.ended.is_some() || last.is_last || task.queued.is_some() {
-            continue;
-        }
+        let Some((last, end)) = timeline.waits_after(task) else { continue };
         let since = task.dropped.unwrap_or(timeline.end).saturating_sub(end);
-        let (label, waits) = (timeline.label(id), timeline.waits_text(last));
-        waiting.push((since, format!("{label} has waited for {} {waits}", time(since))));
+        waiting.push((since, id, last));
     }
-    waiting.sort_by_key(|(since, _)| std::cmp::Reverse(*since));
-    waiting.into_iter().map(|(_, line)| line).collect()
+    waiting.sort_by_key(|(since, ..)| std::cmp::Reverse(*since));
+    // Hundreds of thousands may wait. A sentence is made for those that are printed.
+    let line = |&(since, id, last): &(u64, u64, &Poll)| {
+        let (label, waits) = (timeline.label(id), timeline.waits_text(last));
+        format!("{label} has waited for {} {waits}", time(since))
+    };
+    (waiting.iter().take(WAITING_MAX).map(line).collect(), waiting.len())
 }
 
 #[derive(Default)]

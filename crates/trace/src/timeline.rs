@@ -3,8 +3,11 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
+
+/// Of a longer name a reader sees so many letters. A program may give any.
+const NAME_MAX: usize = 200;
 
 /// What happened in a program. All times are nanoseconds of the recorder's clock.
 #[derive(Debug, Default)]
@@ -30,28 +33,36 @@ pub struct Timeline {
     pub events: usize,
     /// How many older events were left out.
     pub left_out: u64,
+    /// From when on no thread has left anything out.
+    pub(crate) complete_since: u64,
 }
 
 /// A thread.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Lane {
-    /// The thread's name.
+    /// The thread's name. Of a long one, the beginning.
     pub name: String,
     /// The runtime and the number of the worker that the thread ran last.
     pub worker: Option<(u64, u32)>,
     /// Indices into [`Timeline::polls`], in their order.
     pub polls: Vec<usize>,
+    /// The runtimes whose workers it has run.
+    pub(crate) runtimes: Vec<u64>,
+    /// From when on the thread has left nothing out.
+    pub(crate) complete_since: u64,
 }
 
 /// A task, a job of `spawn_blocking`, or the future of a `block_on`.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Task {
-    /// Its name, if it has one.
+    /// Its name, if it has one. Of a long one, the beginning.
     pub name: Option<String>,
     /// The line that spawned it: file, line and column.
     pub location: String,
+    /// The id of its runtime, if that is known.
+    pub runtime: Option<u64>,
     /// It is a job of `spawn_blocking`.
     pub is_job: bool,
     /// It is no task but the future of a `block_on`.
@@ -102,6 +113,8 @@ pub struct Queued {
     pub by: By,
     /// Into which queue.
     pub place: Place,
+    /// Which step of the task that was. The next one takes it out of the queue.
+    pub(crate) step: u64,
 }
 
 /// What a task waits for.
@@ -162,6 +175,8 @@ pub struct Poll {
 pub struct Sleep {
     /// The thread: an index into [`Timeline::lanes`].
     pub lane: usize,
+    /// The runtime of the worker, if that is known.
+    pub runtime: Option<u64>,
     /// When it began.
     pub begin: u64,
     /// When it ended. None: it has not ended.
@@ -178,6 +193,8 @@ pub struct Sleep {
 pub struct Look {
     /// The thread: an index into [`Timeline::lanes`].
     pub lane: usize,
+    /// The runtime for which it asked, if that is known.
+    pub runtime: Option<u64>,
     /// When the thread asked.
     pub begin: u64,
     /// When the kernel answered. None: it has not.
@@ -201,9 +218,22 @@ pub struct ScheduleStep {
 }
 
 impl Lane {
-    /// Where the thread's row stands: the workers come first, by their numbers.
-    pub(crate) fn rank(&self) -> u32 {
-        self.worker.map_or(u32::MAX, |(_, worker)| worker)
+    /// Where the thread's row stands: the workers come first, by their runtimes and numbers.
+    pub(crate) fn rank(&self) -> (u64, u32) {
+        self.worker.unwrap_or((u64::MAX, u32::MAX))
+    }
+
+    /// Whether it has run a worker of a runtime. None: of any.
+    pub(crate) fn works_for(&self, runtime: Option<u64>) -> bool {
+        self.worker.is_some() && runtime.is_none_or(|runtime| self.runtimes.contains(&runtime))
+    }
+
+    /// From now on it runs this worker.
+    fn runs(&mut self, worker: (u64, u32)) {
+        self.worker = Some(worker);
+        if !self.runtimes.contains(&worker.0) {
+            self.runtimes.push(worker.0);
+        }
     }
 }
 
@@ -232,6 +262,10 @@ struct Doing {
 }
 
 impl Doing {
+    fn runtime(&self) -> Option<u64> {
+        self.worker.map(|(runtime, _)| runtime)
+    }
+
     fn by(&self, lane: usize) -> By {
         match (self.polls.last(), self.looked) {
             (Some(&poll), _) => By::Poll(poll),
@@ -245,10 +279,10 @@ impl Doing {
 struct Reader {
     timeline: Timeline,
     doing: Vec<Doing>,
-    /// The runtime of each task.
-    runtimes: HashMap<u64, u64>,
     /// The last time at which a worker was woken that has not slept since.
     woken: HashMap<(u64, u32), (u64, By)>,
+    /// The runtimes that have ended. It is told again and again.
+    closed: HashSet<u64>,
 }
 
 impl Timeline {
@@ -269,6 +303,7 @@ impl Timeline {
         for (lane, record) in records {
             reader.read(lane, record);
         }
+        reader.amend(recording);
         reader.timeline
     }
 
@@ -293,35 +328,46 @@ impl Timeline {
     /// The thread's role and name, for a reader.
     pub fn lane_label(&self, lane: usize) -> String {
         let lane = &self.lanes[lane];
-        match lane.worker {
-            Some((_, worker)) if !lane.name.ends_with(&format!("worker-{worker}")) => {
-                format!("worker {worker} ({})", lane.name)
-            }
-            Some((_, worker)) => format!("worker {worker}"),
-            None => lane.name.clone(),
+        let Some((_, worker)) = lane.worker else { return lane.name.clone() };
+        let mut label = format!("worker {worker}");
+        // A thread that has run workers of several, one after the other, is of none of them.
+        if let [runtime] = lane.runtimes[..]
+            && self.lanes.iter().any(|other| other.runtimes.iter().any(|other| *other != runtime))
+        {
+            let _ = write!(label, " of runtime {runtime}");
         }
+        if !lane.name.ends_with(&format!("worker-{worker}")) {
+            let _ = write!(label, " ({})", lane.name);
+        }
+        label
     }
 }
 
 impl Reader {
     fn new(recording: &Recording) -> Self {
-        let mut timeline = Timeline { end: recording.taken, ..Timeline::default() };
+        let taken = recording.taken;
+        let mut timeline = Timeline { end: taken, ..Timeline::default() };
         let mut doing = Vec::new();
         for thread in &recording.threads {
-            let (name, worker) = (thread.name.clone(), thread.worker);
+            let (name, worker) = (cut(&thread.name), thread.worker);
+            let first = thread.records.first().map_or(taken, |first| first.at.min(taken));
+            let complete_since = if thread.left_out > 0 { first } else { 0 };
             timeline.left_out += thread.left_out;
-            timeline.lanes.push(Lane { name, worker, polls: Vec::new() });
+            timeline.complete_since = timeline.complete_since.max(complete_since);
+            let mut lane = Lane { name, complete_since, ..Lane::default() };
+            if let Some(worker) = worker {
+                lane.runs(worker);
+            }
+            timeline.lanes.push(lane);
             doing.push(Doing { worker, ..Doing::default() });
         }
         // What ended before the first event says nothing.
         for (&id, origin) in &recording.tasks {
-            if origin.ended.is_none() {
+            if origin.ended.is_none_or(|ended| ended > taken) {
                 timeline.tasks.insert(id, Task::new(Some(origin)));
             }
         }
-        let of = |(&id, origin): (&u64, &Origin)| (id, origin.runtime);
-        let runtimes = recording.tasks.iter().map(of).collect();
-        let mut reader = Self { timeline, doing, runtimes, woken: HashMap::new() };
+        let mut reader = Self { timeline, doing, woken: HashMap::new(), closed: HashSet::new() };
         reader.name_tasks(recording);
         reader
     }
@@ -348,9 +394,9 @@ impl Reader {
         self.timeline.read_schedule(lane, at, event);
         match event {
             Event::Spawned { task, runtime } => {
-                self.runtimes.insert(task, runtime);
                 let by = self.by(lane);
-                self.task(task).spawned = Some((at, by));
+                let task = self.task(task);
+                (task.spawned, task.runtime) = (Some((at, by)), Some(runtime));
             }
             Event::BlocksOn { task } => self.is_main(task),
             Event::Step { task, number } => self.step(lane, at, task, number),
@@ -358,7 +404,7 @@ impl Reader {
             Event::Ended { task } => self.end_task(lane, at, task),
             Event::RunsWorker { runtime, worker } => {
                 self.doing[lane].worker = Some((runtime, worker));
-                self.timeline.lanes[lane].worker = Some((runtime, worker));
+                self.timeline.lanes[lane].runs((runtime, worker));
             }
             Event::Wakes { runtime, worker } => {
                 let by = self.by(lane);
@@ -379,12 +425,27 @@ impl Reader {
         }
     }
 
+    /// Corrects what the records that are left suggest of tasks whose other records are not.
+    fn amend(&mut self, recording: &Recording) {
+        let complete_since = self.timeline.complete_since;
+        for (id, task) in &mut self.timeline.tasks {
+            let ended = recording.tasks.get(id).and_then(|origin| origin.ended);
+            task.ended = task.ended.or(ended.filter(|ended| *ended <= recording.taken));
+            // The poll that took it out of the queue may be among what was left out.
+            let is_waiting = |queued: &Queued| queued.at >= complete_since;
+            task.queued = task.queued.filter(is_waiting).filter(|_| task.ended.is_none());
+        }
+    }
+
     /// A runtime ends, and drops the tasks that have not ended.
     fn close(&mut self, at: u64, runtime: u64) {
-        for (id, task) in &mut self.timeline.tasks {
+        if !self.closed.insert(runtime) {
+            return;
+        }
+        for task in self.timeline.tasks.values_mut() {
             let has_begun = task.is_job && !task.polls.is_empty();
             let is_over = task.ended.is_some() || task.dropped.is_some();
-            if self.runtimes.get(id) == Some(&runtime) && !has_begun && !task.is_main && !is_over {
+            if task.runtime == Some(runtime) && !has_begun && !task.is_main && !is_over {
                 task.dropped = Some(at);
             }
         }
@@ -406,33 +467,44 @@ impl Reader {
         let is_main = self.task(id).is_main;
         let is_odd = !number.is_multiple_of(2);
         match (is_main, is_odd) {
-            (true, true) | (false, false) => self.begin_poll(lane, at, id),
+            (true, true) | (false, false) => self.begin_poll(lane, at, id, number),
             (true, false) => self.end_poll(lane, at, id, 0),
             // The end wakes all tasks, and polls none: they wait for what they waited for before.
-            (false, true) if self.task(id).dropped.is_some() => {}
+            (false, true) if self.was_dropped(id) => {}
             (false, true) => {
                 let place = self.place(lane, id);
                 let by = self.by(lane);
-                self.task(id).queued = Some(Queued { at, by, place });
+                self.task(id).queued = Some(Queued { at, by, place, step: number });
             }
         }
     }
 
+    /// Whether the end of its runtime has dropped a task. If it is not known which runtime that is,
+    /// it is taken for one that has ended.
+    fn was_dropped(&mut self, id: u64) -> bool {
+        let any_has_ended = !self.closed.is_empty();
+        let task = self.task(id);
+        task.dropped.is_some() || (any_has_ended && task.runtime.is_none())
+    }
+
     /// Which queue a thread puts a task into.
     fn place(&mut self, lane: usize, id: u64) -> Place {
-        if self.task(id).is_job {
+        let task = self.task(id);
+        if task.is_job {
             return Place::Pool;
         }
-        let runtime = self.runtimes.get(&id).copied();
+        let runtime = task.runtime;
         match self.doing[lane].worker {
             Some((of, _)) if runtime.is_none_or(|runtime| runtime == of) => Place::Worker(lane),
             _ => Place::Injector,
         }
     }
 
-    fn begin_poll(&mut self, lane: usize, at: u64, task: u64) {
+    fn begin_poll(&mut self, lane: usize, at: u64, task: u64, number: u64) {
         let index = self.timeline.polls.len();
-        let queued = self.task(task).queued.take();
+        // If steps between the two were left out, the task was in another queue meanwhile.
+        let is_next = |queued: &Queued| queued.step + 1 == number;
+        let queued = self.task(task).queued.take().filter(is_next);
         self.task(task).polls.push(index);
         self.timeline.lanes[lane].polls.push(index);
         // Nobody knew that a task was a job, which has ended.
@@ -498,7 +570,8 @@ impl Reader {
     fn sleep(&mut self, lane: usize, at: u64, begins: bool) {
         let sleeps = &mut self.timeline.sleeps;
         if begins {
-            let sleep = Sleep { lane, begin: at, end: None, in_seat: false, woken: None };
+            let runtime = self.doing[lane].runtime();
+            let sleep = Sleep { lane, runtime, begin: at, end: None, in_seat: false, woken: None };
             self.doing[lane].sleep = Some(sleeps.len());
             self.doing[lane].looked = None;
             sleeps.push(sleep);
@@ -518,7 +591,8 @@ impl Reader {
                 if let Some(sleep) = doing.sleep {
                     self.timeline.sleeps[sleep].in_seat = true;
                 }
-                looks.push(Look { lane, begin: at, end: None, waits, ready: Vec::new() });
+                let runtime = doing.runtime();
+                looks.push(Look { lane, runtime, begin: at, end: None, waits, ready: Vec::new() });
             }
             Event::KernelTold => {
                 doing.looked = doing.look.take();
@@ -549,10 +623,18 @@ impl Task {
     fn new(origin: Option<&Origin>) -> Self {
         let Some(origin) = origin else { return Self::default() };
         Self {
-            name: origin.name.as_deref().map(str::to_owned),
+            name: origin.name.as_deref().map(cut),
             location: origin.location.to_string(),
+            runtime: Some(origin.runtime),
             is_job: origin.is_job,
             ..Self::default()
         }
+    }
+}
+
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 // Draws DATA, which the Rust side has worked out. Times are nanoseconds since the first event.
 const began = performance.now();
 const $ = (id) => document.getElementById(id);
-const canvas = $("chart"), panel = $("panel"), search = $("search");
+const canvas = $("chart"), panel = $("panel"), search = $("search"), scroller = $("rows");
 const paint = canvas.getContext("2d");
 const polls = DATA.task.length;
 
@@ -58,6 +58,8 @@ function rows() {
   return used;
 }
 
+/// Where a row is in the canvas, now that others above it are scrolled away.
+const yOfRow = (index) => AXIS + GAP + index * ROW - scroller.scrollTop;
 const x = (at, width) => LABELS + (at - view.from) / (view.to - view.from) * (width - LABELS);
 const timeAt = (px, width) => view.from + (px - LABELS) / (width - LABELS) * (view.to - view.from);
 
@@ -180,7 +182,7 @@ function drawAxis(width, height) {
 function drawChain(width, shown) {
   const yOf = (poll) => {
     const index = shown.findIndex((row) => row.kind === "lane" && row.lane === DATA.lane[poll]);
-    return AXIS + GAP + index * ROW;
+    return yOfRow(index);
   };
   paint.strokeStyle = colors.chosen;
   paint.lineWidth = 1.5;
@@ -208,8 +210,13 @@ function draw() {
 
 function drawNow() {
   waitsForFrame = false;
-  const box = canvas.getBoundingClientRect(), scale = window.devicePixelRatio || 1;
-  const width = box.width, height = box.height;
+  const shown = rows(), scale = window.devicePixelRatio || 1;
+  const height = scroller.clientHeight;
+  canvas.style.height = `${height}px`;
+  // Below the canvas is as much as the rows are higher than it. A scroll bar takes of the width.
+  $("more").style.height = `${Math.max(0, AXIS + 2 * GAP + shown.length * ROW - height)}px`;
+  const width = scroller.clientWidth;
+  canvas.style.width = `${width}px`;
   canvas.width = Math.max(1, width * scale);
   canvas.height = Math.max(1, height * scale);
   paint.setTransform(scale, 0, 0, scale, 0, 0);
@@ -218,9 +225,12 @@ function drawNow() {
   paint.fillRect(0, 0, width, height);
   drawAxis(width, height);
 
-  const shown = rows();
+  paint.beginPath();
+  paint.rect(0, AXIS, width, height - AXIS);
+  paint.clip(); // until the canvas is given its size again
   shown.forEach((row, index) => {
-    const y = AXIS + GAP + index * ROW;
+    const y = yOfRow(index);
+    if (y + ROW < AXIS || y > height) return;
     paint.fillStyle = colors.text;
     paint.fillText(row.name, 8, y + 13, LABELS - 14);
     draws[row.kind](row, y, width);
@@ -366,8 +376,17 @@ function showPoll(poll) {
 function choose(poll) {
   chosen = poll;
   chain = poll < 0 ? [] : chainOf(poll);
+  if (poll >= 0) reveal(poll);
   if (poll < 0) showFindings(); else showPoll(poll);
   draw();
+}
+
+/// Scrolls, if the row of a poll's thread is not seen.
+function reveal(poll) {
+  const index = rows().findIndex((row) => row.kind === "lane" && row.lane === DATA.lane[poll]);
+  const y = yOfRow(index), last = scroller.clientHeight - ROW;
+  if (y < AXIS + GAP) scroller.scrollTop += y - AXIS - GAP;
+  else if (y > last) scroller.scrollTop += y - last;
 }
 
 function showMatches() {
@@ -413,7 +432,8 @@ function move(share) {
 /// The poll under the mouse, or -1.
 function pollAt(event) {
   const box = canvas.getBoundingClientRect();
-  const row = rows()[Math.floor((event.clientY - box.top - AXIS - GAP) / ROW)];
+  const y = event.clientY - box.top;
+  const row = y < AXIS ? null : rows()[Math.floor((y - yOfRow(0)) / ROW)];
   const list = row?.kind === "lane" ? ofLane[row.lane] : row?.kind === "task" ? ofTask[row.task] : [];
   const px = event.clientX - box.left;
   const at = timeAt(px, box.width), slack = timeAt(px + 3, box.width) - at;
@@ -428,8 +448,10 @@ function pollAt(event) {
 }
 
 canvas.addEventListener("wheel", (event) => {
-  event.preventDefault();
   const box = canvas.getBoundingClientRect();
+  // Over the names, it scrolls as everywhere else.
+  if (event.clientX - box.left < LABELS && !event.ctrlKey) return;
+  event.preventDefault();
   if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
     move((event.deltaX || event.deltaY) / box.width);
   } else {
@@ -438,12 +460,15 @@ canvas.addEventListener("wheel", (event) => {
 }, { passive: false });
 
 let drag = null;
-canvas.addEventListener("mousedown", (event) => { drag = { x: event.clientX, moved: false }; });
+canvas.addEventListener("mousedown", (event) => {
+  drag = { x: event.clientX, y: event.clientY, moved: false };
+});
 window.addEventListener("mousemove", (event) => {
   if (drag) {
-    const by = event.clientX - drag.x;
-    if (Math.abs(by) > 2 || drag.moved) {
-      drag = { x: event.clientX, moved: true };
+    const by = event.clientX - drag.x, down = event.clientY - drag.y;
+    if (Math.abs(by) > 2 || Math.abs(down) > 2 || drag.moved) {
+      drag = { x: event.clientX, y: event.clientY, moved: true };
+      scroller.scrollTop -= down;
       move(-by / Math.max(1, canvas.clientWidth - LABELS));
     }
   } else if (event.target === canvas) {
@@ -480,6 +505,7 @@ window.addEventListener("keydown", (event) => {
   if (event.target === search && event.key !== "Escape") return;
   const middle = (view.from + view.to) / 2;
   const keys = {
+    ArrowUp: () => { scroller.scrollTop -= 2 * ROW; }, ArrowDown: () => { scroller.scrollTop += 2 * ROW; },
     ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), a: () => move(-0.2), d: () => move(0.2),
     "+": () => zoomAt(middle, 0.7), "=": () => zoomAt(middle, 0.7), w: () => zoomAt(middle, 0.7),
     "-": () => zoomAt(middle, 1 / 0.7), s: () => zoomAt(middle, 1 / 0.7),
@@ -489,6 +515,8 @@ window.addEventListener("keydown", (event) => {
     ".": () => stepTo(shownStep + 1), ",": () => stepTo(shownStep < 0 ? schedule.length - 1 : shownStep - 1),
   };
   if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
+  // These scroll the panel, where it has the focus.
+  if (/Up|Down/.test(event.key) && panel.contains(document.activeElement)) return;
   event.preventDefault();
   keys[event.key]();
 });
@@ -497,6 +525,7 @@ search.addEventListener("input", showMatches);
 $("all").onclick = () => zoomTo(0, DATA.span);
 $("theme").onclick = () => setTheme(document.documentElement.dataset.theme !== "dark");
 window.addEventListener("resize", draw);
+scroller.addEventListener("scroll", draw);
 
 function setTheme(isDark) {
   document.documentElement.dataset.theme = isDark ? "dark" : "light";

@@ -1,6 +1,6 @@
 //! Why a poll began when it did, and what stands out in a timeline.
 
-use crate::timeline::{By, Place, Poll, Queued, Timeline, Wait};
+use crate::timeline::{By, Look, Place, Poll, Task, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A poll is long if it takes longer than this, in nanoseconds.
@@ -8,6 +8,7 @@ pub(crate) const LONG_POLL: u64 = 10_000_000;
 
 /// Work that waits for less than this while a worker sleeps is none of anybody's fault: to wake a
 /// worker takes some time, and arc waits for up to a millisecond before it does on crowded cores.
+/// The same is true of a timer. Of what it is late, most is slack then, and the rest a wake-up.
 const LATE: u64 = 2_000_000;
 
 /// arc lets timers expire together, at the end of 131 us. See `SLACK` in `driver/timers.rs` of arc.
@@ -79,6 +80,37 @@ struct Behind {
     longest: Option<(u64, u64)>,
     /// The line that spawned most of what ran, the number of its polls, and their time.
     most: Option<(String, usize, u64)>,
+    /// Some of what ran may have been left out.
+    has_gap: bool,
+}
+
+/// What a task waits for, when that stands out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum For {
+    /// Nothing that arc knows of.
+    Nothing,
+    /// A thread of the blocking pool.
+    Pool,
+    /// Its turn in the injector.
+    Injector,
+    /// Its turn in a worker's queue.
+    Worker,
+}
+
+/// Of the tasks of one line that wait for the same, the one that has waited the longest.
+struct Waiting {
+    task: u64,
+    since: u64,
+    cost: u64,
+    /// How many of the line's tasks wait for that.
+    tasks_of_line: usize,
+}
+
+/// The threads that take tasks out of a queue.
+struct Takers {
+    lanes: Vec<usize>,
+    /// They may work for several runtimes. Of another one than this no poll counts.
+    runtime: Option<u64>,
 }
 
 /// When the work that a poll does was due, and why it was not found before it was queued.
@@ -160,7 +192,7 @@ impl Timeline {
         if let Some(Wait::Io { source, write }) = waits.iter().find(is_ready) {
             let what = if *write { "be written to" } else { "be read" };
             let text = format!("the kernel said that descriptor {source} can {what}");
-            return self.unlooked(look.begin, told, look.waits, text);
+            return self.unlooked(look, poll.task, text);
         }
 
         let Some(deadline) = self.deadline_before(index, told) else {
@@ -175,7 +207,7 @@ impl Timeline {
         if late > SLACK && look.waits {
             text += "; for the rest the system did not run the thread that waited";
         } else if late > SLACK
-            && let Some(culprit) = self.culprit(deadline, told, None)
+            && let Some(culprit) = self.culprit(deadline, told, poll.task)
         {
             text += &format!("; for the rest nobody looked at the clock, because of {culprit}");
         }
@@ -184,13 +216,16 @@ impl Timeline {
 
     /// An event that was found by a look. If the thread had not waited for it, it may have come at
     /// any time since the look before.
-    fn unlooked(&self, begin: u64, told: u64, waited: bool, text: String) -> Due {
-        let before = self.looks.partition_point(|look| look.begin < begin);
-        let last = self.looks[..before].iter().rev().take(64).filter_map(|look| look.end).max();
+    fn unlooked(&self, look: &Look, task: u64, text: String) -> Due {
+        let told = look.end.unwrap_or(look.begin);
+        let before = self.looks.partition_point(|other| other.begin < look.begin);
+        let before = self.looks[..before].iter().rev();
+        let before = before.filter(|other| !is_another(other.runtime, look.runtime));
+        let last = before.take(64).filter_map(|other| other.end).max();
         match last {
-            Some(last) if !waited && told.saturating_sub(last) > SLACK => {
+            Some(last) if !look.waits && told.saturating_sub(last) > SLACK => {
                 let gap = time(told - last);
-                let culprit = self.culprit(last, told, None);
+                let culprit = self.culprit(last, told, task);
                 let culprit = culprit.map_or(String::new(), |text| format!(", because of {text}"));
                 let text = format!("{text}; nobody had asked it for {gap}{culprit}");
                 Due { at: last, text }
@@ -222,8 +257,8 @@ impl Timeline {
     fn queue_text(&self, poll: &Poll) -> String {
         let Some(queued) = poll.queued else { return String::new() };
         let waited = time(poll.waited());
-        let lanes = self.lanes_of(queued.place, Some(poll.lane));
-        let behind = self.behind(queued.at, poll.begin, &lanes, poll.task);
+        let takers = self.takers(poll.task, queued.place, Some(poll.lane));
+        let behind = self.behind(queued.at, poll.begin, &takers, poll.task);
         let place = match queued.place {
             Place::Worker(lane) if lane == poll.lane => "in its queue".to_owned(),
             Place::Worker(lane) => format!("in the queue of {}", self.lane_label(lane)),
@@ -237,7 +272,11 @@ impl Timeline {
     /// The end of a sentence: behind what a task waited.
     fn behind_text(&self, behind: &Behind) -> String {
         let Some((longest, took)) = behind.longest else {
-            return ", and no poll was under way".to_owned();
+            let text = match behind.has_gap {
+                true => ", and what ran meanwhile was left out",
+                false => ", and no poll was under way",
+            };
+            return text.to_owned();
         };
         let longest = self.label(longest);
         match &behind.most {
@@ -262,23 +301,33 @@ impl Timeline {
         }
     }
 
-    /// Which threads take tasks out of a queue.
-    fn lanes_of(&self, place: Place, polled_on: Option<usize>) -> Vec<usize> {
+    /// Which threads take a task out of a queue, and whose polls hold it up there.
+    fn takers(&self, task: u64, place: Place, polled_on: Option<usize>) -> Takers {
         let all = 0..self.lanes.len();
+        let runtime = self.tasks.get(&task).and_then(|task| task.runtime);
         match place {
             Place::Worker(lane) => {
                 let mut lanes = vec![lane];
                 lanes.extend(polled_on.filter(|other| *other != lane));
-                lanes
+                Takers { lanes, runtime }
             }
-            Place::Injector => all.filter(|&lane| self.lanes[lane].worker.is_some()).collect(),
-            Place::Pool => all.filter(|&lane| self.lanes[lane].worker.is_none()).collect(),
+            Place::Injector => {
+                let lanes = all.filter(|&lane| self.lanes[lane].works_for(runtime)).collect();
+                Takers { lanes, runtime }
+            }
+            // All runtimes of a process share the pool.
+            Place::Pool => {
+                let lanes = all.filter(|&lane| self.lanes[lane].worker.is_none()).collect();
+                Takers { lanes, runtime: None }
+            }
         }
     }
 
     /// What ran on these threads between two times, except for one task.
-    fn behind(&self, from: u64, to: u64, lanes: &[usize], except: u64) -> Behind {
-        let mut behind = Behind { polls: 0, time: 0, longest: None, most: None };
+    fn behind(&self, from: u64, to: u64, takers: &Takers, except: u64) -> Behind {
+        let Takers { lanes, runtime } = takers;
+        let has_gap = lanes.iter().any(|&lane| from < self.lanes[lane].complete_since);
+        let mut behind = Behind { polls: 0, time: 0, longest: None, most: None, has_gap };
         let mut by_location: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
         for &lane in lanes {
             let polls = &self.lanes[lane].polls;
@@ -291,8 +340,9 @@ impl Timeline {
                 }
                 let end = poll.end.unwrap_or(self.end).min(to);
                 let took = end.saturating_sub(poll.begin.max(from));
-                let is_main = self.tasks[&poll.task].is_main;
-                if took == 0 || poll.task == except || is_main {
+                let task = &self.tasks[&poll.task];
+                let is_of_another = is_another(task.runtime, *runtime);
+                if took == 0 || poll.task == except || task.is_main || is_of_another {
                     continue;
                 }
                 behind.polls += 1;
@@ -300,7 +350,7 @@ impl Timeline {
                 if behind.longest.is_none_or(|(_, longest)| took > longest) {
                     behind.longest = Some((poll.task, took));
                 }
-                let location = by_location.entry(&self.tasks[&poll.task].location).or_default();
+                let location = by_location.entry(&task.location).or_default();
                 location.0 += 1;
                 location.1 += took;
             }
@@ -310,10 +360,9 @@ impl Timeline {
         behind
     }
 
-    /// The poll that took the most of some time, for a sentence.
-    fn culprit(&self, from: u64, to: u64, lanes: Option<&[usize]>) -> Option<String> {
-        let workers = self.lanes_of(Place::Injector, None);
-        let behind = self.behind(from, to, lanes.unwrap_or(&workers), 0);
+    /// The poll that took the most of some time on the workers of a task's runtime, for a sentence.
+    fn culprit(&self, from: u64, to: u64, task: u64) -> Option<String> {
+        let behind = self.behind(from, to, &self.takers(task, Place::Injector, None), 0);
         let (task, took) = behind.longest?;
         Some(format!("a poll of {}, which took {} of it", self.label(task), time(took)))
     }
@@ -392,9 +441,8 @@ impl Timeline {
             let waited = poll.waited();
             let timer = self.timer_lateness(index);
             for (is_timer, late) in [(false, waited), (true, timer)] {
-                let least = if is_timer { 1 } else { LATE };
                 let entry = worst.entry((location, is_timer)).or_insert((index, 0));
-                if late >= least && late > entry.1 {
+                if late >= LATE && late > entry.1 {
                     *entry = (index, late);
                 }
             }
@@ -431,7 +479,9 @@ impl Timeline {
         for poll in late {
             let Some(queued) = poll.queued else { continue };
             let until = self.sleeps.partition_point(|sleep| sleep.begin < poll.begin);
-            for sleep in self.sleeps[..until].iter().rev().take(256) {
+            let runtime = self.tasks[&poll.task].runtime;
+            let sleeps = self.sleeps[..until].iter().rev().take(256);
+            for sleep in sleeps.filter(|sleep| !is_another(sleep.runtime, runtime)) {
                 let end = sleep.end.unwrap_or(self.end).min(poll.begin);
                 let slept = end.saturating_sub(sleep.begin.max(queued.at));
                 if slept > LATE && worst.is_none_or(|(most, ..)| slept > most) {
@@ -446,58 +496,89 @@ impl Timeline {
         vec![Finding { cost, at: poll.begin.saturating_sub(cost), task: Some(poll.task), text }]
     }
 
-    /// A task that waits for a turn at the end, or that the end of its runtime has dropped there.
-    fn waits_for_a_turn(&self, id: u64, queued: Queued) -> Option<Finding> {
-        let dropped = self.tasks[&id].dropped;
-        let end = dropped.unwrap_or(self.end);
-        let cost = end.saturating_sub(queued.at);
-        if cost <= LATE {
-            return None;
-        }
-
-        let lanes = self.lanes_of(queued.place, None);
-        let behind = self.behind(queued.at, end, &lanes, id);
-        let place = match queued.place {
-            Place::Pool => "for a thread of the blocking pool",
-            Place::Injector => "in the injector",
-            Place::Worker(_) => "in a queue",
-        };
-        let (label, took, behind) = (self.label(id), time(cost), self.behind_text(&behind));
-        let text = match dropped {
-            None => format!("{label} still waits {place}, for {took}{behind}"),
-            Some(_) => {
-                format!("{label} waited {place} until its runtime ended, for {took}{behind}")
+    /// Tasks that wait at the end, or did when the end of their runtime dropped them: for a turn,
+    /// or for nothing that arc knows of. Of those of one line, the one that has waited the longest.
+    fn waits_for_ever(&self) -> Vec<Finding> {
+        let mut worst: BTreeMap<(&str, For, bool), Waiting> = BTreeMap::new();
+        for (&task, state) in &self.tasks {
+            let Some((what, since)) = self.waits_since(state) else { continue };
+            let cost = state.dropped.unwrap_or(self.end).saturating_sub(since);
+            if what != For::Nothing && cost <= LATE {
+                continue;
             }
+            let key = (state.location.as_str(), what, state.dropped.is_some());
+            let waiting =
+                worst.entry(key).or_insert(Waiting { task, since, cost: 0, tasks_of_line: 0 });
+            waiting.tasks_of_line += 1;
+            if cost > waiting.cost {
+                (waiting.task, waiting.since, waiting.cost) = (task, since, cost);
+            }
+        }
+        let finding = |((_, what, was_dropped), waiting): ((&str, For, bool), Waiting)| Finding {
+            cost: waiting.cost,
+            at: waiting.since,
+            task: Some(waiting.task),
+            text: self.waiting_text(what, was_dropped, &waiting),
         };
-        Some(Finding { cost, at: queued.at, task: Some(id), text })
+        worst.into_iter().map(finding).collect()
     }
 
-    /// Tasks that wait at the end: for nothing that arc knows of, or for a turn.
-    fn waits_for_ever(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (&id, task) in &self.tasks {
-            if let Some(queued) = task.queued {
-                findings.extend(self.waits_for_a_turn(id, queued));
-                continue;
-            }
-
-            let last = task.polls.last().map(|&last| &self.polls[last]);
-            let Some((last, since)) = last.and_then(|last| Some((last, last.end?))) else {
-                continue;
+    /// What a task waits for at the end, and since when, if it is a turn or nothing that arc knows.
+    fn waits_since(&self, task: &Task) -> Option<(For, u64)> {
+        if let Some(queued) = task.queued {
+            let what = match queued.place {
+                Place::Pool => For::Pool,
+                Place::Injector => For::Injector,
+                Place::Worker(_) => For::Worker,
             };
-            let is_alive = task.ended.is_none() && !task.is_job && !last.is_last;
-            if is_alive && self.waits_of(last).is_empty() {
-                let cost = task.dropped.unwrap_or(self.end).saturating_sub(since);
-                let label = self.label(id);
-                let text = format!(
-                    "{label} has waited for {} for nothing that arc knows of: a lock, a channel or \
-                     a future of another library, which nobody has woken",
-                    time(cost)
-                );
-                findings.push(Finding { cost, at: since, task: Some(id), text });
-            }
+            return Some((what, queued.at));
         }
-        findings
+        let (last, since) = self.waits_after(task)?;
+        let is_nothing = !task.is_job && self.waits_of(last).is_empty();
+        is_nothing.then_some((For::Nothing, since))
+    }
+
+    /// The last poll of a task that has not ended and is in no queue, and when that poll ended.
+    /// None also if a later one may be among what was left out.
+    pub(crate) fn waits_after(&self, task: &Task) -> Option<(&Poll, u64)> {
+        let last = &self.polls[*task.polls.last()?];
+        let end = last.end?;
+        let is_over = task.ended.is_some() || last.is_last || task.queued.is_some();
+        (!is_over && end >= self.complete_since).then_some((last, end))
+    }
+
+    fn waiting_text(&self, what: For, was_dropped: bool, waiting: &Waiting) -> String {
+        let (label, took) = (self.label(waiting.task), time(waiting.cost));
+        let place = match what {
+            For::Nothing => "",
+            For::Pool => "for a thread of the blocking pool",
+            For::Injector => "in the injector",
+            For::Worker => "in a queue",
+        };
+        let mut text = match self.tasks[&waiting.task].queued {
+            None => format!(
+                "{label} has waited for {took} for nothing that arc knows of: a lock, a channel or \
+                 a future of another library, which nobody has woken"
+            ),
+            Some(queued) => {
+                let takers = self.takers(waiting.task, queued.place, None);
+                let end = waiting.since + waiting.cost;
+                let behind = self.behind(waiting.since, end, &takers, waiting.task);
+                let behind = self.behind_text(&behind);
+                match was_dropped {
+                    false => format!("{label} still waits {place}, for {took}{behind}"),
+                    true => format!(
+                        "{label} waited {place} until its runtime ended, for {took}{behind}"
+                    ),
+                }
+            }
+        };
+        if waiting.tasks_of_line > 1 {
+            let verb = if was_dropped { "did" } else { "do" };
+            let tasks = waiting.tasks_of_line;
+            text += &format!("; with it, {tasks} tasks from this line {verb} so");
+        }
+        text
     }
 
     /// What a task waits for after a poll: without what has happened since.
@@ -572,6 +653,11 @@ impl Link {
     pub fn time(&self) -> u64 {
         self.to.saturating_sub(self.from)
     }
+}
+
+/// Whether two runtimes are known to differ.
+fn is_another(runtime: Option<u64>, other: Option<u64>) -> bool {
+    runtime.zip(other).is_some_and(|(runtime, other)| runtime != other)
 }
 
 /// A duration for a reader, with three digits.

@@ -9,8 +9,12 @@ const MS: u64 = 1_000_000;
 /// The number of a task that is a job of `spawn_blocking`.
 const JOB: u64 = 100;
 
-/// A recording of threads, each with a worker and its events: when, and what.
+/// A timeline of threads, each with a worker and its events: when, and what.
 fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
+    Timeline::new(&records(threads))
+}
+
+fn records(threads: &[&[(u64, Event)]]) -> Recording {
     let thread = |(index, events): (usize, &&[(u64, Event)])| Thread {
         name: format!("arc-worker-{index}"),
         worker: Some((0, index as u32)),
@@ -33,7 +37,7 @@ fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
     let tasks: BTreeMap<u64, Origin> = ids.map(|id| (id, origin(id))).collect();
     let taken = threads.iter().flat_map(|thread| thread.records.last()).map(|last| last.at).max();
     let taken = taken.unwrap_or(0);
-    Timeline::new(&Recording { threads, tasks, taken, tasks_left_out: 0 })
+    Recording { threads, tasks, taken, tasks_left_out: 0 }
 }
 
 fn spawned(task: u64) -> Event {
@@ -60,6 +64,12 @@ fn finds_not(timeline: &Timeline, part: &str) {
     let findings = timeline.findings();
     let found = findings.iter().any(|finding| finding.text.contains(part));
     assert!(!found, "a finding with {part:?} in {findings:#?}");
+}
+
+#[track_caller]
+fn finds_line(text: &str, part: &str, other: &str) {
+    let has_both = |line: &str| line.contains(part) && line.contains(other);
+    assert!(text.lines().any(has_both), "no line with {part:?} and {other:?} in:\n{text}");
 }
 
 /// A task that is woken by the kernel, and waits for the same again, with so many operations
@@ -197,6 +207,25 @@ fn a_timer_that_nobody_waits_for_is_not_late() {
     ]]);
     finds(&held_up, ") was due 40.0 ms before");
     finds(&timeline(7 * MS), ") was due 7.00 ms before");
+    // The slack of the timers is nobody's fault, nor is the time of a wake-up.
+    finds_not(&timeline(131_000), "late timer");
+    finds_not(&timeline(180_000), "late timer");
+}
+
+#[test]
+fn a_long_name_is_cut() {
+    let name = "n\u{e4}".repeat(100_000);
+    let mut recording =
+        records(&[&[(0, spawned(1)), (1, step(1, 1)), (2, step(1, 2)), (30 * MS, polled(1))]]);
+    recording.tasks.get_mut(&1).expect("it was spawned").name = Some(name.as_str().into());
+    recording.threads[0].name = name.clone();
+    let timeline = Timeline::new(&recording);
+    let cut = format!("task 1 \"{}...\" (", "n\u{e4}".repeat(100));
+    assert!(timeline.label(1).starts_with(&cut), "{}", timeline.label(1));
+    for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
+        let length = format.render(&timeline).len();
+        assert!(length < 40 * 1024, "{format:?} has {length} bytes");
+    }
 }
 
 #[test]
@@ -218,6 +247,8 @@ fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
         (4, polled(1)),
         (20 * MS, Event::RuntimeCloses { runtime: 0 }),
         (20 * MS + 1, step(1, 3)),
+        // Of this one nothing is known: it is an old task, of too many.
+        (20 * MS + 1, step(2, 3)),
         (90 * MS, Event::Sleeps),
     ]]);
     let text = Format::Text.render(&timeline);
@@ -363,4 +394,191 @@ fn script_and_style_of_the_page_are_small() {
     for outside in ["http:", "https:", "<link", " src="] {
         assert!(!page.contains(outside), "the page needs the network: {outside}");
     }
+}
+
+/// Tasks of one line wait for the same. One sentence says so, and for the one that waited longest.
+#[test]
+fn tasks_of_one_line_that_wait_are_told_together() {
+    let mut events = vec![(0, spawned(1)), (1, step(1, 1)), (2, step(1, 2))];
+    for task in 2..12 {
+        events.extend([(task, spawned(task)), (task, step(task, 1))]);
+    }
+    // Three more wait for nothing, since they were polled.
+    for task in 12..15 {
+        let polls = [spawned(task), step(task, 1), step(task, 2), polled(task)];
+        events.extend(polls.map(|event| (10 + task, event)));
+    }
+    events.push((30 * MS, Event::Sleeps));
+    let timeline = recording(&[&events]);
+    let findings = timeline.findings();
+    assert_eq!(findings.len(), 3, "{findings:#?}");
+    finds(&timeline, "worker 0 is stuck: it has polled task 1");
+    finds(&timeline, "task 2 \"name 2\"");
+    finds(&timeline, "30.0 ms; with it, 10 tasks from this line do so");
+    finds(&timeline, "task 12 \"name 12\"");
+    finds(&timeline, "nobody has woken; with it, 3 tasks from this line do so");
+
+    // The end of the runtime drops them.
+    events.push((40 * MS, Event::RuntimeCloses { runtime: 0 }));
+    let timeline = recording(&[&events]);
+    finds(&timeline, "waited in a queue until its runtime ended, for 40.0 ms behind");
+    finds(&timeline, "; with it, 10 tasks from this line did so");
+}
+
+/// As many polls as tasks that wait behind them: each is looked at for the line, and not for each
+/// task. Without that the test takes minutes.
+#[test]
+fn a_long_queue_is_written_in_no_time() {
+    let mut events = Vec::new();
+    for task in 1..40_001 {
+        events.extend([(task, spawned(task)), (task, step(task, 1))]);
+    }
+    for task in 1..20_001 {
+        let begin = 100_000 + 20_000 * task;
+        events.extend([(begin, step(task, 2)), (begin + 19_000, polled(task))]);
+        events.push((begin + 19_000, Event::Ended { task }));
+    }
+    let timeline = recording(&[&events]);
+    let start = std::time::Instant::now();
+    finds(&timeline, "; with it, 20000 tasks from this line do so");
+    for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
+        assert!(format.render(&timeline).contains("20000"));
+    }
+    assert!(start.elapsed().as_secs() < 20, "it took {:?}", start.elapsed());
+}
+
+/// A task is polled all the time. Only its first step and its last poll are left: the first one
+/// brought another poll.
+#[test]
+fn a_poll_belongs_to_the_step_before_it_and_to_no_other() {
+    let timeline = |number| {
+        recording(&[&[
+            (0, spawned(1)),
+            (1, step(1, 1)),
+            (500 * MS, step(1, number)),
+            (500 * MS + 1, polled(1)),
+        ]])
+    };
+    finds_not(&timeline(20_000), "late");
+    assert_eq!(timeline(20_000).polls[0].queued, None);
+    finds(&timeline(2), "late: task 1 \"name 1\"");
+}
+
+/// One thread tells when a task was queued or polled. What another one told meanwhile is lost.
+#[test]
+fn nothing_is_said_of_a_task_whose_later_steps_may_be_left_out() {
+    let timeline = |left_out, ended| {
+        let waits = Event::WaitsForIo { source: 1, write: false };
+        let mut recording = records(&[
+            &[
+                (0, spawned(1)),
+                (1, spawned(2)),
+                (2, step(2, 1)),
+                (3, step(1, 1)),
+                (4, step(2, 2)),
+                (5, polled(2)),
+                (6, spawned(3)),
+                (7, step(3, 1)),
+            ],
+            &[(80 * MS, step(3, 2)), (80 * MS + 1, waits), (90 * MS, polled(3))],
+        ]);
+        recording.threads[1].left_out = left_out;
+        recording.tasks.get_mut(&1).expect("it was spawned").ended = ended;
+        recording.tasks.get_mut(&2).expect("it was spawned").ended = ended;
+        Timeline::new(&recording)
+    };
+    let whole = timeline(0, None);
+    finds(&whole, "task 1 \"name 1\"");
+    finds(&whole, "still waits in a queue, for 90.0 ms");
+    finds(&whole, "task 2 \"name 2\"");
+    finds(&whole, "has waited for 90.0 ms for nothing that arc knows of");
+    for incomplete in [timeline(1, None), timeline(0, Some(70 * MS))] {
+        finds_not(&incomplete, "still waits");
+        finds_not(&incomplete, "has waited for");
+        let text = Format::Text.render(&incomplete);
+        let (_, waiting) = text.split_once("What waited at the end").expect("a part of the text");
+        assert!(!waiting.contains("task 2 "), "{text}");
+    }
+    // Another thread tells of the end after the recording was taken.
+    finds(&timeline(0, Some(91 * MS)), "still waits in a queue, for 90.0 ms");
+    // What is known is told, and what it waited behind is not.
+    finds(&timeline(1, None), "late: task 3 \"name 3\"");
+    finds(&timeline(1, None), "and what ran meanwhile was left out");
+}
+
+/// Two runtimes with a worker each. What runs on the one holds up nothing of the other.
+#[test]
+fn the_culprit_is_of_the_same_runtime() {
+    let of = |task| Event::Spawned { task, runtime: task / 10 };
+    let mut recording = records(&[
+        // The one polls "name 11" all the time.
+        &[(0, of(11)), (1, step(11, 1)), (2, step(11, 2)), (90 * MS, polled(11))],
+        // The other one polls "name 21", and looks neither at its queue nor at the clock.
+        &[
+            (3, of(22)),
+            (4, step(22, 1)),
+            (5, step(22, 2)),
+            (6, Event::WaitsForTime { deadline: MS }),
+            (7, polled(22)),
+            (8, of(23)),
+            (9, step(23, 1)),
+            (10, step(23, 2)),
+            (11, Event::WaitsForIo { source: 5, write: false }),
+            (12, polled(23)),
+            (13, Event::AsksKernel { waits: false }),
+            (14, Event::KernelTold),
+            (15, of(21)),
+            (16, step(21, 1)),
+            (17, step(21, 2)),
+            (40 * MS, polled(21)),
+            (40 * MS + 1, Event::AsksKernel { waits: false }),
+            (40 * MS + 2, Event::KernelTold),
+            (40 * MS + 2, Event::Ready { source: 5, read: true, write: false }),
+            (40 * MS + 3, step(22, 3)),
+            (40 * MS + 3, step(23, 3)),
+            (40 * MS + 4, step(22, 4)),
+            (40 * MS + 5, polled(22)),
+            (40 * MS + 5, step(23, 4)),
+            (40 * MS + 6, polled(23)),
+            (40 * MS + 7, step(24, 2)),
+            (40 * MS + 8, polled(24)),
+        ],
+        // A thread of no runtime spawns two tasks, of which one is never polled.
+        &[(18, of(24)), (19, step(24, 1)), (20, of(25)), (21, step(25, 1))],
+        // The first one has another worker, which sleeps, and looks at the kernel meanwhile.
+        &[
+            (22, Event::Sleeps),
+            (20 * MS, Event::AsksKernel { waits: false }),
+            (20 * MS, Event::KernelTold),
+            (90 * MS, Event::Awake),
+        ],
+    ]);
+    recording.threads[0].worker = Some((1, 0));
+    recording.threads[1].worker = Some((2, 0));
+    recording.threads[2].worker = None;
+    recording.threads[3].worker = Some((1, 1));
+    let timeline = Timeline::new(&recording);
+
+    finds(&timeline, "\"name 11\"");
+    finds(&timeline, "held worker 0 of runtime 1 up for 90.0 ms");
+    finds(&timeline, "late: task 24 \"name 24\"");
+    finds(&timeline, "still waits in the injector, for 90.0 ms behind 4 polls");
+    finds(&timeline, "late timer: the timer of task 22 \"name 22\"");
+    let text = Format::Text.render(&timeline);
+    finds_line(
+        &text,
+        "task 24 \"name 24\"",
+        "in the injector (for tasks from outside) behind 3 polls",
+    );
+    finds_line(&text, "because of a poll of task 21 \"name 21\"", "for the rest nobody looked");
+    finds_line(
+        &text,
+        "because of a poll of task 21 \"name 21\"",
+        "nobody had asked it for 40.0 ms",
+    );
+    for line in text.lines().filter(|line| !line.contains("held worker 0 of runtime 1")) {
+        let names_it = ["behind", "because of"].iter().any(|word| line.contains(word));
+        assert!(!names_it || !line.contains("\"name 11\""), "{line} in:\n{text}");
+    }
+    finds_not(&timeline, "slept");
 }

@@ -170,6 +170,72 @@ fn page_is_light_or_dark() {
     assert_eq!(seen, ["light", light, "dark", dark, "light", light]);
 }
 
+/// More workers than a window has room for, each of which polls a task for a while.
+fn many_workers() -> Recording {
+    let mut threads = Vec::new();
+    for worker in 0..60 {
+        let task = u64::from(worker) + 1;
+        let events = [
+            (0, Event::Spawned { task, runtime: 0 }),
+            (1, Event::Step { task, number: 1 }),
+            (2, Event::Step { task, number: 2 }),
+            (MS, Event::Polled { task, operations: 1 }),
+        ];
+        let records = events.map(|(at, event)| Record { at, event }).into();
+        let name = format!("arc-worker-{worker}");
+        threads.push(Thread { name, worker: Some((0, worker)), main: None, records, left_out: 0 });
+    }
+    Recording { threads, tasks: BTreeMap::new(), taken: MS, tasks_left_out: 0 }
+}
+
+#[test]
+fn rows_below_the_window_are_reached() {
+    let script = r#"
+        const box = canvas.getBoundingClientRect(), down = $("rows");
+        const mouse = (kind, x, y, to = canvas) => to.dispatchEvent(new MouseEvent(kind,
+            { clientX: box.left + x, clientY: box.top + y, bubbles: true }));
+        const wheel = (x) => !canvas.dispatchEvent(new WheelEvent("wheel",
+            { clientX: box.left + x, clientY: box.top + 99, deltaY: -100, cancelable: true }));
+        // The task whose poll is seen at a height, if there is one.
+        const at = (y) => {
+            mouse("mousedown", 600, y);
+            mouse("mouseup", 600, y);
+            return chosen < 0 ? "nothing" : DATA.tasks[DATA.task[chosen]][0];
+        };
+        // The first bar, and the last one when all is scrolled. Two rows are below that.
+        const first = AXIS + GAP + 5, last = canvas.clientHeight - GAP - 2.5 * ROW;
+        const all = [at(first), at(first - AXIS - GAP)];
+        down.scrollTop = 1e6;
+        all.push(at(last), canvas.getBoundingClientRect().top === box.top);
+        all.push(canvas.clientHeight === down.clientHeight, down.scrollWidth === down.clientWidth);
+
+        // The keys, and dragging.
+        key("Escape");
+        down.scrollTop = 0;
+        for (const name of ["ArrowDown", "ArrowDown", "ArrowUp"]) key(name);
+        all.push(down.scrollTop / ROW, at(first));
+        mouse("mousedown", 600, 300);
+        mouse("mousemove", 600, 300 - 3 * ROW);
+        mouse("mouseup", 600, 300 - 3 * ROW, document.body);
+        all.push(down.scrollTop / ROW);
+
+        // The wheel zooms over the bars only.
+        const whole = view.to - view.from;
+        all.push(wheel(20), view.to - view.from === whole, wheel(600), view.to - view.from < whole);
+
+        // What is chosen is brought to where it is seen.
+        choose(ofLane[59][0]);
+        all.push(yOfRow(59) > AXIS && yOfRow(59) + ROW <= canvas.clientHeight);
+        choose(ofLane[0][0]);
+        all.push(down.scrollTop);
+        saw(...all);
+    "#;
+    let Some(seen) = seen(&many_workers(), "rows", script) else { return };
+    assert_eq!(seen[..6], ["1", "nothing", "60", "true", "true", "true"]);
+    assert_eq!(seen[6..9], ["2", "3", "5"]);
+    assert_eq!(seen[9..], ["false", "true", "true", "true", "true", "0"]);
+}
+
 /// What is painted depends on the pixels, and not on the events.
 #[test]
 fn hundred_thousand_events_are_painted_as_fast_as_there_are_pixels() {

@@ -4,6 +4,7 @@ use arc_trace::{Event, Options, Recording, ThreadRecorder, Timeline, tell};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// The process has one recorder, so one test at a time uses it.
 fn alone() -> MutexGuard<'static, ()> {
@@ -114,4 +115,47 @@ fn recording_of_one_thread_is_its_own() {
     drop(recorder);
     poll(7);
     assert_eq!(tasks(&arc_trace::recording()).0, [1, 4, 3]);
+}
+
+/// Of a thread that tells much, the oldest events are not left out for lack of room if they are
+/// older than what was asked for.
+#[test]
+fn what_is_older_than_the_last_seconds_is_not_left_out() {
+    let _alone = alone();
+    let mut options = Options::default();
+    options.events_per_thread = 10;
+    let left_out = |options| {
+        arc_trace::start(options);
+        apart(|| {
+            (2_001..3_001).for_each(poll);
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(2) {
+                std::hint::spin_loop();
+            }
+            poll(3_001);
+        });
+        arc_trace::recording().threads[0].left_out
+    };
+    assert!(left_out(options) > 3_990);
+    // It reaches back to the pause, or to less than that.
+    options.last = Some(Duration::from_nanos(1));
+    assert_eq!(left_out(options), 0);
+}
+
+/// The end of a runtime wakes all tasks. What is told of that must not hide the end itself.
+#[test]
+fn end_of_a_runtime_is_known_when_it_is_among_the_events_that_are_left_out() {
+    let _alone = alone();
+    let mut options = Options::default();
+    options.events_per_thread = 1_000;
+    arc_trace::start(options);
+    apart(|| {
+        (4_001..8_001).for_each(poll);
+        tell::runtime_closes(0);
+        (4_001..8_001).for_each(|task| tell::step(task, 3));
+    });
+    let timeline = Timeline::new(&arc_trace::recording());
+    assert!(timeline.left_out > 3_000, "{}", timeline.left_out);
+    let waits = timeline.tasks.values().filter(|task| task.dropped.is_none()).count();
+    assert_eq!(waits, 0, "tasks that the end has not dropped");
 }
