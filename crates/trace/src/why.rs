@@ -315,10 +315,9 @@ impl Timeline {
                 let lanes = all.filter(|&lane| self.lanes[lane].works_for(runtime)).collect();
                 Takers { lanes, runtime }
             }
-            // All runtimes of a process share the pool.
             Place::Pool => {
                 let lanes = all.filter(|&lane| self.lanes[lane].worker.is_none()).collect();
-                Takers { lanes, runtime: None }
+                Takers { lanes, runtime }
             }
         }
     }
