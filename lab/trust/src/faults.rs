@@ -53,7 +53,7 @@ const REPORTED: &str = "an error for whoever asked; what is tried again comes ou
 const PAUSED: &str = "an error after 50 ms; the connection waits, and none is lost";
 const REFUSED: &str = "no runtime, and an error that says what was missing";
 const LATE: &str = "nothing but delay";
-const TRIED: &str = "tried until it can be, by the worker that asked (see Limits)";
+const WAITS: &str = "the job waits for a thread that there is";
 
 /// What the system says, by its number: that is what a build returns.
 const NO_FILE: &str = "Too many open files (os error 24)";
@@ -100,11 +100,11 @@ const FAULTS: &[Fault] = &[
     // strace counts the calls of each thread by themselves: with one worker it is the main
     // thread that starts those for jobs, after the worker's and the monitor.
     Fault { options: "--wakes 0 --workers 1",
-        ..come_right("clone3: EAGAIN, first thread for jobs", TRIED,
-            ("clone3", "error=EAGAIN:when=3")) },
+        ..come_right("clone3: EAGAIN, second thread for jobs", WAITS,
+            ("clone3", "error=EAGAIN:when=4")) },
     Fault { options: "--wakes 0 --workers 1",
-        ..come_right("clone3: EAGAIN 4 times, threads for jobs", TRIED,
-            ("clone3", "error=EAGAIN:when=3..6")) },
+        ..come_right("clone3: EAGAIN, all threads for jobs but one", WAITS,
+            ("clone3", "error=EAGAIN:when=4+1")) },
     come_right("epoll_pwait: 3 ms late, before", LATE, ("epoll_pwait", "delay_enter=3ms")),
     come_right("epoll_pwait: 3 ms late, after", LATE, ("epoll_pwait", "delay_exit=3ms")),
     come_right("epoll_ctl: 3 ms late", LATE, ("epoll_ctl", "delay_exit=3ms")),
