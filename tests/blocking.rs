@@ -363,6 +363,43 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     }
 }
 
+/// One holds a runtime, whose job waits for what the next one holds. The worker is in a poll, so it
+/// is the thread of the pool that drops them.
+#[test]
+fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
+    within_deadline(|| {
+        let runtime = builder(1).max_blocking_threads(1).build().unwrap();
+        let (poll, job, polls) = (Gate::new(), Gate::new(), Gate::new());
+        let (wait, begun, waits) = (poll.clone(), polls.clone(), job.clone());
+        drop(runtime.spawn(async move {
+            begun.open();
+            wait.wait();
+        }));
+        let inside = Gate::new();
+        let tell = inside.clone();
+        drop(runtime.spawn_blocking(move || {
+            tell.open();
+            waits.wait();
+        }));
+        polls.wait();
+        inside.wait();
+
+        let other = current_thread();
+        let (held, is_dropped) = std::sync::mpsc::channel::<()>();
+        let hears = other.spawn_blocking(move || is_dropped.recv().is_err());
+        drop(runtime.spawn_blocking(move || drop(other)));
+        drop(runtime.spawn_blocking(move || drop(held)));
+        let handle = runtime.handle().clone();
+        let dropping = thread::spawn(move || drop(runtime));
+        // From then on a job is given up at once.
+        wait_until("the end", || handle.spawn_blocking(|| ()).is_finished());
+        job.open();
+        assert!(current_thread().block_on(hears).unwrap());
+        poll.open();
+        dropping.join().unwrap();
+    });
+}
+
 /// Of more jobs than there may be threads, the others wait, and each runs in its turn.
 #[test]
 fn there_are_never_more_threads_for_jobs_than_the_limit() {

@@ -4,11 +4,10 @@
 //! belong to the workers. On a current-thread runtime the thread takes the lease, if that is
 //! free, and then also runs all tasks (`scheduler/lease.rs`).
 
-use crate::config::{RuntimeFlavor, UnhandledPanic};
-use crate::registry::{Kind, Origin};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::{coop, end, lease::Line, shared::Shared, threads::SignedOn, worker::Worker};
 use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
+use crate::{config::RuntimeFlavor, config::UnhandledPanic, registry::Kind, registry::Origin};
 use std::{rc::Rc, task::Context, task::Poll, task::Wake, task::Waker};
 
 #[track_caller]

@@ -1,11 +1,10 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
-use crate::config::{Builder, RuntimeFlavor};
 use crate::registry::{Count, Kind, Origin, RuntimeId, TaskInfo};
-use crate::runtime::block_on::block_on;
 use crate::scheduler::{context, context::Role, end, shared::Shared, shared::WorkerShared};
 use crate::sync::{Arc, Duration, lock, thread};
 use crate::task::{JoinHandle, spawn::spawn_on, spawn_blocking};
+use crate::{config::Builder, config::RuntimeFlavor, runtime::block_on::block_on};
 use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.

@@ -8,7 +8,7 @@
 //! the move. When nothing happens for a while it sleeps, so that an idle runtime makes no system
 //! calls. (Go's sysmon is the same idea.)
 
-use crate::scheduler::{context, shared::Shared, shared::TICK, shared::WorkerShared};
+use crate::scheduler::{shared::Shared, shared::TICK, shared::WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, lock, thread};
 use crate::{config::Builder, registry, registry::TaskState};
 
@@ -37,8 +37,9 @@ pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
     let mut mains = registry::Watch::default();
     let (mut quiet_ticks, mut tick, mut last) = (0, TICK, Instant::now());
-    // Also while the runtime ends: a poll that goes on holds that up.
-    while context::find_runtime(shared.id, |_| ()).is_some() {
+    // A poll that goes on holds the end of the runtime up. So it is still watched then.
+    let polls = || shared.workers.iter().any(|it| it.polled.load(Ordering::Relaxed) != 0);
+    while !shared.is_ending() || polls() {
         if quiet_ticks == QUIET_TICKS_MAX {
             quiet_ticks = 0;
             sleep(shared);

@@ -1,9 +1,8 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::registry::{Id, RuntimeId};
 use crate::scheduler::{shared::RUNTIMES, shared::Shared, worker::Worker};
-use crate::sync::{Arc, Ordering, PoisonError};
+use crate::{registry::Id, registry::RuntimeId, sync::Arc, sync::Ordering, sync::PoisonError};
 use std::{cell::RefCell, mem::ManuallyDrop, mem::swap, rc::Rc};
 
 /// What a thread does. This decides whether it may block.

@@ -13,9 +13,10 @@
 //!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the injector
 //!       and of the timers: no thread can push into the injector after this, or arm a timer. So
 //!       now it closes the timers. (The tasks that wait for them were woken before.) The monitor
-//!       leaves its loop, too. Until now it has reported polls that hold up the end.
+//!       is woken, too. Until the last poll has ended it has reported those that hold up the end.
 //!    4. It drops what is in the queues: every task that was left, and every job of
-//!       `spawn_blocking` that has not begun. There is one exception. A
+//!       `spawn_blocking` that has not begun, unless a thread of the pool came to it before. There
+//!       is one exception. A
 //!       task that another thread woke just then may come too late for the queue: `schedule` in
 //!       `task/spawn.rs` drops it, on a thread of its own.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
@@ -104,7 +105,7 @@ fn close(shared: &Arc<Shared>) {
 
     // 3.4. A task contains the panic of its future's drop.
     shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-    shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+    shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads

@@ -247,6 +247,9 @@ fn run_jobs(runtime: &Arc<Shared>) {
     // A job whose step is counted has begun. `end::report` asks for that.
     let next = || runtime.pool.next(keep_alive, |job| job.metadata().count_step());
     std::iter::from_fn(next).for_each(|job| run_job(runtime, job));
+    // As in `end::close`: a job may hold what waits for the drop of another one.
+    let _context = context::enter_as(Role::Ending, runtime.clone(), None);
+    drop(runtime.pool.given_up());
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {

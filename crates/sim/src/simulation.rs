@@ -171,6 +171,11 @@ pub(crate) fn simulate_with<F: Future>(
     let caller = Location::caller();
     let mains = recording.tasks.values_mut().filter(|task| task.location.file() == file!());
     mains.for_each(|main| main.location = caller);
+    // The main future may have been ready, or may have failed for lack of a runtime, in the very
+    // turn in which a job panicked. A task that comes after the end has ended at once.
+    let ends_by_panic = settings.unhandled_panic == UnhandledPanic::ShutdownRuntime;
+    let has_ended = ends_by_panic && runtime.spawn(async {}).is_finished();
+    let outcome = if has_ended { Err(Failure::TaskPanicked) } else { outcome };
     drop(runtime);
     Run { outcome, elapsed, log: entered.take_log(), recording }
 }
@@ -302,6 +307,28 @@ impl Wake for Main {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(turn) = turn {
             turn.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arc::task::{spawn_blocking, yield_now};
+
+    /// Also if the main future is ready in the turn in which it panics.
+    #[test]
+    fn panic_of_a_job_fails_with_each_seed() {
+        let settings =
+            Settings { unhandled_panic: UnhandledPanic::ShutdownRuntime, ..Settings::default() };
+        for seed in 0..100 {
+            let run = simulate_with(seed, &settings, async {
+                let job = spawn_blocking(|| panic!("on purpose"));
+                while !job.is_finished() {
+                    yield_now().await;
+                }
+            });
+            assert!(matches!(run.outcome, Err(Failure::TaskPanicked)), "seed {seed}");
         }
     }
 }

@@ -87,14 +87,7 @@ impl<J> Pool<J> {
         let waited = self.news.wait_timeout_while(state, keep_alive, waits);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.idle -= 1;
-        if state.is_closed {
-            let left = take(&mut state.jobs);
-            drop(state); // before the jobs: what they hold is foreign
-            drop(left);
-            return None;
-        }
-
-        let job = state.jobs.pop_front();
+        let job = if state.is_closed { None } else { state.jobs.pop_front() };
         match &job {
             Some(job) => begin(job),
             None => state.threads -= 1,
@@ -102,16 +95,15 @@ impl<J> Pool<J> {
         job
     }
 
-    /// From now on no job begins. Each thread ends when it is done with the one that it runs, and
-    /// the first that ends drops the jobs that wait.
+    /// From now on no job begins, and each thread ends when it is done with the one that it runs.
     pub fn close(&self) {
         lock(&self.state).is_closed = true;
         self.news.notify_all();
     }
 
-    /// Closes the pool, and takes out the jobs that no thread has come to.
-    pub fn drain(&self) -> VecDeque<J> {
-        self.close();
-        take(&mut lock(&self.state).jobs)
+    /// Takes out the jobs that will never begin: all that wait, if the pool is closed.
+    pub fn given_up(&self) -> VecDeque<J> {
+        let mut state = lock(&self.state);
+        if state.is_closed { take(&mut state.jobs) } else { VecDeque::new() }
     }
 }

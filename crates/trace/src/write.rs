@@ -94,7 +94,8 @@ fn replace(path: &Path, contents: &[u8]) -> Result<()> {
     // A link goes on to lead to the file.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let before = fs::metadata(&path).ok();
-    if before.as_ref().is_some_and(|before| !before.is_file()) {
+    let leads_nowhere = before.is_none() && fs::symlink_metadata(&path).is_ok();
+    if leads_nowhere || before.as_ref().is_some_and(|before| !before.is_file()) {
         return fs::write(path, contents); // a pipe, for example: nothing can take its place
     }
 
@@ -127,7 +128,8 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Who may read the file before may read the new one.
+/// Who may read the file before may read the new one, but for its owner: that is now the process's
+/// user.
 fn write_whole(file: &mut File, contents: &[u8], before: Option<&Metadata>) -> Result<()> {
     if let Some(before) = before {
         let _ = file.set_permissions(before.permissions()); // some file systems have none

@@ -7,6 +7,7 @@
 //!
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
+use arc::runtime::Handle;
 use arc::task::{JoinError, JoinHandle, spawn_blocking};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Result, SeekFrom};
@@ -279,6 +280,7 @@ impl<T: Target> Writer<T> {
     }
 
     fn begin_write(&mut self, bytes: Vec<u8>) {
+        let _ = Handle::current(); // outside a runtime this panics before anything is written
         let mut queue = lock(&self.shared.queue);
         queue.count += 1;
         let number = queue.count;
@@ -319,5 +321,6 @@ pub(crate) fn given_up(error: JoinError) -> io::Error {
     if error.is_panic() {
         resume_unwind(error.into_panic());
     }
-    io::Error::other("the runtime has ended before it began to access the file")
+    let why = "the job was given up: the runtime has ended, or no thread could be started for it";
+    io::Error::other(why)
 }

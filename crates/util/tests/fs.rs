@@ -115,6 +115,49 @@ fn a_write_that_has_not_begun_is_done_at_the_end() {
     }
 }
 
+/// Its job is done, and what it found is old by the time of the next one.
+#[test]
+fn a_seek_that_was_given_up_is_not_taken_for_the_next_one() {
+    for runtime in runtimes() {
+        let folder = Folder::new("fs-seek");
+        let path = folder.0.join("file");
+        runtime.block_on(async {
+            for _ in 0..20 {
+                std::fs::write(&path, b"0123456789").unwrap();
+                let file = File::options().read(true).write(true).open(&path);
+                let mut file = soon(file).await.unwrap();
+                let _ = poll_once(pin!(file.seek(SeekFrom::End(0))).as_mut(), Waker::noop());
+                soon(file.set_len(3)).await.unwrap();
+                assert_eq!(soon(file.seek(SeekFrom::End(0))).await.unwrap(), 3);
+                soon(file.rewind()).await.unwrap();
+                let mut text = String::new();
+                soon(file.read_to_string(&mut text)).await.unwrap();
+                assert_eq!(text, "012");
+            }
+        });
+    }
+}
+
+/// The read may not have begun when the clone is made. (Then it came after it, one time in twenty.)
+#[test]
+fn a_clone_is_where_the_file_was_though_a_read_was_given_up() {
+    for runtime in runtimes() {
+        let folder = Folder::new("fs-clone");
+        let path = folder.0.join("file");
+        std::fs::write(&path, b"0123456789").unwrap();
+        runtime.block_on(async {
+            for round in 0..300 {
+                let mut file = soon(File::open(&path)).await.unwrap();
+                let mut buffer = [0; 4];
+                let read = poll_once(pin!(file.read(&mut buffer)).as_mut(), Waker::noop());
+                let mut clone = soon(file.try_clone()).await.unwrap();
+                let at = soon(clone.seek(SeekFrom::Current(0))).await.unwrap();
+                assert_eq!(at, if read.is_ready() { 4 } else { 0 }, "round {round}");
+            }
+        });
+    }
+}
+
 #[test]
 fn a_file_that_outlives_its_runtime_says_so() {
     let folder = Folder::new("fs-outlives");

@@ -57,7 +57,8 @@ impl Target for std::fs::File {
 /// dropped: then nothing was written. But `write_all` and `read_exact` may have done a part, as
 /// everywhere. A `seek` whose future is dropped may have been done or not. So seek from the start
 /// or from the end next, and not from the current position. A `set_len` may have been done or not,
-/// too, but is not done later.
+/// too, but is not done later. The error of a read or a seek whose future was dropped is told to
+/// nobody, if the next operation is another one.
 ///
 /// # Panics
 ///
@@ -88,6 +89,30 @@ impl File {
     /// Makes a file of std's asynchronous. It needs no runtime.
     pub fn from_std(file: std::fs::File) -> Self {
         Self(Writer::new(Shared::new(file)))
+    }
+
+    /// Moves the position, and returns it, in bytes from the start. It waits for what is at work on
+    /// the file.
+    ///
+    /// # Errors
+    ///
+    /// The error of an earlier write, and those of [`std::io::Seek::seek`]. Then the position is
+    /// where it was.
+    pub async fn seek(&mut self, position: SeekFrom) -> Result<u64> {
+        // Also a seek whose future was dropped, which may have been the same: much may have
+        // happened since.
+        poll_fn(|context| self.0.poll_job(context)).await;
+        self.0.check()?;
+        poll_fn(|context| Pin::new(&mut *self).poll_seek(context, position)).await
+    }
+
+    /// Moves the position to the start, as [`seek`](Self::seek) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`seek`](Self::seek).
+    pub async fn rewind(&mut self) -> Result<()> {
+        self.seek(SeekFrom::Start(0)).await.map(drop)
     }
 
     /// Waits until all jobs on the file are done, and returns std's file. Its position is behind
@@ -146,6 +171,10 @@ impl File {
     ///
     /// Those of [`std::fs::File::try_clone`].
     pub async fn try_clone(&self) -> Result<Self> {
+        while self.0.is_busy() {
+            // A job of a future that was dropped may not have begun. What it reads is given back.
+            arc::time::sleep(Duration::from_millis(1)).await;
+        }
         let shared = self.0.shared.clone();
         let file = run(move || {
             shared.settle().give_back(&shared.target)?;

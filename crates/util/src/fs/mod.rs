@@ -18,7 +18,8 @@
 //!
 //! # Panics
 //!
-//! Outside a runtime, as `spawn_blocking` does.
+//! Outside a runtime, and when the system starts no thread and there is none that could run the
+//! job, as [`spawn_blocking`](arc::task::spawn_blocking) does.
 //!
 //! # Examples
 //!

@@ -45,7 +45,8 @@ pub fn stdin() -> Stdin {
 ///
 /// What was written is not lost if the handle is dropped or the runtime ends, only by
 /// `std::process::exit` and what else ends the process at once. So the end of a runtime waits for a
-/// write that has not begun, also longer than the limit of `shutdown`, if nobody reads the output.
+/// write that has not begun. If nobody reads the output, the end of a current-thread runtime may
+/// wait for longer than the limit of `shutdown`.
 ///
 /// All handles write to one queue: what was written first comes out first. `print!` does not go
 /// through it.

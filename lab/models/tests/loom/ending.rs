@@ -166,14 +166,14 @@ fn worker_that_leaves_early_does_not_close() {
 // - wakers.into_iter().for_each(wake);
 // - shared.monitor.unpark();
 // - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// + shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// + shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // ~ src/scheduler/end.rs
 // - wakers.drain(..).for_each(wake);
 // + wakers.clear();

@@ -85,12 +85,8 @@ fn job_that_has_not_begun_is_dropped() {
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
 // ~ crates/tasks/src/pool.rs
-// - if state.is_closed {
-// -     let left = take(&mut state.jobs);
-// -     drop(state); // before the jobs: what they hold is foreign
-// -     drop(left);
-// -     return None;
-// - }
+// - let job = if state.is_closed { None } else { state.jobs.pop_front() };
+// + let job = state.jobs.pop_front();
 // ~ src/scheduler/end.rs
 // - shared.pool.close();
 // ~ src/task/spawn.rs
@@ -172,7 +168,7 @@ fn thread_that_waits_for_a_job_ends() {
 
 /// The runtime ends while another thread spawns a job: that runs, or is dropped.
 // ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.injector.try_iter().for_each(drop);
 // ~ crates/tasks/src/pool.rs
 // - if state.is_closed {

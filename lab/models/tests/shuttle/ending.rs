@@ -12,16 +12,16 @@ use std::task::{Context, Waker};
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
 // ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
 // - shared.monitor.unpark();
 // - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// + shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// + shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
@@ -395,9 +395,9 @@ fn end_waits_for_the_thread_with_the_lease() {
 // - wakers.into_iter().for_each(wake);
 // - shared.monitor.unpark();
 // - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// - shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// + shared.injector.try_iter().chain(shared.pool.drain()).for_each(drop);
+// + shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
