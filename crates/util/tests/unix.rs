@@ -9,7 +9,6 @@ use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use futures_util::StreamExt;
 use rustix::io::Errno;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
-use std::net::Shutdown;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -321,7 +320,7 @@ mod linux {
             for number in sent..sent + 1000 {
                 left.send(&number.to_le_bytes()).await.unwrap();
             }
-            left.shutdown(Shutdown::Write).unwrap();
+            left.shutdown(std::net::Shutdown::Write).unwrap();
             left
         });
         for number in 0..sent + 1000 {
