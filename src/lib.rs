@@ -87,9 +87,10 @@
 //! The list of unfinished tasks is a crate of its own, `arc-tasks` in `crates/tasks/`: ids, names,
 //! states, and the error of a task that gave no output. Here it is called `registry`. Read it when
 //! you want to know how tasks are listed. To follow the rest, it is enough that a task carries a
-//! `Key` with its id, and the id of its runtime. Two more things are there that know nothing of how
-//! tasks are run: how foreign code may panic without harm (`panic.rs`), and which thread a job of
-//! `spawn_blocking` goes to (`pool.rs`).
+//! `Key` with its id, and the id of its runtime.
+//!
+//! A second crate, `arc-pool` in `crates/pool/`, decides which thread a job of `spawn_blocking`
+//! goes to. It also keeps the panics of foreign code away from arc's own.
 //!
 //! [`sync.rs`]: ../src/arc/sync.rs.html
 //! [`config.rs`]: ../src/arc/config.rs.html
@@ -141,5 +142,5 @@ mod sync;
 mod tests;
 
 pub use arc_macros::{main, test};
-use arc_tasks::{self as registry, panic};
 pub use task::spawn::spawn;
+use {arc_pool as pool, arc_pool::panic, arc_tasks as registry};

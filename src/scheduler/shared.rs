@@ -1,11 +1,11 @@
 //! What the threads of a runtime share.
 
-use crate::registry::{Count, Pool, Registry, RuntimeId, Stuck, TaskInfo, TaskState};
+use crate::registry::{Count, Registry, RuntimeId, Stuck, TaskInfo, TaskState};
 use crate::scheduler::share::MeanPoll;
 use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
 use crate::sync::{Ordering, RwLock, lock, tell, thread::Thread};
-use crate::{config::Builder, driver::Driver};
+use crate::{config::Builder, driver::Driver, pool::Pool};
 use concurrent_queue::ConcurrentQueue;
 use std::{collections::BTreeMap, panic::RefUnwindSafe};
 

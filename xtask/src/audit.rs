@@ -57,10 +57,12 @@ pub struct Audit {
     pub own: Vec<Own>,
     pub arc: Vec<Crate>,
     pub tokio: Vec<Crate>,
-    /// tokei's lines of the runtime, of its macros, and of its list of tasks.
+    /// tokei's lines of the runtime, of its macros, of its list of tasks, and of its threads for
+    /// jobs.
     pub src: Lines,
     pub macros: Lines,
     pub tasks: Lines,
+    pub pool: Lines,
 }
 
 /// Runs `cargo xtask audit`.
@@ -104,6 +106,7 @@ impl Audit {
             src: loc::sum(&rust_files(root, &[loc::SRC])?),
             macros: loc::sum(&rust_files(root, &[loc::MACROS])?),
             tasks: loc::sum(&rust_files(root, &[loc::TASKS])?),
+            pool: loc::sum(&rust_files(root, &[loc::POOL])?),
         })
     }
 
@@ -281,6 +284,7 @@ fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
         ("lines of code of src", lines.code, audit.src.code),
         ("lines of crates/macros/src", lines.macros, audit.macros.total()),
         ("lines of crates/tasks/src", lines.tasks, audit.tasks.total()),
+        ("lines of crates/pool/src", lines.pool, audit.pool.total()),
     ] {
         budgets.push(Budget {
             what: what.to_owned(),
@@ -391,7 +395,8 @@ mod tests {
 
     #[test]
     fn each_limit_of_lines_is_a_budget() {
-        let text = "[lines]\nsrc = 9\ncode = 5\nmacros = 1\ntasks = 2\n[tree]\ncrates = 1\n";
+        let text =
+            "[lines]\nsrc = 9\ncode = 5\nmacros = 1\ntasks = 2\npool = 3\n[tree]\ncrates = 1\n";
         let audit = Audit {
             folders: Vec::new(),
             own: Vec::new(),
@@ -400,6 +405,7 @@ mod tests {
             src: Lines { code: 6, comments: 1, blanks: 2, documentation: 50 },
             macros: Lines { code: 1, comments: 0, blanks: 1, documentation: 0 },
             tasks: Lines { code: 2, comments: 1, blanks: 0, documentation: 0 },
+            pool: Lines { code: 2, comments: 1, blanks: 0, documentation: 9 },
         };
         let limits = Limits::parse(text).unwrap();
         let broken = budgets(&audit, &limits).unwrap();

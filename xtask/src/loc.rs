@@ -21,6 +21,9 @@ pub const MACROS: &str = "crates/macros/src";
 /// Its list of tasks, which has one, too.
 pub const TASKS: &str = "crates/tasks/src";
 
+/// Its threads for jobs, which have one as well.
+pub const POOL: &str = "crates/pool/src";
+
 /// The libraries that stand beside it. What tests, measures or checks is none of what ships,
 /// and is not counted, so that a change there leaves the report alone.
 const BESIDE: [&str; 3] = ["crates/arc/src", "crates/compat/src", "crates/util/src"];
@@ -43,6 +46,7 @@ pub struct Loc {
     src: Vec<(String, Lines)>,
     macros: Vec<(String, Lines)>,
     tasks: Vec<(String, Lines)>,
+    pool: Vec<(String, Lines)>,
     beside: Vec<(String, Lines)>,
     /// tokio's version, and its folders.
     pub tokio: (String, Vec<(String, Lines)>),
@@ -62,6 +66,8 @@ pub struct LineLimits {
     pub macros: usize,
     /// Of `crates/tasks/src/`: code, comments and blanks.
     pub tasks: usize,
+    /// Of `crates/pool/src/`: code, comments and blanks.
+    pub pool: usize,
 }
 
 impl LineLimits {
@@ -73,6 +79,7 @@ impl LineLimits {
             code: limits.number("lines", "code")?,
             macros: limits.number("lines", "macros")?,
             tasks: limits.number("lines", "tasks")?,
+            pool: limits.number("lines", "pool")?,
         })
     }
 }
@@ -94,7 +101,7 @@ impl Loc {
     /// # Errors
     /// Something cannot be read, or is not Rust.
     pub fn collect(root: &Path, limits: &Limits) -> Result<Self, Failure> {
-        let runtime = rust_files(root, &[SRC, MACROS, TASKS])?;
+        let runtime = rust_files(root, &[SRC, MACROS, TASKS, POOL])?;
         let mut beside = Vec::new();
         for folder in BESIDE {
             beside.push((folder.to_owned(), sum(&rust_files(root, &[folder])?)));
@@ -112,6 +119,7 @@ impl Loc {
             src: by_file(&rust_files(root, &[SRC])?),
             macros: by_file(&rust_files(root, &[MACROS])?),
             tasks: by_file(&rust_files(root, &[TASKS])?),
+            pool: by_file(&rust_files(root, &[POOL])?),
             beside,
             tokio: tokio(root)?,
             functions: functions(&runtime)?,
@@ -120,11 +128,12 @@ impl Loc {
         })
     }
 
-    /// The sum over the runtime, its macros and its list of tasks.
+    /// The sum over the runtime, its macros, its list of tasks and its threads for jobs.
     pub fn total(&self) -> Lines {
         let mut sum = total(&self.src);
         sum += total(&self.macros);
         sum += total(&self.tasks);
+        sum += total(&self.pool);
         sum
     }
 
@@ -132,6 +141,7 @@ impl Loc {
         let src = lines_table("runtime", &self.src, true);
         let macros = lines_table("its macros", &self.macros, true);
         let tasks = lines_table("its list of tasks", &self.tasks, true);
+        let pool = lines_table("its threads for jobs", &self.pool, true);
         let beside = lines_table("beside it", &self.beside, false);
         let (version, folders) = &self.tokio;
         let tokio = lines_table(&format!("tokio {version}"), folders, false);
@@ -142,6 +152,7 @@ impl Loc {
             "{src}\n{} lines of at most {}: code, comments and blanks, as tokei counts them. \
              {} lines of\ncode of at most {}. Doc comments are free.\n\n\
              {macros}\n{} lines of at most {}.\n\n{tasks}\n{} lines of at most {}.\n\n\
+             {pool}\n{} lines of at most {}.\n\n\
              {beside}\n{tokio}\n{}\n{}",
             number(counted.total()),
             number(limits.src),
@@ -151,6 +162,8 @@ impl Loc {
             number(limits.macros),
             number(total(&self.tasks).total()),
             number(limits.tasks),
+            number(total(&self.pool).total()),
+            number(limits.pool),
             self.functions_text(),
             self.air_text(),
         )
@@ -303,11 +316,12 @@ mod tests {
             src: by_file(&files),
             macros: Vec::new(),
             tasks: Vec::new(),
+            pool: Vec::new(),
             beside: Vec::new(),
             tokio: ("1.0.0".to_owned(), Vec::new()),
             functions: functions(&files).unwrap(),
             air: vec![("arc".to_owned(), Air { functions: 1, lines: 8, blanks: 1, comments: 2 })],
-            limits: LineLimits { src: 3_000, code: 2_400, macros: 150, tasks: 400 },
+            limits: LineLimits { src: 3_000, code: 2_400, macros: 150, tasks: 400, pool: 70 },
         };
         let text = loc.text();
         let row = "| src/a.rs |     3 |    2 |        0 |      1 |            1 |";
@@ -315,6 +329,7 @@ mod tests {
         assert!(text.contains("3 lines of at most 3,000"), "{text}");
         assert!(text.contains("2 lines of\ncode of at most 2,400"), "{text}");
         assert!(text.contains("0 lines of at most 150"), "{text}");
+        assert!(text.contains("0 lines of at most 70"), "{text}");
         assert!(text.contains("| src/a.rs:3 a     |     2 |"), "{text}");
         assert!(text.contains("|    12.5 |       25.0 |"), "{text}");
     }

@@ -36,8 +36,16 @@ enum Check {
 }
 
 /// The packages that users get.
-const LIBRARIES: [&str; 7] =
-    ["arc-runtime", "arc-macros", "arc-tasks", "arc-trace", "arc-compat", "arc-util", "arc-async"];
+const LIBRARIES: [&str; 8] = [
+    "arc-runtime",
+    "arc-macros",
+    "arc-pool",
+    "arc-tasks",
+    "arc-trace",
+    "arc-compat",
+    "arc-util",
+    "arc-async",
+];
 
 /// Those for tests. They are not built with the others: they turn on a feature of arc-runtime.
 const SIMULATION: [&str; 3] = ["arc-sim", "arc-sim-core", "arc-sim-macros"];
@@ -144,8 +152,18 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    let folders =
-        ["macros", "tasks", "trace", "compat", "util", "arc", "sim", "sim/core", "sim/macros"];
+    let folders = [
+        "macros",
+        "pool",
+        "tasks",
+        "trace",
+        "compat",
+        "util",
+        "arc",
+        "sim",
+        "sim/core",
+        "sim/macros",
+    ];
     let folders = folders.map(|folder| format!("crates/{folder}"));
     let names = ["LICENSE-APACHE", "LICENSE-MIT"];
     for (folder, name) in folders.iter().flat_map(|folder| names.map(|name| (folder, name))) {
@@ -228,7 +246,8 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let mut table: Table = text.parse().map_err(|it| Failure(format!("Cargo.toml: {it}")))?;
     let members = toml::toml! {
-        members = ["crates/compat", "crates/macros", "crates/tasks", "crates/trace", "crates/util"]
+        members = ["crates/compat", "crates/macros", "crates/pool", "crates/tasks", "crates/trace",
+            "crates/util"]
     };
     if let Some(Value::Table(workspace)) = table.get_mut("workspace") {
         workspace.extend(members);

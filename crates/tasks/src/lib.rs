@@ -1,8 +1,8 @@
-//! Every unfinished task of an arc runtime, and the threads for those that block.
+//! Every unfinished task of an arc runtime.
 //!
 //! This is a part of the runtime `arc`, and of no use without it. A [`Registry`] lets tasks be
 //! listed, be aborted by their handles, and be found when the runtime ends, wherever their wakers
-//! are. A [`Pool`] has the threads for jobs that block. Neither knows how tasks are run.
+//! are. It knows nothing of how tasks are run.
 //!
 //! The registry is split into one shard per worker, so that workers that spawn and finish tasks do
 //! not contend with each other.
@@ -23,19 +23,18 @@ mod cores;
 mod count;
 mod error;
 mod info;
-pub mod panic;
-mod pool;
 mod report;
 #[cfg(not(arc_model))]
 mod sync;
 
 #[cfg(arc_model)]
-use crate::sync;
+use crate::{pool::panic::ignore_panic, sync};
+#[cfg(not(arc_model))]
+use arc_pool::panic::ignore_panic;
 pub use cores::core_times;
 pub use count::Count;
 pub use error::JoinError;
 pub use info::{Id, Kind, Origin, TaskInfo, TaskState};
-pub use pool::Pool;
 pub use report::{Reporter, Stuck, Watch};
 #[cfg(not(arc_model))]
 pub use sync::lock;

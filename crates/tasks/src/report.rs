@@ -1,16 +1,14 @@
 //! Report polls that last for too long.
 
-use super::Registry;
 use super::cores::CoreUse;
 use super::info::{Id, TaskInfo, TaskState};
-use super::panic::ignore_panic;
 use super::sync::{AtomicU64, Mutex, Ordering, lock};
+use super::{Registry, ignore_panic};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 /// Calls a hook of the user's for each report.
 pub struct Reporter {
@@ -22,9 +20,7 @@ pub struct Reporter {
 impl Default for Reporter {
     /// Prints a line to standard error. If that cannot be written, there is no line, and no panic.
     fn default() -> Self {
-        Self::new(|task| {
-            let _ = writeln!(io::stderr(), "arc: a poll holds its worker up: {task}");
-        })
+        Self::new(|task| drop(writeln!(io::stderr(), "arc: a poll holds its worker up: {task}")))
     }
 }
 

@@ -290,7 +290,7 @@ fn mutations_in(text: &str, program: &str, module: &str) -> Result<Vec<Mutation>
 /// for the dependencies, so that these need not be built again.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     fs::create_dir_all(copy)?;
-    for folder in ["src", "crates/tasks", "crates/trace", "lab/models"] {
+    for folder in ["src", "crates/pool", "crates/tasks", "crates/trace", "lab/models"] {
         copy_folder(&root.join(folder), &copy.join(folder))?;
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
@@ -397,7 +397,7 @@ fn model() {
     fn a_renamed_function_breaks_no_mutation() {
         let root = workspace_root();
         let mut defined = BTreeSet::new();
-        for folder in ["src", "crates/tasks/src"] {
+        for folder in ["src", "crates/pool/src", "crates/tasks/src"] {
             find_functions(&root.join(folder), &mut defined);
         }
         let mut broken = Vec::new();

@@ -133,7 +133,8 @@ fn clippy() -> Result<Outcome, String> {
     let targets: Vec<_> = debian::TARGETS.into_iter().chain([gnu]).collect();
     for target in &targets {
         let line = format!("clippy -Zbuild-std --target {target} --target-dir {FOLDER}");
-        let libraries = "-p arc-runtime -p arc-macros -p arc-tasks -p arc-util -p arc-compat";
+        let libraries =
+            "-p arc-runtime -p arc-macros -p arc-pool -p arc-tasks -p arc-util -p arc-compat";
         for what in [libraries, "-p arc-runtime -p arc-util --all-targets"] {
             // It does not know `const` thread-locals again where the system has no native ones.
             let lints = ["--", "-Dwarnings", "-Aclippy::missing_const_for_thread_local"];

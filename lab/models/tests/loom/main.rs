@@ -36,6 +36,8 @@ mod scheduler;
 mod sync;
 
 // arc as it stands.
+#[path = "../../../../crates/pool/src/lib.rs"]
+mod pool;
 #[path = "../../../../crates/tasks/src/lib.rs"]
 mod registry;
 // The recorder's, likewise.
@@ -68,7 +70,7 @@ mod config {
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering, fence};
 use loom::thread;
-use registry::panic;
+use pool::panic;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::AtomicUsize as StdAtomicUsize;
 

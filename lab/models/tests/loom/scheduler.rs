@@ -38,7 +38,8 @@ pub(crate) mod context {
 /// Stands for src/scheduler/shared.rs: the fields that the end uses, and tasks that only wait.
 pub(crate) mod shared {
     use crate::config::RuntimeFlavor;
-    use crate::registry::{Pool, RuntimeId, TaskInfo};
+    use crate::pool::Pool;
+    use crate::registry::{RuntimeId, TaskInfo};
     use crate::scheduler::idle::{Doorbell, Idle};
     use crate::scheduler::lease::Lease;
     use crate::sync::{Arc, AtomicBool, Condvar, Guard, Mutex, Ordering, PoisonError};

@@ -84,7 +84,7 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - let job = if state.is_closed { None } else { state.jobs.pop_front() };
 // + let job = state.jobs.pop_front();
 // ~ src/scheduler/end.rs
@@ -114,15 +114,15 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 
 /// Jobs come from two threads, and there may be one thread for them, or two. Each job runs: no
 /// thread misses the notification of one, also if it has just waited for too long.
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - self.news.notify_one();
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - let has_thread = state.idle >= state.jobs.len();
 // + let has_thread = state.idle > 0;
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - None => state.threads -= 1,
 // + None => (),
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - state.idle -= 1;
 #[test]
 fn every_job_finds_a_thread() {
@@ -152,7 +152,7 @@ fn every_job_finds_a_thread() {
 }
 
 /// A thread that waits for a job, however long, hears of the end.
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - lock(&self.state).is_closed = true;
 // - self.news.notify_all();
 // + lock(&self.state).is_closed = true;
@@ -170,7 +170,7 @@ fn thread_that_waits_for_a_job_ends() {
 // ~ src/scheduler/end.rs
 // - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
 // + shared.injector.try_iter().for_each(drop);
-// ~ crates/tasks/src/pool.rs
+// ~ crates/pool/src/lib.rs
 // - if state.is_closed {
 // -     drop(state); // before the job: what that holds is foreign
 // -     return Ok(());

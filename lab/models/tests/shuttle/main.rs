@@ -2,11 +2,12 @@
 //!
 //! Run by `cargo test -p arc-models --release --test shuttle`.
 //!
-//! All of src and crates/tasks/src is compiled into this program as it stands there, except
-//! `sync.rs` and the kernel, which are others here, over shuttle's threads and atomics. After each
-//! access to an atomic or a lock shuttle chooses which thread goes on. Nothing times out, so a lost
-//! wake-up is a deadlock, which shuttle reports. For the same reason the monitor's first tick lasts
-//! until the runtime ends, except in the models of what only the monitor can mend.
+//! All of src, crates/pool/src and crates/tasks/src is compiled into this program as it stands
+//! there, except `sync.rs` and the kernel, which are others here, over shuttle's threads and
+//! atomics. After each access to an atomic or a lock shuttle chooses which thread goes on. Nothing
+//! times out, so a lost wake-up is a deadlock, which shuttle reports. For the same reason the
+//! monitor's first tick lasts until the runtime ends, except in the models of what only the monitor
+//! can mend.
 //!
 //! The queues and tasks are those of `concurrent_queue` and `async_task`, over std's
 //! atomics: what they do is one step here. shuttle takes all orderings for `SeqCst`. The loom
@@ -57,6 +58,8 @@ mod driver;
 mod io;
 #[path = "../../../../src/net/mod.rs"]
 mod net;
+#[path = "../../../../crates/pool/src/lib.rs"]
+mod pool;
 #[path = "../../../../crates/tasks/src/lib.rs"]
 mod registry;
 #[path = "../../../../src/runtime/mod.rs"]
@@ -68,7 +71,7 @@ mod task;
 #[path = "../../../../src/time.rs"]
 mod time;
 
-use registry::panic;
+use pool::panic;
 
 // The models.
 mod blocking;

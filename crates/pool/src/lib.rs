@@ -1,4 +1,8 @@
-//! The pool: threads that run jobs, which may block.
+//! The threads of an arc runtime that run jobs, which may block.
+//!
+//! This is a part of the runtime `arc`, and of no use without it. It knows nothing of tasks. (What
+//! the runtime and its list of tasks share is here as well: how foreign code may panic without
+//! harm, and how a mutex is locked.)
 //!
 //! A job goes to a thread that waits for one. If none waits, a new thread is started, up to a
 //! limit. Beyond that the job waits until a thread is done with another one. A thread that has
@@ -6,9 +10,21 @@
 //!
 //! All of it is one state under one lock. To begin a job costs more than the lock does.
 
-use super::panic::{contain, ignore_panic};
-use super::sync::{Condvar, Mutex, PoisonError, lock};
+pub mod panic;
+
+#[cfg(arc_model)]
+use crate::sync::{Condvar, Mutex, PoisonError, lock};
+use panic::{contain, ignore_panic};
+#[cfg(not(arc_model))]
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::{collections::VecDeque, io, mem::take, time::Duration};
+
+/// Locks a mutex, also after another thread has panicked while it held the lock: no foreign code
+/// runs under a lock, so what the lock guards is whole.
+#[cfg(not(arc_model))]
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The jobs that wait for a thread, and how many threads there are.
 pub struct Pool<J> {
