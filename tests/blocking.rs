@@ -1,13 +1,25 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 use crate::common::*;
-use arc::runtime::{Builder, Handle};
-use arc::task::{spawn_blocking, yield_now};
+use arc::runtime::{Builder, Handle, Runtime};
+use arc::task::{JoinHandle, spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+/// A job that has begun, and goes on until the gate is opened.
+fn begun_job(runtime: &Runtime) -> (JoinHandle<()>, Gate) {
+    let (gate, inside) = (Gate::new(), Gate::new());
+    let (wait, tell) = (gate.clone(), inside.clone());
+    let job = runtime.spawn_blocking(move || {
+        tell.open();
+        wait.wait();
+    });
+    inside.wait();
+    (job, gate)
+}
 
 #[test]
 fn a_job_gives_its_output() {
@@ -308,13 +320,7 @@ fn an_aborted_job_that_has_not_begun_never_runs() {
     within_deadline(|| {
         let runtime = builder(2).max_blocking_threads(1).build().unwrap();
         for _ in 0..50 {
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (wait, tell) = (gate.clone(), inside.clone());
-            let first = runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-            });
-            inside.wait();
+            let (first, gate) = begun_job(&runtime);
             let (ran, dropped) = (Counter::new(), Counter::new());
             let (count, held) = (ran.clone(), dropped.on_drop());
             let second = runtime.spawn_blocking(move || {
@@ -369,20 +375,14 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
 fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
     within_deadline(|| {
         let runtime = builder(1).max_blocking_threads(1).build().unwrap();
-        let (poll, job, polls) = (Gate::new(), Gate::new(), Gate::new());
-        let (wait, begun, waits) = (poll.clone(), polls.clone(), job.clone());
+        let (poll, polls) = (Gate::new(), Gate::new());
+        let (wait, begun) = (poll.clone(), polls.clone());
         drop(runtime.spawn(async move {
             begun.open();
             wait.wait();
         }));
-        let inside = Gate::new();
-        let tell = inside.clone();
-        drop(runtime.spawn_blocking(move || {
-            tell.open();
-            waits.wait();
-        }));
         polls.wait();
-        inside.wait();
+        let (_, job) = begun_job(&runtime);
 
         let other = current_thread();
         let (held, is_dropped) = std::sync::mpsc::channel::<()>();
@@ -491,14 +491,8 @@ fn a_thread_that_waits_for_a_job_gets_it() {
         let builder = Builder::new_current_thread().thread_keep_alive(Duration::MAX);
         let runtime = builder.on_thread_start(move || drop(start.on_drop())).build().unwrap();
         for _ in 0..20 {
-            let (ended, hears) = (Gate::new(), Gate::new());
-            let (end, hear) = (ended.clone(), hears.clone());
-            let job = runtime.spawn_blocking(move || {
-                end.open();
-                hear.wait();
-            });
-            ended.wait();
-            hears.open();
+            let (job, gate) = begun_job(&runtime);
+            gate.open();
             runtime.block_on(job).unwrap();
         }
         // A thread may be about to wait when the next job comes. Then another one is started.
@@ -653,13 +647,7 @@ mod when_no_thread_can_be_started {
     fn jobs_wait_for_the_thread_that_there_is() {
         with_limited_threads("jobs_wait_for_the_thread_that_there_is", || {
             let runtime = runtime(2);
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (wait, tell) = (gate.clone(), inside.clone());
-            let first = runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-            });
-            inside.wait();
+            let (first, gate) = begun_job(&runtime);
             allow_threads(0);
             let jobs: Vec<_> = (0..50).map(|n| runtime.spawn_blocking(move || n)).collect();
             runtime.block_on(async {

@@ -309,6 +309,40 @@ impl<T: Target> Writer<T> {
     }
 }
 
+/// Implements writing for a type around a [`Writer`].
+macro_rules! written_by_jobs {
+    ($type:ty) => {
+        /// An error is returned, once, by the operation after the one that took the bytes. Closing
+        /// flushes, and no more: what is written to stays open.
+        impl AsyncWrite for $type {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<Result<usize>> {
+                self.get_mut().0.poll_write(context, &[IoSlice::new(bytes)])
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                parts: &[IoSlice<'_>],
+            ) -> Poll<Result<usize>> {
+                self.get_mut().0.poll_write(context, parts)
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+                self.get_mut().0.poll_flush(context)
+            }
+
+            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+                self.poll_flush(context)
+            }
+        }
+    };
+}
+pub(crate) use written_by_jobs;
+
 /// Runs a function that blocks, and waits for its result.
 pub(crate) async fn run<R: Send + 'static>(
     act: impl FnOnce() -> Result<R> + Send + 'static,

@@ -1,6 +1,6 @@
 //! A file.
 
-use crate::blocking_io::{Doing, Shared, Target, Writer, run};
+use crate::blocking_io::{Doing, Shared, Target, Writer, run, written_by_jobs};
 use arc::io::{AsyncRead, AsyncSeek, AsyncWrite};
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
@@ -364,33 +364,7 @@ impl AsyncRead for File {
     }
 }
 
-/// See [Writing](File#writing).
-impl AsyncWrite for File {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        self.get_mut().0.poll_write(context, &[IoSlice::new(bytes)])
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        self.get_mut().0.poll_write(context, parts)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.get_mut().0.poll_flush(context)
-    }
-
-    /// Flushes the file, which stays open until it is dropped.
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.poll_flush(context)
-    }
-}
+written_by_jobs!(File);
 
 /// A seek that fails leaves the position where it was.
 impl AsyncSeek for File {

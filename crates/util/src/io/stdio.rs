@@ -1,6 +1,6 @@
 //! Standard input and output, on threads that may block.
 
-use crate::blocking_io::{Shared, Target, Writer};
+use crate::blocking_io::{Shared, Target, Writer, written_by_jobs};
 use arc::io::{AsyncRead, AsyncWrite};
 use blocking::Unblock;
 use std::fmt;
@@ -135,39 +135,7 @@ macro_rules! write_to {
             }
         }
 
-        /// An error is returned by the operation after the one that took the bytes, once.
-        impl AsyncWrite for $type {
-            fn poll_write(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                bytes: &[u8],
-            ) -> Poll<Result<usize>> {
-                self.get_mut().0.poll_write(context, &[IoSlice::new(bytes)])
-            }
-
-            fn poll_write_vectored(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                parts: &[IoSlice<'_>],
-            ) -> Poll<Result<usize>> {
-                self.get_mut().0.poll_write(context, parts)
-            }
-
-            fn poll_flush(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-            ) -> Poll<Result<()>> {
-                self.get_mut().0.poll_flush(context)
-            }
-
-            /// Flushes the stream. The stream of the process stays open.
-            fn poll_close(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-            ) -> Poll<Result<()>> {
-                self.poll_flush(context)
-            }
-        }
+        written_by_jobs!($type);
     )*};
 }
 
