@@ -36,3 +36,15 @@ fn clock_of_the_system_is_not_moved() {
     let task = runtime.spawn(time::advance(HOUR));
     assert!(runtime.block_on(task).unwrap_err().is_panic());
 }
+
+/// Its jobs are the simulation's. So the clock does not jump to the end of the timeout meanwhile,
+/// whatever the seed.
+#[test]
+fn files_are_read_before_the_clock_jumps() {
+    for seed in 0..20 {
+        arc_sim::run(seed, async {
+            let read = timeout(HOUR, arc::fs::read("Cargo.toml")).await;
+            assert!(!read.expect("in time").expect("it is there").is_empty());
+        });
+    }
+}
