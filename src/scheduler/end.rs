@@ -1,7 +1,7 @@
 //! The end of a runtime, step by step.
 //!
-//! 1. [`begin`] says that the runtime ends, and wakes the workers. From now on
-//!    `Shared::is_ending` is true.
+//! 1. [`begin`] closes the pool, so that no job begins any more, says that the runtime ends, and
+//!    wakes the workers. From now on `Shared::is_ending` is true.
 //! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops the [`InLoop`].
 //!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
@@ -15,13 +15,13 @@
 //!       now it closes the timers. (The tasks that wait for them were woken before.) The monitor
 //!       is woken, too. Until the last poll has ended it has reported those that hold up the end.
 //!    4. It drops what is in the queues: every task that was left, and every job of
-//!       `spawn_blocking` that has not begun, unless a thread of the pool came to it before. There
-//!       is one exception. A
-//!       task that another thread woke just then may come too late for the queue: `schedule` in
-//!       `task/spawn.rs` drops it, on a thread of its own.
+//!       `spawn_blocking` that has not begun, unless a thread of the pool has dropped it already.
+//!       There is one exception. A task that another thread woke just then may come too late for
+//!       the queue: `schedule` in `task/spawn.rs` drops it, on a thread of its own.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
 //!    the jobs that they are in.
-//! 5. [`join`] joins the threads, and [`report`] says what had not finished.
+//! 5. [`join`] waits for that, joins the workers and the monitor, and [`report`] says what had not
+//!    finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
 //! On a current-thread runtime without a thread in `block_on`, it does step 3 as well. A task can
@@ -43,7 +43,7 @@ use std::{iter, mem::take};
 ///
 /// It says so under the lock under which threads sign on: each that has signed on is waited for.
 pub(crate) fn begin(shared: &Arc<Shared>) {
-    // Before the end can be seen: `close` takes those jobs out of the registry that have not begun.
+    // First, so that no job begins after `Registry::close` has looked which have.
     shared.pool.close();
 
     // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or what

@@ -194,8 +194,8 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
     })
 }
 
-/// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of its
-/// own, away from the workers.
+/// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of the
+/// runtime's pool, away from the workers.
 ///
 /// The job begins at once, unless 512 jobs of the runtime run already
 /// ([`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) sets another number).
@@ -209,7 +209,8 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 /// # Panics
 ///
 /// Outside a runtime, as [`spawn`]. When the system starts no thread, and there is none that could
-/// run the job.
+/// run the job. (Then a job that another thread has spawned just before may be given up, too: its
+/// handle says that it was cancelled.)
 ///
 /// # Examples
 ///

@@ -4,9 +4,9 @@
 //! the runtime and its list of tasks share is here as well: how foreign code may panic without
 //! harm, and how a mutex is locked.)
 //!
-//! A job goes to a thread that waits for one. If none waits, a new thread is started, up to a
-//! limit. Beyond that the job waits until a thread is done with another one. A thread that has
-//! waited for a job in vain for a while ends.
+//! A job goes to a thread that waits for one. If there are more jobs than threads that wait, a new
+//! thread is started, up to a limit. Beyond that the job waits until a thread is done with another
+//! one. A thread that has waited for a job in vain for a while ends.
 //!
 //! All of it is one state under one lock. To begin a job costs more than the lock does.
 

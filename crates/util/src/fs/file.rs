@@ -38,17 +38,18 @@ impl Target for std::fs::File {
 /// # Writing
 ///
 /// A write copies the bytes into a buffer, begins a job that writes them, and returns. The next
-/// operation waits for that job. So an error of the system is returned by the next operation:
-/// `read`, `write`, `seek`, `flush`, `close`, [`sync_all`](Self::sync_all),
-/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len), whichever is first. It is returned
-/// once. `flush` and `close` wait until the system has all bytes, which does not mean that they are
-/// on the disk: `sync_all` waits for that. `close` closes nothing; the file is closed when it is
-/// dropped, and what has begun is done.
+/// operation waits for that job. An error of the system is returned, once, by the next `read`,
+/// `write`, `seek`, `flush`, `close`, [`sync_all`](Self::sync_all), [`sync_data`](Self::sync_data)
+/// or [`set_len`](Self::set_len), whichever is first. The other operations leave it. `flush` and
+/// `close` wait until the system has all bytes, which does not mean that they are on the disk:
+/// `sync_all` waits for that. `close` closes nothing; the file is closed when it is dropped, and
+/// what has begun is done.
 ///
 /// A write that was accepted is not lost. If the file is dropped, the job goes on, and nobody is
 /// told of an error: flush the file to see it. If the runtime ends before the job has begun, the
-/// end does the write; it waits as long as that takes. Only the end of the process, by
-/// `std::process::exit` or a signal, loses what no job has written yet.
+/// end does the write, also if that takes longer than the limit of `shutdown`. Lost is only what no
+/// job has written when the process ends: by `std::process::exit`, by a signal, or because `main`
+/// returns before the runtime has ended (`shutdown_background`, or a limit that is over).
 ///
 /// # Cancellation
 ///
@@ -57,13 +58,14 @@ impl Target for std::fs::File {
 /// dropped: then nothing was written. But `write_all` and `read_exact` may have done a part, as
 /// everywhere. A `seek` whose future is dropped may have been done or not. So seek from the start
 /// or from the end next, and not from the current position. A `set_len` may have been done or not,
-/// too, but is not done later. The error of a read or a seek whose future was dropped is told to
-/// nobody, if the next operation is another one.
+/// too, but is not done later. The error of a seek whose future was dropped is told to nobody; that
+/// of a read only if the next operation is a read.
 ///
 /// # Panics
 ///
 /// Operations panic outside a runtime, and so do the functions of this module. A read of bytes that
-/// a cancelled read has left does not. A file may be dropped everywhere.
+/// a cancelled read has left does not. They also panic when no thread can be started for their job;
+/// a write is done first then, on the calling thread. A file may be dropped everywhere.
 ///
 /// # Examples
 ///
@@ -169,7 +171,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::try_clone`].
+    /// Those of [`std::fs::File::try_clone`]. An error of the write stays for the next operation.
     pub async fn try_clone(&self) -> Result<Self> {
         while self.0.is_busy() {
             // A job of a future that was dropped may not have begun. What it reads is given back.

@@ -8,8 +8,8 @@
 //!
 //! # Errors
 //!
-//! Errors are the system's, with their kind and their number. After the end of the runtime, a job
-//! that had not begun is an error of the kind `Other`.
+//! Errors are the system's, with their kind and their number. A job that was given up, as
+//! the runtime has ended or no thread could be started for it, is one of the kind `Other`.
 //!
 //! # Cancellation
 //!

@@ -27,7 +27,7 @@ impl File {
         Self::options().read(true).open(path).await
     }
 
-    /// Opens a file for writing. It is created if it does not exist, and is empty then.
+    /// Opens a file for writing. A file that exists is emptied; otherwise it is created.
     ///
     /// # Errors
     ///
