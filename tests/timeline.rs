@@ -1,5 +1,5 @@
 //! The timeline of a program: for each of seven reasons for which a task is late, it names the
-//! culprit. `cargo test --features trace --test timeline`.
+//! culprit; and tasks that panicked. `cargo test --features trace --test timeline`.
 
 mod common;
 mod this_program;
@@ -117,6 +117,23 @@ fn a_burst_is_named_with_the_line_that_spawned_it() {
         assert!(found, "no burst in:\n{text}");
         finds(&text, &["\"request\"", "in its queue behind 30"]);
     });
+}
+
+#[test]
+fn a_task_that_panicked_is_named() {
+    let _alone = record();
+    let runtime = Builder::new_multi_thread().workers(1).build().unwrap();
+    let error = runtime.block_on(async {
+        let task = spawn_named("victim", async { panic!("on purpose") });
+        let error = task.await.unwrap_err();
+        let job = spawn_blocking(|| panic!("on purpose"));
+        job.await.unwrap_err();
+        error
+    });
+    assert!(error.is_panic());
+    let text = text();
+    finds(&text, &["panic: task", "\"victim\"", "timeline.rs", "panicked"]);
+    finds(&text, &["panic: job", "timeline.rs", "panicked"]);
 }
 
 #[test]

@@ -26,6 +26,8 @@ impl JoinError {
     /// The error of a task whose future panicked.
     #[doc(hidden)]
     pub fn panicked(id: Id, payload: Payload) -> Self {
+        #[cfg(feature = "trace")]
+        arc_trace::tell::panicked(id.0);
         Self { payload: Some(Mutex::new(payload)), id }
     }
 
@@ -72,9 +74,8 @@ impl JoinError {
 
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.id;
         let Some(payload) = &self.payload else {
-            return write!(formatter, "task {id} was cancelled");
+            return write!(formatter, "task {} was cancelled", self.id);
         };
 
         // The text is copied, because a formatter is foreign code: it must not run under a lock.
@@ -83,7 +84,7 @@ impl fmt::Display for JoinError {
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
         let text = text.unwrap_or("(no text)").to_owned();
         drop(payload);
-        write!(formatter, "task {id} panicked: {text}")
+        write!(formatter, "task {} panicked: {text}", self.id)
     }
 }
 

@@ -221,8 +221,7 @@ impl Registry {
         let Origin { name, location, kind } = origin;
         #[cfg(feature = "trace")]
         arc_trace::tell::spawned(id.0, self.runtime.0, &name, location, kind as u8);
-        let shard = shard as u32;
-        *lock(&place.tenant) = Some(Tenant { id, shard, kind, location, waker });
+        *lock(&place.tenant) = Some(Tenant { id, shard: shard as u32, kind, location, waker });
         places.names.extend(name.map(|name| (id, name)));
         task
     }

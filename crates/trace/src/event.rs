@@ -40,6 +40,11 @@ pub enum Event {
         /// The task's id.
         task: u64,
     },
+    /// A task has panicked, in its poll or in the drop of its future. It ends next.
+    Panicked {
+        /// The task's id.
+        task: u64,
+    },
     /// The thread runs a worker from now on.
     RunsWorker {
         /// The id of the runtime.
@@ -142,6 +147,7 @@ impl Event {
             Self::OutOfBudget => (16, 0, 0),
             Self::Scheduled { thread } => (17, 0, thread.into()),
             Self::RuntimeCloses { runtime } => (18, 0, runtime),
+            Self::Panicked { task } => (19, 0, task),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -168,6 +174,7 @@ impl Event {
             16 => Self::OutOfBudget,
             17 => Self::Scheduled { thread: large as u32 },
             18 => Self::RuntimeCloses { runtime: large },
+            19 => Self::Panicked { task: large },
             other => unreachable!("no event has the kind {other}"),
         }
     }

@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
         list(data, "begin", begins);
         list(data, "time", polls.iter().map(|poll| poll.time(end)));
         list(data, "waited", polls.iter().map(Poll::waited));
-        list(data, "flags", polls.iter().map(flags));
+        list(data, "flags", polls.iter().map(|poll| flags(self.timeline, poll)));
         list(data, "place", polls.iter().map(place));
         list(data, "by", polls.iter().map(by));
         list(data, "behind", polls.iter().map(|poll| self.behind(poll)));
@@ -245,14 +245,15 @@ fn list<T: Display>(data: &mut String, name: &str, items: impl Iterator<Item = T
     data.push_str("],\n");
 }
 
-/// 1: long. 2: did nothing. 4: the task's last. 8: goes on. 16: out of budget.
-fn flags(poll: &Poll) -> u8 {
+/// 1: long. 2: did nothing. 4: the task's last. 8: goes on. 16: out of budget. 32: panicked.
+fn flags(timeline: &Timeline, poll: &Poll) -> u8 {
     let is_long = poll.end.is_some_and(|end| end - poll.begin > crate::why::LONG_POLL);
     u8::from(is_long)
         | u8::from(poll.did_nothing) << 1
         | u8::from(poll.is_last) << 2
         | u8::from(poll.end.is_none()) << 3
         | u8::from(poll.waits.contains(&Wait::Turn)) << 4
+        | u8::from(timeline.did_panic(poll)) << 5
 }
 
 /// The thread whose queue it was; -1: the injector, -2: the pool, -3: no queue.

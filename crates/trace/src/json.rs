@@ -65,10 +65,11 @@ fn write_poll(text: &mut String, timeline: &Timeline, index: usize, poll: &Poll)
     };
     let (woken, waited) = (quote::json(&woken), poll.waited());
     let (operations, nothing) = (poll.operations, poll.did_nothing);
+    let panicked = timeline.did_panic(poll);
     writeln!(
         text,
         ",\"args\":{{\"woken by\":{woken},\"waited ns\":{waited},\"operations\":{operations},\
-         \"did nothing\":{nothing}}}}},"
+         \"did nothing\":{nothing},\"panicked\":{panicked}}}}},"
     )?;
     if let Some(queued) = poll.queued {
         complete(text, QUEUES, name, "queue", queued.at - timeline.begin, waited)?;

@@ -163,6 +163,7 @@ impl Picture<'_> {
     fn class(&self, poll: &Poll) -> &'static str {
         let task = &self.timeline.tasks[&poll.task];
         match (task.is_main, task.is_job) {
+            _ if self.timeline.did_panic(poll) => "long",
             (true, _) => "main",
             (_, true) => "job",
             _ if poll.time(self.timeline.end) > LONG_POLL => "long",

@@ -190,6 +190,7 @@ mod tests {
             Event::Step { task: 7, number: 1 << 50 },
             Event::Polled { task: 7, operations: u32::MAX },
             Event::Ended { task: 7 },
+            Event::Panicked { task: 7 },
             Event::RunsWorker { runtime: 1 << 60, worker: 63 },
             Event::Sleeps,
             Event::Awake,

@@ -71,6 +71,7 @@ impl Timeline {
             }
             Event::Polled { task, .. } => format!("has polled {}", self.label(task)),
             Event::Ended { task } => format!("{} ends", self.label(task)),
+            Event::Panicked { task } => format!("{} panics", self.label(task)),
             Event::RunsWorker { worker, .. } => format!("runs worker {worker}"),
             Event::Sleeps => "falls asleep".to_owned(),
             Event::Awake => "is awake".to_owned(),

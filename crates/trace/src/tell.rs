@@ -57,6 +57,13 @@ pub fn polled(task: u64) {
     keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
 }
 
+/// A task has panicked.
+pub fn panicked(task: u64) {
+    if is_on() {
+        keep(Event::Panicked { task });
+    }
+}
+
 /// A task has ended.
 pub fn ended(task: u64) {
     if is_on() {

@@ -71,6 +71,8 @@ pub struct Task {
     pub spawned: Option<(u64, By)>,
     /// When it ended.
     pub ended: Option<u64>,
+    /// When it panicked, which it ended by.
+    pub panicked: Option<u64>,
     /// When its runtime ended, and dropped it unfinished.
     pub dropped: Option<u64>,
     /// Indices into [`Timeline::polls`], in their order.
@@ -307,6 +309,11 @@ impl Timeline {
         reader.timeline
     }
 
+    /// Whether the task panicked in a poll, which ended it.
+    pub(crate) fn did_panic(&self, poll: &Poll) -> bool {
+        poll.is_last && self.tasks[&poll.task].panicked.is_some()
+    }
+
     /// The task's id, name and place, for a reader.
     pub fn label(&self, id: u64) -> String {
         let Some(task) = self.tasks.get(&id) else { return format!("task {id}") };
@@ -402,6 +409,7 @@ impl Reader {
             Event::Step { task, number } => self.step(lane, at, task, number),
             Event::Polled { task, operations } => self.end_poll(lane, at, task, operations),
             Event::Ended { task } => self.end_task(lane, at, task),
+            Event::Panicked { task } => self.panic(at, task),
             Event::RunsWorker { runtime, worker } => {
                 self.doing[lane].worker = Some((runtime, worker));
                 self.timeline.lanes[lane].runs((runtime, worker));
@@ -564,6 +572,13 @@ impl Reader {
             if is_job {
                 self.end_poll(lane, at, id, 0);
             }
+        }
+    }
+
+    /// The tasks of a `LocalSet` panic as well, but nothing else is told of them.
+    fn panic(&mut self, at: u64, id: u64) {
+        if let Some(task) = self.timeline.tasks.get_mut(&id) {
+            task.panicked = Some(at);
         }
     }
 

@@ -83,7 +83,7 @@ function readColors() {
 }
 
 function colorOf(poll) {
-  if (DATA.flags[poll] & 9) return colors.long;
+  if (DATA.flags[poll] & 41) return colors.long;
   if (DATA.flags[poll] & 2) return colors.nothing;
   return [colors.poll, colors.job, colors.main][DATA.tasks[DATA.task[poll]][3]];
 }
@@ -333,7 +333,7 @@ function showFindings() {
   panel.append(element("h2", "What stands out"));
   if (!DATA.findings.length) panel.append(element("p", "Nothing does."));
   DATA.findings.forEach(([poll, at, cost, text], index) => {
-    const row = button(`${time(cost)} at ${time(at)}: ${text}`, () => {
+    const row = button(`${cost ? time(cost) + " " : ""}at ${time(at)}: ${text}`, () => {
       zoomTo(at - cost * 0.2, at + cost * 1.3 + 1000);
       if (poll >= 0) choose(poll);
     });
@@ -341,7 +341,7 @@ function showFindings() {
     panel.append(row);
   });
   panel.append(element("h2", "Colours"));
-  for (const [name, text] of [["poll", "a poll"], ["long", "longer than 10 ms, or not ended"],
+  for (const [name, text] of [["poll", "a poll"], ["long", "longer than 10 ms, not ended, or panicked"],
     ["nothing", "it did nothing, and waits for the same again"], ["job", "a job of spawn_blocking"],
     ["main", "the future of a block_on"], ["seat", "the worker waits for the kernel"],
     ["sleep", "the worker is parked"], ["wait", "the task waits in a queue"]]) {
@@ -364,6 +364,7 @@ function showPoll(poll) {
   }
   if (flags & 2) panel.append(element("p", "This poll did nothing, and the task waits for the same again."));
   if (flags & 8) panel.append(element("p", "This poll has not ended."));
+  if (flags & 32) panel.append(element("p", "The task panicked in this poll."));
   if (flags & 16) panel.append(element("p", "The task used up its budget, and let others run."));
   if (waits) panel.append(element("p", `At the end it waits ${waits}.`));
   const is = picked.includes(task);

@@ -366,7 +366,7 @@ impl Timeline {
         Some(format!("a poll of {}, which took {} of it", self.label(task), time(took)))
     }
 
-    /// What stands out, the most expensive first.
+    /// What stands out: panics first, and then what was the most expensive.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = self.polls_that_go_on();
         findings.extend(self.long_polls());
@@ -375,7 +375,29 @@ impl Timeline {
         findings.extend(self.waits_for_ever());
         findings.extend(self.wake_ups_for_nothing());
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
+        findings.splice(..0, self.panics());
         findings
+    }
+
+    /// Tasks that panicked, those of one line together.
+    fn panics(&self) -> Vec<Finding> {
+        let mut by_location: BTreeMap<&str, (u64, u64, usize)> = BTreeMap::new();
+        for (&id, task) in &self.tasks {
+            let Some(at) = task.panicked else { continue };
+            let (first, first_at, count) = by_location.entry(&task.location).or_insert((id, at, 0));
+            *count += 1;
+            if at < *first_at {
+                (*first, *first_at) = (id, at);
+            }
+        }
+        let finding = |(task, at, count): (u64, u64, usize)| {
+            let mut text = format!("panic: {} panicked", self.label(task));
+            if count > 1 {
+                text += &format!("; with it, {count} tasks from this line did so");
+            }
+            Finding { cost: 0, at, task: Some(task), text }
+        };
+        by_location.into_values().map(finding).collect()
     }
 
     /// Polls that have not ended, and what waits behind them.

@@ -425,6 +425,33 @@ fn tasks_of_one_line_that_wait_are_told_together() {
     finds(&timeline, "; with it, 10 tasks from this line did so");
 }
 
+/// However long other things took, a panic comes first. It is one finding for each line.
+#[test]
+fn tasks_that_panicked_are_told_first_and_by_their_line() {
+    let mut events = vec![(0, spawned(9)), (1, step(9, 1)), (2, step(9, 2)), (30 * MS, polled(9))];
+    for task in [3, 2, JOB] {
+        let panicked = Event::Panicked { task };
+        let steps = [spawned(task), step(task, 1), step(task, 2), panicked, Event::Ended { task }];
+        events.extend(steps.map(|event| (31 * MS + 100 - task, event)));
+        if task != JOB {
+            events.push((31 * MS + 100 - task, polled(task)));
+        }
+    }
+    // A task of a `LocalSet`, of which nothing else is known.
+    events.push((31 * MS + 100, Event::Panicked { task: 77 }));
+    let timeline = recording(&[&events]);
+    let findings = timeline.findings();
+    let first = "panic: job 100 \"name 100\"";
+    assert!(findings[0].text.starts_with(first), "{findings:#?}");
+    assert!(findings[0].text.ends_with("panicked; with it, 3 tasks from this line did so"));
+    assert_eq!(findings[0].at, 31 * MS);
+    assert!(findings[1].text.starts_with("long poll: task 9"), "{findings:#?}");
+    assert!(!timeline.tasks.contains_key(&77));
+    let json = Format::Json.render(&timeline);
+    assert_eq!(json.matches("\"panicked\":true").count(), 3, "{json}");
+    assert_eq!(json.matches("\"panicked\":false").count(), 1, "{json}");
+}
+
 /// As many polls as tasks that wait behind them: each is looked at for the line, and not for each
 /// task. Without that the test takes minutes.
 #[test]
