@@ -14,7 +14,7 @@ use std::panic::resume_unwind;
 use std::time::Instant;
 
 /// How many of the last events are printed when a seed fails.
-const EVENTS_SHOWN: usize = 20;
+const EVENTS_SHOWN: usize = 40;
 
 /// How many seeds are tried if the test does not say.
 const SEEDS: u64 = 100;

@@ -409,3 +409,60 @@ async fn cancelled_reads_lose_no_byte() -> Result<()> {
     assert!(received == sent);
     writer.await?
 }
+
+/// What a seed has decided about the packets is in the log, beside the polls.
+#[test]
+fn log_tells_what_the_network_does() {
+    let run = arc_sim::simulate(1, async {
+        let net = Net::new();
+        let (server, client) = (net.host("server"), net.host("client"));
+        let (listener, socket) = (server.listen(80)?, client.bind(0)?);
+        let mut stream = client.connect("server", 80).await?;
+        let (mut accepted, _) = listener.accept().await?;
+        net.set_loss(0.9);
+        stream.write_all(b"h").await?;
+        net.set_loss(0.0);
+        accepted.read_exact(&mut [0]).await?;
+
+        net.set_loss(1.0 - f64::EPSILON);
+        socket.send_to(b"lost", "server", 5)?;
+        net.set_loss(0.0);
+        socket.send_to(b"late", "server", 5)?;
+        net.partition("server", "client");
+        socket.send_to(b"no", "server", 5)?;
+        stream.write_all(b"h").await?;
+        sleep(HOUR).await;
+        assert_eq!(stream.write(b"h").await.unwrap_err().kind(), ErrorKind::TimedOut);
+        net.heal("client", "server");
+        drop((stream, listener));
+        let refused = client.connect("server", 80).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        net.crash("server");
+        drop(accepted);
+        Result::Ok(())
+    });
+    run.outcome.unwrap().unwrap();
+
+    let events = run.log.events().iter().map(|event| run.log.describe(event).to_string());
+    let told: Vec<String> =
+        events.filter_map(|it| Some(it.split_once("network: ")?.1.to_owned())).collect();
+    let expected = [
+        ("client -> server: connects to port 80", ""),
+        ("client -> server: 1 B, ", "x"),
+        ("client -> server: a datagram of 4 B, lost", ""),
+        ("client -> server: a datagram of 4 B, ", "ms on the way"),
+        ("server and client cannot reach each other", ""),
+        ("client -> server: a datagram of 2 B, lost in the partition", ""),
+        ("client -> server: 1 B, held up by the partition", ""),
+        ("client -> server: given up, as nothing arrives", ""),
+        ("client and server can reach each other again", ""),
+        ("client -> server: the end of the stream, ", "on the way"),
+        ("client -> server: connects to port 80", ""),
+        ("client is refused: nobody listens at port 80", ""),
+        ("server crashes", ""),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, (begin, end)) in told.iter().zip(expected) {
+        assert!(told.starts_with(begin) && told.ends_with(end), "{told} is not {begin}...{end}");
+    }
+}

@@ -443,3 +443,12 @@ pub fn elapsed() -> Duration {
 pub fn note(number: u64) {
     with_world(|world| world.log.add(instant::elapsed_nanos(), What::Noted(number)));
 }
+
+/// Puts a text into the log. Outside of a simulation this does nothing. `text` is called outside of
+/// the borrow, and must not use the simulation.
+pub fn tell(text: impl FnOnce() -> String) {
+    if is_running() {
+        let text = text();
+        with_world(|world| world.log.tell(instant::elapsed_nanos(), text));
+    }
+}

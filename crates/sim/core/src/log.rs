@@ -30,6 +30,9 @@ pub enum What {
     RanJob,
     /// The program noted a number.
     Noted(u64),
+    /// The simulated network tells something, such as a packet that was sent. [`Log::describe`] has
+    /// the text.
+    Told(usize),
 }
 
 /// The events of a simulation.
@@ -44,6 +47,8 @@ pub struct Log {
     /// run to run.
     numbers: BTreeMap<u64, usize>,
     names: BTreeMap<usize, String>,
+    /// The texts of [`What::Told`].
+    texts: Vec<String>,
     /// When the main future was polled last and, behind that, each task of these numbers.
     last_polls: Vec<u64>,
     /// The task that was described just now, before its first poll.
@@ -58,6 +63,7 @@ impl Log {
             What::Polled(task) => (1, task as u64),
             What::RanJob => (2, 0),
             What::Noted(number) => (3, number),
+            What::Told(index) => (4, index as u64),
         };
         if let What::PolledMain | What::Polled(_) = what {
             let number = usize::try_from(number).unwrap_or(0);
@@ -72,6 +78,15 @@ impl Log {
         self.count += 1;
         if self.events.len() < EVENTS_MAX {
             self.events.push(event);
+        }
+    }
+
+    /// Adds a text. Later ones than are kept count in the fingerprint only.
+    pub(crate) fn tell(&mut self, nanos: u64, text: String) {
+        self.fingerprint.add(text.as_bytes());
+        self.add(nanos, What::Told(self.texts.len()));
+        if self.texts.len() < EVENTS_MAX {
+            self.texts.push(text);
         }
     }
 
@@ -140,6 +155,7 @@ impl Log {
             What::PolledMain => "the main future is polled".to_owned(),
             What::RanJob => "a job of spawn_blocking runs".to_owned(),
             What::Noted(number) => format!("the program notes {number}"),
+            What::Told(index) => self.texts.get(index).cloned().unwrap_or_default(),
             What::Polled(number) => {
                 let name = self.names.get(&number).map_or("", String::as_str);
                 format!("task {number} is polled{name}")
@@ -159,8 +175,12 @@ impl Log {
         let is_equal = |position: &usize| {
             let describe = |log: &Self| {
                 let event = *log.events.get(*position)?;
-                let What::Polled(number) = event.what else { return Some((event, None)) };
-                Some((event, log.names.get(&number).cloned()))
+                let text = match event.what {
+                    What::Polled(number) => log.names.get(&number).cloned(),
+                    What::Told(index) => log.texts.get(index).cloned(),
+                    _ => None,
+                };
+                Some((event, text))
             };
             describe(self) == describe(other)
         };

@@ -35,7 +35,7 @@ impl Watch {
         self.set(match what {
             What::PolledMain => MAIN,
             What::RanJob => JOB,
-            What::Noted(_) => return,
+            What::Noted(_) | What::Told(_) => return,
             What::Polled(task) => {
                 let task = JOB + task as u64;
                 if let Some(name) = log.new_name() {

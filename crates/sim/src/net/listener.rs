@@ -7,6 +7,7 @@ use super::network::Host;
 use super::pipe::Pipe;
 use super::stream::Stream;
 use arc::time::{Duration, Instant, sleep};
+use arc_sim_core::tell;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -70,6 +71,7 @@ impl Host {
     ///
     /// Cancel safe. The listener may get a connection that ends at once.
     pub async fn connect(&self, peer: &str, port: u16) -> io::Result<Stream> {
+        tell(|| format!("network: {} -> {peer}: connects to port {port}", self.name));
         let limit = Instant::now() + CONNECT_LIMIT;
         let crashes = self.crashes();
         self.reach(peer, limit, crashes).await?;
@@ -113,6 +115,9 @@ impl Host {
         let mut net = self.net.lock();
         let Some(backlog) = net.listeners.get(&(peer, port)).cloned() else {
             drop(net);
+            // The ends are dropped, which is not worth telling.
+            [there, back].iter().for_each(|pipe| pipe.reset());
+            tell(|| format!("network: {} is refused: nobody listens at port {port}", self.name));
             return Err(ErrorKind::ConnectionRefused.into());
         };
         net.add_pipes([&there, &back]);

@@ -11,6 +11,8 @@
 //! * By a [crash](Net::crash), every stream of a host breaks, and its listeners and sockets are
 //!   gone.
 //!
+//! What the network decides about packets is in the events of a seed that fails.
+//!
 //! The traits for reading and writing are those of `arc::io`, so code that is written for any
 //! `AsyncRead` and `AsyncWrite` runs on it.
 //!

@@ -6,6 +6,7 @@ use super::error::no_free_port;
 use super::inbox::{Address, Inbox};
 use super::pipe::Pipe;
 use arc::time::Duration;
+use arc_sim_core::tell;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Range, RangeInclusive};
@@ -85,6 +86,7 @@ impl Net {
     /// Streams between them wait, and give up after 15 minutes in which something that was sent
     /// does not arrive. Bytes that have arrived can still be read.
     pub fn partition(&self, one: &str, other: &str) {
+        tell(|| format!("network: {one} and {other} cannot reach each other"));
         self.conditions.partition(one, other);
         let pipes = self.lock().pipes();
         pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.cut());
@@ -92,6 +94,7 @@ impl Net {
 
     /// Takes a [partition](Self::partition) back.
     pub fn heal(&self, one: &str, other: &str) {
+        tell(|| format!("network: {one} and {other} can reach each other again"));
         self.conditions.heal(one, other);
         let pipes = self.lock().pipes();
         pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.heal());
@@ -100,6 +103,7 @@ impl Net {
     /// Breaks every stream of a host, and takes its listeners and sockets away. Tasks that use
     /// them get an error. The host can be used again at once, as after a restart.
     pub fn crash(&self, host: &str) {
+        tell(|| format!("network: {host} crashes"));
         let mut state = self.lock();
         *state.crashes.entry(host.into()).or_default() += 1;
         let here = |address: &Address| &*address.0 == host;

@@ -2,6 +2,7 @@
 
 use super::conditions::{Conditions, RETRANSMISSION};
 use arc::time::{Duration, Instant};
+use arc_sim_core::tell;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -151,8 +152,8 @@ impl Pipe {
 
     /// What did not arrive during the partition arrives now, unless it is too late.
     pub(super) fn heal(&self) {
+        self.expire();
         let mut state = self.lock();
-        state.expire();
         state.cut_since = None;
         drop(state);
         self.wake_both();
@@ -165,7 +166,12 @@ impl Pipe {
 
     /// Gives up sending if it is time. Returns whether it did.
     pub(super) fn expire(&self) -> bool {
-        self.lock().expire()
+        let is_overdue = self.lock().expire();
+        if is_overdue {
+            let Self { from, to, .. } = self;
+            tell(|| format!("network: {from} -> {to}: given up, as nothing arrives"));
+        }
+        is_overdue
     }
 
     pub(super) fn is_given_up(&self) -> bool {
@@ -183,11 +189,17 @@ impl Pipe {
     pub(super) fn send(&self, bytes: &[u8]) {
         let sent = Instant::now();
         let mut arrival = sent + self.conditions.delay();
+        let mut losses = 0;
         while arrival <= sent + GIVE_UP_AFTER && self.conditions.is_lost() {
             arrival += RETRANSMISSION;
+            losses += 1;
         }
         let mut state = self.lock();
         let arrival = state.last_arrival.map_or(arrival, |last| last.max(arrival));
+        if !state.is_reset {
+            let is_cut = state.is_cut();
+            tell(|| self.sending(bytes.len(), arrival - sent, losses, is_cut));
+        }
         state.last_arrival = Some(arrival);
         state.bytes += bytes.len();
         let bytes = bytes.iter().copied().collect();
@@ -198,6 +210,21 @@ impl Pipe {
         if is_first {
             self.wake_reader();
         }
+    }
+
+    /// What the log says of a packet.
+    fn sending(&self, bytes: usize, delay: Duration, losses: u32, is_cut: bool) -> String {
+        let Self { from, to, .. } = self;
+        let what = match bytes {
+            0 => "the end of the stream".to_owned(),
+            _ => format!("{bytes} B"),
+        };
+        let fate = match losses {
+            _ if is_cut => "held up by the partition".to_owned(),
+            0 => format!("{delay:.3?} on the way"),
+            _ => format!("{delay:.3?} on the way, lost {losses}x"),
+        };
+        format!("network: {from} -> {to}: {what}, {fate}")
     }
 
     pub(super) fn close(&self) {

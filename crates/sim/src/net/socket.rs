@@ -5,6 +5,7 @@ use super::inbox::{Address, Inbox};
 use super::network::Host;
 use arc::task::consume_budget;
 use arc::time::Instant;
+use arc_sim_core::tell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
@@ -72,11 +73,22 @@ impl Socket {
         if bytes.len() > DATAGRAM_BYTES_MAX {
             return Err(too_long(bytes.len()));
         }
-        let net = &self.host.net;
-        if net.conditions.is_cut(&self.host.name, peer) || net.conditions.is_lost() {
+        let (net, name) = (&self.host.net, &self.host.name);
+        let sends = |fate: &str| {
+            let bytes = bytes.len();
+            format!("network: {name} -> {peer}: a datagram of {bytes} B, {fate}")
+        };
+        if net.conditions.is_cut(name, peer) {
+            tell(|| sends("lost in the partition"));
             return Ok(());
         }
-        let arrival = Instant::now() + net.conditions.delay();
+        if net.conditions.is_lost() {
+            tell(|| sends("lost"));
+            return Ok(());
+        }
+        let delay = net.conditions.delay();
+        tell(|| sends(&format!("{delay:.3?} on the way")));
+        let arrival = Instant::now() + delay;
         // Whether a socket has the port then is not known yet.
         let inbox = net.lock().inboxes.entry((peer.into(), port)).or_default().clone();
         inbox.push(arrival, (self.host.name.clone(), self.port), bytes.to_vec());
