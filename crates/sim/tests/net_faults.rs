@@ -410,6 +410,62 @@ async fn cancelled_reads_lose_no_byte() -> Result<()> {
     writer.await?
 }
 
+/// The server hears the client, which does not hear the server.
+#[arc_sim::test(seeds = 100)]
+async fn one_direction_is_cut_and_the_other_one_is_not() -> Result<()> {
+    let net = Net::new();
+    let (server, client) = (net.host("server"), net.host("client"));
+    let (listener, there, here) = (server.listen(80)?, server.bind(1)?, client.bind(1)?);
+    let mut stream = client.connect("server", 80).await?;
+    let (mut accepted, _) = listener.accept().await?;
+    net.partition_oneway("server", "client");
+
+    there.send_to(b"lost", "client", 1)?;
+    here.send_to(b"there", "server", 1)?;
+    assert_eq!(there.recv_from().await?.0, b"there");
+    stream.write_all(b"there").await?;
+    accepted.read_exact(&mut [0; 5]).await?;
+    accepted.write_all(b"late").await?;
+    assert!(timeout(MINUTE, stream.read(&mut [0])).await.is_err());
+    let error = client.connect("server", 80).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    let error = server.connect("client", 80).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    // Nobody tells the client that the other end is gone.
+    drop(accepted);
+    sleep(SECOND).await;
+    stream.write_all(b"in vain").await?;
+
+    // A partition of both directions is not over before both are healed.
+    net.partition("server", "client");
+    net.heal_oneway("client", "server");
+    here.send_to(b"again", "server", 1)?;
+    assert_eq!(there.recv_from().await?.0, b"again");
+    there.send_to(b"lost", "client", 1)?;
+    net.heal_oneway("server", "client");
+    there.send_to(b"back", "client", 1)?;
+    assert_eq!(here.recv_from().await?.0, b"back");
+    stream.read_exact(&mut [0; 4]).await?;
+    let error = stream.write(b"in vain").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    Ok(())
+}
+
+/// A writer that waits for room hears that its reader is gone when the way back is healed.
+#[arc_sim::test(seeds = 100)]
+async fn writer_hears_of_its_reader_when_the_way_back_is_healed() -> Result<()> {
+    let net = Net::new();
+    let (mut stream, accepted) = connection(&net).await?;
+    net.partition_oneway("server", "client");
+    drop(accepted);
+    let writing = arc::spawn(async move { stream.write_all(&[0; 1 << 20]).await });
+    sleep(SECOND).await;
+    assert!(!writing.is_finished());
+    net.heal_oneway("server", "client");
+    assert_eq!(writing.await?.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    Ok(())
+}
+
 /// What a seed has decided about the packets is in the log, beside the polls.
 #[test]
 fn log_tells_what_the_network_does() {
@@ -451,11 +507,13 @@ fn log_tells_what_the_network_does() {
         ("client -> server: 1 B, ", "x"),
         ("client -> server: a datagram of 4 B, lost", ""),
         ("client -> server: a datagram of 4 B, ", "ms on the way"),
-        ("server and client cannot reach each other", ""),
+        ("server -> client: cut", ""),
+        ("client -> server: cut", ""),
         ("client -> server: a datagram of 2 B, lost in the partition", ""),
         ("client -> server: 1 B, held up by the partition", ""),
         ("client -> server: given up, as nothing arrives", ""),
-        ("client and server can reach each other again", ""),
+        ("client -> server: healed", ""),
+        ("server -> client: healed", ""),
         ("client -> server: the end of the stream, ", "on the way"),
         ("client -> server: connects to port 80", ""),
         ("client is refused: nobody listens at port 80", ""),

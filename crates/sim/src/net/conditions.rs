@@ -16,7 +16,7 @@ pub(super) struct Conditions(Arc<Mutex<State>>);
 struct State {
     delay: Range<Duration>,
     loss: f64,
-    /// The pairs of hosts that cannot reach each other. The first name is the lesser one.
+    /// The pairs of hosts of which the first one cannot reach the second one.
     partitions: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
@@ -44,12 +44,12 @@ impl Conditions {
         self.lock().loss = probability;
     }
 
-    pub(super) fn partition(&self, one: &str, other: &str) {
-        self.lock().partitions.insert(pair(one, other));
+    pub(super) fn cut(&self, from: &str, to: &str) {
+        self.lock().partitions.insert((from.into(), to.into()));
     }
 
-    pub(super) fn heal(&self, one: &str, other: &str) {
-        self.lock().partitions.remove(&pair(one, other));
+    pub(super) fn heal(&self, from: &str, to: &str) {
+        self.lock().partitions.remove(&(from.into(), to.into()));
     }
 
     /// How long the next packet takes.
@@ -64,11 +64,7 @@ impl Conditions {
         fastrand::f64() < loss
     }
 
-    pub(super) fn is_cut(&self, one: &str, other: &str) -> bool {
-        self.lock().partitions.contains(&pair(one, other))
+    pub(super) fn is_cut(&self, from: &str, to: &str) -> bool {
+        self.lock().partitions.contains(&(from.into(), to.into()))
     }
-}
-
-fn pair(one: &str, other: &str) -> (Arc<str>, Arc<str>) {
-    if one < other { (one.into(), other.into()) } else { (other.into(), one.into()) }
 }

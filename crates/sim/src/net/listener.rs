@@ -74,25 +74,24 @@ impl Host {
         tell(|| format!("network: {} -> {peer}: connects to port {port}", self.name));
         let limit = Instant::now() + CONNECT_LIMIT;
         let crashes = self.crashes();
-        self.reach(peer, limit, crashes).await?;
+        self.reach([&self.name, peer], limit, crashes).await?;
         let stream = self.put_into_backlog(peer.into(), port)?;
 
-        // The answer takes the same way back.
-        self.reach(peer, limit, crashes).await?;
+        self.reach([peer, &self.name], limit, crashes).await?;
         if stream.is_reset() {
             return Err(ErrorKind::ConnectionRefused.into());
         }
         Ok(stream)
     }
 
-    /// Waits until a packet has got through.
-    async fn reach(&self, peer: &str, limit: Instant, crashes: u64) -> io::Result<()> {
+    /// Waits until a packet has got from one host to the other, or an answer back.
+    async fn reach(&self, [from, to]: [&str; 2], limit: Instant, crashes: u64) -> io::Result<()> {
         sleep(self.net.conditions.delay()).await;
         loop {
             if self.crashes() != crashes {
                 return Err(gone());
             }
-            if !self.net.conditions.is_cut(&self.name, peer) && !self.net.conditions.is_lost() {
+            if !self.net.conditions.is_cut(from, to) && !self.net.conditions.is_lost() {
                 return Ok(());
             }
             if Instant::now() >= limit {

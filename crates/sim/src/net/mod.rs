@@ -7,7 +7,7 @@
 //!   earlier.
 //! * During a [partition](Net::partition), streams wait and datagrams are lost. Connecting waits
 //!   for a minute at most. A host gives a stream up when what it sent has not arrived after 15
-//!   minutes.
+//!   minutes. A partition may be [one-way](Net::partition_oneway), too.
 //! * By a [crash](Net::crash), every stream of a host breaks, and its listeners and sockets are
 //!   gone.
 //!

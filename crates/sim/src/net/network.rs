@@ -86,18 +86,51 @@ impl Net {
     /// Streams between them wait, and give up after 15 minutes in which something that was sent
     /// does not arrive. Bytes that have arrived can still be read.
     pub fn partition(&self, one: &str, other: &str) {
-        tell(|| format!("network: {one} and {other} cannot reach each other"));
-        self.conditions.partition(one, other);
-        let pipes = self.lock().pipes();
-        pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.cut());
+        self.partition_oneway(one, other);
+        self.partition_oneway(other, one);
     }
 
-    /// Takes a [partition](Self::partition) back.
+    /// Takes a [partition](Self::partition) back, in both directions.
     pub fn heal(&self, one: &str, other: &str) {
-        tell(|| format!("network: {one} and {other} can reach each other again"));
-        self.conditions.heal(one, other);
+        self.heal_oneway(one, other);
+        self.heal_oneway(other, one);
+    }
+
+    /// Cuts the way from one host to another, and not the way back.
+    ///
+    /// Nothing that `from` sends arrives at `to`: neither bytes nor the end of a stream, nor that
+    /// its end was dropped. To connect takes both ways. One thing is not simulated: that the
+    /// acknowledgements of `from` are lost, too. So whoever only writes at `to` notices nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # arc_sim::run(1, async {
+    /// let net = arc_sim::net::Net::new();
+    /// let (leader, follower) = (net.host("leader").bind(1)?, net.host("follower").bind(1)?);
+    /// net.partition_oneway("leader", "follower");
+    /// leader.send_to(b"I am alive", "follower", 1)?;
+    /// follower.send_to(b"I was elected", "leader", 1)?;
+    /// assert_eq!(leader.recv_from().await?.0, b"I was elected");
+    /// # std::io::Result::Ok(())
+    /// # })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn partition_oneway(&self, from: &str, to: &str) {
+        tell(|| format!("network: {from} -> {to}: cut"));
+        self.conditions.cut(from, to);
         let pipes = self.lock().pipes();
-        pipes.iter().filter(|pipe| pipe.is_between(one, other)).for_each(|pipe| pipe.heal());
+        pipes.iter().filter(|pipe| pipe.is_from_to(from, to)).for_each(|pipe| pipe.cut());
+    }
+
+    /// Takes back one direction of a partition.
+    pub fn heal_oneway(&self, from: &str, to: &str) {
+        tell(|| format!("network: {from} -> {to}: healed"));
+        self.conditions.heal(from, to);
+        let pipes = self.lock().pipes();
+        pipes.iter().filter(|pipe| pipe.is_from_to(from, to)).for_each(|pipe| pipe.heal());
+        // Those who write on the way back may hear of their peer now.
+        pipes.iter().filter(|pipe| pipe.is_from_to(to, from)).for_each(|pipe| pipe.wake_both());
     }
 
     /// Breaks every stream of a host, and takes its listeners and sockets away. Tasks that use

@@ -118,9 +118,8 @@ impl Pipe {
         *self.from == *host || *self.to == *host
     }
 
-    pub(super) fn is_between(&self, one: &str, other: &str) -> bool {
-        let ends = (&*self.from, &*self.to);
-        ends == (one, other) || ends == (other, one)
+    pub(super) fn is_from_to(&self, from: &str, to: &str) -> bool {
+        (&*self.from, &*self.to) == (from, to)
     }
 
     pub(super) fn wake_reader(&self) {
@@ -172,6 +171,10 @@ impl Pipe {
             tell(|| format!("network: {from} -> {to}: given up, as nothing arrives"));
         }
         is_overdue
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.lock().is_cut()
     }
 
     pub(super) fn is_given_up(&self) -> bool {

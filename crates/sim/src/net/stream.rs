@@ -64,7 +64,7 @@ impl Stream {
         if self.outgoing.is_given_up() {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self.incoming.is_given_up() && self.outgoing.is_refused() {
+        if self.incoming.is_given_up() && self.outgoing.is_refused() && !self.incoming.is_cut() {
             return Err(ErrorKind::ConnectionReset.into());
         }
         Ok(())
@@ -124,12 +124,13 @@ impl AsyncWrite for Stream {
         let room = loop {
             self.check()?;
             let waker = context.waker().clone();
+            let hears = !self.incoming.is_cut();
             let mut state = self.outgoing.lock();
             if state.is_reset {
                 return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
             }
             // During a partition nobody knows that the reader is gone.
-            if state.writer_closed || (state.reader_gone && !state.is_cut()) {
+            if state.writer_closed || (state.reader_gone && !state.is_cut() && hears) {
                 return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
             }
             if state.room() > 0 {
