@@ -622,6 +622,24 @@ fn every_thread_in_it_hears_that_a_panic_has_ended_the_runtime() {
     }
 }
 
+/// What ends meanwhile may be the future's reason to be ready: its output is not to be trusted.
+#[test]
+fn a_future_that_is_ready_when_a_panic_has_ended_the_runtime_panics() {
+    for workers in SIZES {
+        within_deadline(move || {
+            let policy = UnhandledPanic::ShutdownRuntime;
+            let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
+            let text = panic_of(|| {
+                runtime.block_on(async {
+                    let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
+                    wait_until("it has panicked", || task.is_finished());
+                });
+            });
+            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
+        });
+    }
+}
+
 /// The future goes on, its tasks do not.
 #[test]
 fn a_runtime_that_ends_meanwhile_does_not_leave_it_hanging() {

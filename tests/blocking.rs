@@ -386,7 +386,14 @@ fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
 
         let other = current_thread();
         let (held, is_dropped) = std::sync::mpsc::channel::<()>();
-        let hears = other.spawn_blocking(move || is_dropped.recv().is_err());
+        let waits = Gate::new();
+        let begun = waits.clone();
+        let hears = other.spawn_blocking(move || {
+            begun.open();
+            is_dropped.recv().is_err()
+        });
+        // A job that has not begun would be given up with its runtime.
+        waits.wait();
         drop(runtime.spawn_blocking(move || drop(other)));
         drop(runtime.spawn_blocking(move || drop(held)));
         let handle = runtime.handle().clone();

@@ -27,7 +27,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     tell!(blocks_on(entry.key.id.0));
 
     let mut future = Box::pin(future); // it may be large, and the stack of this thread small
-    let mut lease = None;
+    let (mut poll, mut lease) = (Poll::Pending, None);
     // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
     // before it asks whether anybody sits.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
@@ -46,24 +46,26 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
             lease = LeaseGuard::take(shared);
         }
 
+        // Behind the look for the end: the future may have got its output from an error by that.
+        if let Poll::Ready(output) = poll {
+            return output;
+        }
+
         if is_due {
             entry.key.count_step();
             shared.monitor.ring(); // it reports a poll that does not return
-            let poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
+            poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
             entry.key.count_step();
-            if let Poll::Ready(output) = poll {
-                return output;
-            }
         }
 
         match &lease {
             // At most one task between two polls of this future, and at most one poll between
             // two tasks: neither starves the other.
-            Some(lease) => lease.worker.run_one(&is_called),
+            Some(lease) if poll.is_pending() => lease.worker.run_one(&is_called),
             // Foreign code may have parked in the poll, and used up the unpark of another thread
             // that ended its lease. So ask for the lease once more before parking.
-            None if is_due => {}
-            None => thread::park(),
+            _ if is_due => {}
+            _ => thread::park(),
         }
     }
 }
