@@ -4,7 +4,7 @@
 //! `get_ref`. For all other options, `socket2::SockRef::from` takes the socket. The rest of
 //! tokio's names is in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
 
-use crate::{io::Async, task::spawn::spawn_job, time::sleep};
+use crate::{io::Async, task::try_spawn_blocking, time::sleep};
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
@@ -331,7 +331,7 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
     let Some(name) = host.name() else {
         return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
-    spawn_job(move || {
+    try_spawn_blocking(move || {
         std::net::ToSocketAddrs::to_socket_addrs(&name).map_err(|error| {
             // An error has either a number or a text. A number is left as it is.
             let text = || io::Error::new(error.kind(), format!("looking up {name}: {error}"));

@@ -7,4 +7,4 @@ pub use crate::registry::{Id, JoinError, TaskInfo, TaskState};
 pub use crate::scheduler::context::try_id;
 pub use crate::scheduler::coop::{consume_budget, has_budget_remaining, with_budget};
 pub use crate::task::join::{AbortHandle, JoinHandle};
-pub use crate::task::spawn::{spawn, spawn_blocking, spawn_named, yield_now};
+pub use crate::task::spawn::{spawn, spawn_blocking, spawn_named, try_spawn_blocking, yield_now};

@@ -225,15 +225,37 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> JoinHandle<R> {
-    spawn_job(function).expect("`spawn_blocking` has no thread for its job, and can start none")
+    try_spawn_blocking(function).expect("`spawn_blocking` has no thread, and can start none")
 }
 
-/// Spawns a job. The error is that of the system, which starts no thread.
+/// Runs a function that blocks, as [`spawn_blocking`] does, and does not panic when there is no
+/// thread for it.
+///
+/// # Errors
+///
+/// That of the system, when it starts no thread, and there is none that could run the job. The
+/// function has been dropped then. (On Linux the kind is `WouldBlock`: do not return that from a
+/// `poll_read`.)
+///
+/// # Panics
+///
+/// Outside a runtime, as [`spawn`].
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let sum = arc::task::try_spawn_blocking(|| (1..=100).sum::<u32>())?;
+/// assert_eq!(sum.await?, 5050);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
-pub(crate) fn spawn_job<R: Send + 'static>(
-    function: impl FnOnce() -> R + Send + 'static,
+pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+    function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let runtime = context::with_current("arc::task::spawn_blocking was called", Arc::clone);
+    let runtime = context::with_current("spawn_blocking or lookup_host was called", Arc::clone);
     let (job, handle) = make_task(&runtime, Origin::new(Kind::Blocking), async { function() });
     job.metadata().count_step();
     #[cfg(feature = "sim")]

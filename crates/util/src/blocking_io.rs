@@ -1,24 +1,28 @@
 //! What files and standard output have in common: bytes are written by jobs of `spawn_blocking`,
 //! which lag behind their writer by one write, and no job is ever left out.
 //!
-//! A write goes into a queue first, and then a job is spawned that takes it out. The job holds an
-//! [`Owed`], which does the write when it is dropped: by the job when that runs, or by the runtime
+//! A write goes into a queue first, and then a job is spawned that empties the queue. The job holds
+//! an [`Owed`], which does that when it is dropped: by the job when that runs, or by the runtime
 //! that drops the job because it ends before the job has begun.
+//!
+//! Standard output has one queue for all writers, and one job at a time: a writer whose write is in
+//! the queue of a job that has not ended spawns none. Such a job empties the queue before it ends.
 //!
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
-use arc::runtime::Handle;
-use arc::task::{JoinError, JoinHandle, spawn_blocking};
+use arc::runtime::{Handle, Id};
+use arc::task::{JoinError, JoinHandle, consume_budget, try_spawn_blocking};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Result, SeekFrom};
 use std::mem::take;
 use std::panic::resume_unwind;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, ready};
 
-/// How much one job reads or writes at most, in bytes, unless somebody sets another number.
+/// How much one job reads or writes at most, in bytes, unless somebody sets another number. And how
+/// much may wait in a queue before a writer waits as well.
 pub(crate) const BUFFER_MAX: usize = 2 << 20;
 
 /// What is written to, by calls that block.
@@ -100,6 +104,8 @@ struct Report {
     error: Option<io::Error>,
     /// The buffer of a write that is done, for the next one.
     spare: Vec<u8>,
+    /// The writer is gone.
+    is_orphan: bool,
 }
 
 #[derive(Default)]
@@ -107,6 +113,14 @@ struct Queue {
     writes: VecDeque<Write>,
     /// How many there have been.
     count: u64,
+    /// How many of them are done.
+    done: u64,
+    /// How many bytes wait.
+    bytes: usize,
+    /// The runtime that has a job which empties the queue before it ends.
+    emptied_by: Option<Id>,
+    /// The first error of a writer that was gone before it was told.
+    untold: Option<io::Error>,
 }
 
 /// A target, and what is to be done with it.
@@ -140,22 +154,42 @@ impl<T: Target> Shared<T> {
     fn write_up_to(&self, last: u64) -> MutexGuard<'_, Ahead> {
         let mut ahead = self.turn();
         while let Some(write) = self.next_write(last) {
-            let done = ahead.give_back(&self.target);
-            let done = done.and_then(|()| self.target.write_all(&write.bytes));
-            let mut report = lock(&write.report);
-            report.spare = write.bytes;
-            if let Err(error) = done {
-                report.error.get_or_insert(error);
-            }
+            self.write(write, &mut ahead);
         }
         ahead
     }
 
+    /// Blocks until nothing is left in the queue. A write that comes later is nobody's yet.
+    fn empty_queue(&self) {
+        let mut ahead = self.turn();
+        while let Some(write) = self.next_write(u64::MAX) {
+            self.write(write, &mut ahead);
+        }
+    }
+
     /// For the one whose turn it is.
     fn next_write(&self, last: u64) -> Option<Write> {
-        let writes = &mut lock(&self.queue).writes;
-        let is_due = writes.front().is_some_and(|write| write.number <= last);
-        if is_due { writes.pop_front() } else { None }
+        let mut queue = lock(&self.queue);
+        if queue.writes.is_empty() {
+            queue.emptied_by = None;
+        }
+        let is_due = queue.writes.front().is_some_and(|write| write.number <= last);
+        if is_due { queue.writes.pop_front() } else { None }
+    }
+
+    /// For the one whose turn it is.
+    fn write(&self, write: Write, ahead: &mut Ahead) {
+        let done = ahead.give_back(&self.target);
+        let done = done.and_then(|()| self.target.write_all(&write.bytes));
+        let mut report = lock(&write.report);
+        let mut queue = lock(&self.queue);
+        (queue.done, queue.bytes) = (write.number, queue.bytes - write.bytes.len());
+        if let Err(error) = done {
+            let teller = if report.is_orphan { &mut queue.untold } else { &mut report.error };
+            teller.get_or_insert(error);
+        }
+        drop(queue);
+        report.spare = write.bytes;
     }
 
     /// Blocks, in a job, until all is written that has begun before. Returns the turn.
@@ -169,15 +203,12 @@ impl<T: Target> Shared<T> {
     }
 }
 
-/// The duty to do the writes up to a number. They are done when this is dropped, at the latest.
-struct Owed<T: Target> {
-    shared: Arc<Shared<T>>,
-    last: u64,
-}
+/// The duty to empty the queue. It is done when this is dropped.
+struct Owed<T: Target>(Arc<Shared<T>>);
 
 impl<T: Target> Drop for Owed<T> {
     fn drop(&mut self) {
-        drop(self.shared.write_up_to(self.last));
+        self.0.empty_queue();
     }
 }
 
@@ -185,6 +216,8 @@ impl<T: Target> Drop for Owed<T> {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Doing {
     Write(u64),
+    /// It waits for room in the queue.
+    Room,
     Flush,
     /// How often the length had been set when the read began.
     Read(u64),
@@ -195,8 +228,20 @@ pub(crate) enum Doing {
 pub(crate) struct Writer<T: Target> {
     pub(crate) shared: Arc<Shared<T>>,
     pub(crate) buffer_max: usize,
-    job: Option<(Doing, JoinHandle<Result<u64>>)>,
+    /// A write without a job is in the queue of another writer's job.
+    job: Option<(Doing, Option<JoinHandle<Result<u64>>>)>,
     report: Arc<Mutex<Report>>,
+}
+
+/// What nobody was told, the next writer is.
+impl<T: Target> Drop for Writer<T> {
+    fn drop(&mut self) {
+        let mut report = lock(&self.report);
+        report.is_orphan = true;
+        if let Some(error) = report.error.take() {
+            lock(&self.shared.queue).untold.get_or_insert(error);
+        }
+    }
 }
 
 impl<T: Target> Writer<T> {
@@ -211,7 +256,17 @@ impl<T: Target> Writer<T> {
         context: &mut Context<'_>,
     ) -> Poll<Option<(Doing, Result<u64>)>> {
         let Some((doing, handle)) = &mut self.job else { return Poll::Ready(None) };
-        let result = ready!(Pin::new(handle).poll(context));
+        if let (Doing::Write(last), None) = (*doing, &handle)
+            && lock(&self.shared.queue).done < last
+        {
+            // Only who waits for the write of another one's job has a job for that.
+            let owed = Owed(self.shared.clone());
+            *handle = try_spawn_blocking(move || written(owed)).ok();
+        }
+        let result = match handle {
+            Some(handle) => ready!(Pin::new(handle).poll(context)),
+            None => Ok(Ok(0)),
+        };
         let (doing, _) = (*doing, self.job = None);
         let result = match (doing, result) {
             (_, Ok(result)) => result,
@@ -227,12 +282,14 @@ impl<T: Target> Writer<T> {
 
     /// Whether a job is at work that has not ended.
     pub(crate) fn is_busy(&self) -> bool {
-        self.job.as_ref().is_some_and(|(_, handle)| !handle.is_finished())
+        let handle = self.job.as_ref().and_then(|(_, handle)| handle.as_ref());
+        handle.is_some_and(|handle| !handle.is_finished())
     }
 
     /// The error of an earlier write, which is told once.
     pub(crate) fn check(&self) -> Result<()> {
-        lock(&self.report).error.take().map_or(Ok(()), Err)
+        let own = lock(&self.report).error.take();
+        own.or_else(|| lock(&self.shared.queue).untold.take()).map_or(Ok(()), Err)
     }
 
     /// Begins something that is not a write. No job is at work.
@@ -240,10 +297,11 @@ impl<T: Target> Writer<T> {
         &mut self,
         doing: Doing,
         act: impl FnOnce(&T, &mut Ahead) -> Result<u64> + Send + 'static,
-    ) {
-        let shared = self.shared.clone();
-        let handle = spawn_blocking(move || act(&shared.target, &mut shared.settle()));
-        self.job = Some((doing, handle));
+    ) -> Result<()> {
+        let (_, shared) = (inside(), self.shared.clone());
+        let handle = try_spawn_blocking(move || act(&shared.target, &mut shared.settle()));
+        self.job = Some((doing, Some(handle.map_err(no_thread)?)));
+        Ok(())
     }
 
     /// Moves what was read ahead into a buffer. None if there is nothing, or somebody else has his
@@ -262,10 +320,19 @@ impl<T: Target> Writer<T> {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        if let Some((Doing::Flush, result)) = ready!(self.poll_job(context)) {
-            result?; // of a future that was dropped
+        // Whoever writes to a queue never waits as long as there is room.
+        ready!(pin!(consume_budget()).poll(context));
+        loop {
+            let done = ready!(self.poll_job(context));
+            if let Some((Doing::Flush | Doing::Room, result)) = done {
+                result?; // the flush is of a future that was dropped
+            }
+            self.check()?;
+            if lock(&self.shared.queue).bytes < BUFFER_MAX {
+                break;
+            }
+            self.begin(Doing::Room, |_, _| Ok(0))?;
         }
-        self.check()?;
         let mut bytes = take(&mut lock(&self.report).spare);
         bytes.clear();
         for part in parts {
@@ -280,18 +347,18 @@ impl<T: Target> Writer<T> {
     }
 
     fn begin_write(&mut self, bytes: Vec<u8>) {
-        let _ = Handle::current(); // outside a runtime this panics before anything is written
+        let runtime = inside().id();
         let mut queue = lock(&self.shared.queue);
         queue.count += 1;
+        queue.bytes += bytes.len();
         let number = queue.count;
         queue.writes.push_back(Write { number, bytes, report: self.report.clone() });
+        let has_job = queue.emptied_by.replace(runtime) == Some(runtime);
         drop(queue);
 
-        let owed = Owed { shared: self.shared.clone(), last: number };
-        let handle = spawn_blocking(move || {
-            drop(owed);
-            Ok(0)
-        });
+        // Without a thread the write is done here and now: `owed` is dropped.
+        let owed = (!has_job).then(|| Owed(self.shared.clone()));
+        let handle = owed.and_then(|owed| try_spawn_blocking(move || written(owed)).ok());
         self.job = Some((Doing::Write(number), handle));
     }
 
@@ -304,7 +371,7 @@ impl<T: Target> Writer<T> {
                 _ if !T::HOLDS_BACK => return Poll::Ready(Ok(())),
                 _ => {}
             }
-            self.begin(Doing::Flush, |target, _| target.flush().map(|()| 0));
+            self.begin(Doing::Flush, |target, _| target.flush().map(|()| 0))?;
         }
     }
 }
@@ -343,11 +410,36 @@ macro_rules! written_by_jobs {
 }
 pub(crate) use written_by_jobs;
 
+/// The job of a write.
+fn written<T: Target>(owed: Owed<T>) -> Result<u64> {
+    drop(owed);
+    Ok(0)
+}
+
+/// The runtime. Before anything is done, it panics if there is none.
+#[track_caller]
+pub(crate) fn inside() -> Handle {
+    Handle::try_current().unwrap_or_else(|_| {
+        panic!(
+            "a file or standard output was used outside an arc runtime: do so in a task, inside \
+             `Runtime::block_on` or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
+        )
+    })
+}
+
 /// Runs a function that blocks, and waits for its result.
 pub(crate) async fn run<R: Send + 'static>(
     act: impl FnOnce() -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    spawn_blocking(act).await.unwrap_or_else(|error| Err(given_up(error)))
+    let _ = inside();
+    let job = try_spawn_blocking(act).map_err(no_thread)?;
+    job.await.unwrap_or_else(|error| Err(given_up(error)))
+}
+
+/// The error of a job for which there is no thread. Not of the kind `WouldBlock`, which means
+/// something else to those who read and write.
+pub(crate) fn no_thread(error: io::Error) -> io::Error {
+    io::Error::other(format!("no thread could be started for the job: {error}"))
 }
 
 /// The error of a job that was not run. A job's panic goes on here.

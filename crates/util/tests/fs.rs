@@ -179,8 +179,8 @@ fn a_file_that_outlives_its_runtime_says_so() {
     let outside = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = poll_once(pin!(file.write(b"!")), Waker::noop());
     }));
-    let message = *outside.unwrap_err().downcast::<String>().unwrap();
-    assert!(message.contains("outside an arc runtime"), "{message}");
+    let message = *outside.unwrap_err().downcast::<&str>().unwrap();
+    assert!(message.contains("a file or standard output was used outside"), "{message}");
 }
 
 #[arc::test]

@@ -1,8 +1,10 @@
 //! Standard input and output, in processes of their own.
 
 use crate::common::{child, ended, few_threads, fill_the_pool, soon};
-use arc_util::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stderr, stdin, stdout};
-use futures_util::TryStreamExt;
+use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use arc_util::io::{BufReader, stderr, stdin, stdout};
+use arc_util::task::unconstrained;
+use futures_util::{FutureExt, TryStreamExt};
 use std::io::{Read, Write};
 
 #[test]
@@ -143,5 +145,165 @@ fn writing_to_who_has_left_is_a_broken_pipe() {
             }
         });
     };
+    ended(child);
+}
+
+/// An error that its writer was not told, as it was gone, is told to the next one.
+#[cfg(unix)]
+#[test]
+fn a_handle_for_each_line_hears_that_the_reader_has_left() {
+    let lines = "folder=$(mktemp -d); mkfifo \"$folder/pipe\"
+        (exec 4<\"$folder/pipe\") &
+        exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
+    let test = "stdio::a_handle_for_each_line_hears_that_the_reader_has_left";
+    let Some(child) = child(test, lines) else {
+        let builder = arc::runtime::Builder::new_multi_thread().max_blocking_threads(1);
+        let runtime = builder.build().unwrap();
+        return runtime.block_on(async {
+            let error = loop {
+                if let Err(error) = stderr().write_all(b"nobody reads this\n").await {
+                    break error;
+                }
+            };
+            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            // Until nothing is left to be written, or to be told.
+            while stderr().flush().await.is_err() {}
+
+            // The only thread for jobs is busy, so the writer is gone before its write is done.
+            let (go_on, gate) = std::sync::mpsc::channel::<()>();
+            let job = arc::task::spawn_blocking(move || _ = gate.recv());
+            stderr().write_all(b"nor this\n").await.unwrap();
+            drop(go_on);
+            job.await.unwrap();
+            let error = stderr().flush().await.unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+
+            // The write is done, and then the writer goes.
+            let mut writer = stderr();
+            writer.write_all(b"nor this\n").await.unwrap();
+            arc::task::spawn_blocking(|| ()).await.unwrap();
+            drop(writer);
+            let error = stderr().flush().await.unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+        });
+    };
+    ended(child);
+}
+
+/// Nobody reads, so that the writers have to wait. They are woken when somebody does.
+#[test]
+fn handles_for_each_line_wait_while_nobody_reads() {
+    const LINE: usize = 1000;
+    let test = "stdio::handles_for_each_line_wait_while_nobody_reads";
+    let Some(mut child) = child(test, "") else {
+        let threads = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let started = threads.clone();
+        let start = move || _ = started.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let builder = arc::runtime::Builder::new_multi_thread().workers(1).on_thread_start(start);
+        let runtime = builder.build().unwrap();
+        return runtime.block_on(async {
+            println!();
+            let line = [&[b'x'; LINE - 1][..], b"\n"].concat();
+            let mut lines = 0;
+            // Its budget would have it yield as well.
+            while let Some(written) =
+                unconstrained(async { stdout().write_all(&line).await }).now_or_never()
+            {
+                written.unwrap();
+                lines += 1;
+            }
+            // What waits in the queue, and what fits into the pipe and buffers.
+            assert!((2000..4000).contains(&lines), "{lines}");
+            // A worker, the monitor, one that writes, one that waits for that, and one more each
+            // time that the queue was empty just then.
+            let threads = threads.load(std::sync::atomic::Ordering::SeqCst);
+            assert!(threads < 10, "{threads}");
+            eprintln!("{lines} lines");
+            stdout().write_all(b"the last\n").await.unwrap();
+            stdout().flush().await.unwrap();
+        });
+    };
+    let mut told = String::new();
+    let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut err, &mut told).unwrap();
+    let lines: usize = told.trim_end_matches(" lines\n").parse().expect(&told);
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(out.matches(&"x".repeat(LINE - 1)).count(), lines);
+    assert!(out.contains("x\nthe last\n"), "{out}");
+}
+
+/// The budget of a task counts writes that need not wait.
+#[test]
+fn a_task_that_writes_without_end_lets_others_run() {
+    let test = "stdio::a_task_that_writes_without_end_lets_others_run";
+    let Some(child) = child(test, "") else {
+        let runtime = arc::runtime::Builder::new_current_thread().build().unwrap();
+        return runtime.block_on(async {
+            let writes = arc::spawn(async {
+                loop {
+                    stdout().write_all(b".").await.unwrap();
+                }
+            });
+            arc::spawn(async {}).await.unwrap();
+            writes.abort();
+            println!();
+        });
+    };
+    ended(child);
+}
+
+/// A write is done on the calling thread. Others get an error, and the next ones work.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_threads_there_are_errors() {
+    let name = "stdio::without_threads_there_are_errors";
+    crate::net_common::within_limit(move || {
+        crate::thread_limit::with_limited_threads(name, || {
+            let folder = crate::common::Folder::new("no-threads");
+            let path = folder.0.join("file");
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            runtime.block_on(async {
+                crate::thread_limit::allow_threads(0);
+                let error = arc_util::fs::read(&path).await.unwrap_err();
+                assert!(error.to_string().contains("no thread could be started"), "{error}");
+                let file = std::fs::File::create(&path).unwrap();
+                let mut file = arc_util::fs::File::from_std(file);
+                file.write_all(b"written").await.unwrap();
+                assert_eq!(std::fs::read(&path).unwrap(), b"written");
+                let error = file.seek(std::io::SeekFrom::Start(0)).await.unwrap_err();
+                assert_eq!(error.kind(), std::io::ErrorKind::Other);
+                stderr().write_all(b"").await.unwrap();
+                let error = stdin().read(&mut [0]).await.unwrap_err();
+                assert!(error.to_string().contains("no thread could be started"), "{error}");
+
+                crate::thread_limit::allow_threads(1000);
+                assert_eq!(arc_util::fs::read(&path).await.unwrap(), b"written");
+                assert_eq!(file.seek(std::io::SeekFrom::Start(1)).await.unwrap(), 1);
+            });
+        });
+    });
+}
+
+/// What one handle has left is there for the next one, and the end comes to each that asks.
+#[test]
+fn handles_of_standard_input_share_what_was_read() {
+    let test = "stdio::handles_of_standard_input_share_what_was_read";
+    let Some(mut child) = child(test, "") else {
+        let runtime = arc::runtime::Runtime::new().unwrap();
+        return runtime.block_on(async {
+            let mut two = [0; 2];
+            soon(stdin().read_exact(&mut two)).await.unwrap();
+            assert_eq!(&two, b"ab");
+            let mut rest = String::new();
+            soon(stdin().read_to_string(&mut rest)).await.unwrap();
+            assert_eq!(rest, "cd");
+            for _ in 0..3 {
+                assert_eq!(soon(stdin().read(&mut two)).await.unwrap(), 0);
+            }
+        });
+    };
+    child.stdin.take().unwrap().write_all(b"abcd").unwrap();
     ended(child);
 }

@@ -1,7 +1,7 @@
 //! Directories: what is in them, and how they are made.
 
-use crate::blocking_io::run;
-use arc::task::{JoinHandle, spawn_blocking};
+use crate::blocking_io::{given_up, inside, no_thread, run};
+use arc::task::{JoinHandle, try_spawn_blocking};
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -100,7 +100,8 @@ impl ReadDir {
     ///
     /// # Errors
     ///
-    /// Those of std's [`ReadDir`](std::fs::ReadDir). More entries may follow.
+    /// Those of std's [`ReadDir`](std::fs::ReadDir). More entries may follow, but for the kind
+    /// `Other`: then no thread could be started, or the runtime has ended.
     pub async fn next_entry(&mut self) -> Result<Option<DirEntry>> {
         poll_fn(|context| self.poll_next_entry(context)).await
     }
@@ -115,12 +116,14 @@ impl ReadDir {
                         return Poll::Ready(entry.map(Some));
                     }
                     let Some(rest) = chunk.rest.take() else { return Poll::Ready(Ok(None)) };
-                    self.state = State::Reads(spawn_blocking(move || Chunk::read(rest)));
+                    let _ = inside();
+                    let job = try_spawn_blocking(move || Chunk::read(rest));
+                    self.state = State::Reads(job.map_err(no_thread)?);
                 }
                 State::Reads(job) => {
                     let read = ready!(Pin::new(job).poll(context));
                     self.state = State::Has(Chunk::default());
-                    self.state = State::Has(read.map_err(crate::blocking_io::given_up)?);
+                    self.state = State::Has(read.map_err(given_up)?);
                 }
             }
         }

@@ -51,6 +51,9 @@ impl Target for std::fs::File {
 /// job has written when the process ends: by `std::process::exit`, by a signal, or because `main`
 /// returns before the runtime has ended (`shutdown_background`, or a limit that is over).
 ///
+/// If no thread can be started for a job, the operation returns an error of the kind `Other`. Only a
+/// write does not: it is done on the calling thread.
+///
 /// # Cancellation
 ///
 /// Cancel safe, with one exception: no bytes are lost, and none are written twice. The future of a
@@ -64,8 +67,7 @@ impl Target for std::fs::File {
 /// # Panics
 ///
 /// Operations panic outside a runtime, and so do the functions of this module. A read of bytes that
-/// a cancelled read has left does not. They also panic when no thread can be started for their job;
-/// a write is done first then, on the calling thread. A file may be dropped everywhere.
+/// a cancelled read has left does not. A file may be dropped everywhere.
 ///
 /// # Examples
 ///
@@ -120,7 +122,7 @@ impl File {
     /// Waits until all jobs on the file are done, and returns std's file. Its position is behind
     /// what was read and written.
     ///
-    /// An error of the last write is lost: await `flush` first.
+    /// An error of the last write is lost: await [`flush`](crate::io::AsyncWriteExt::flush) first.
     ///
     /// # Examples
     ///
@@ -361,7 +363,7 @@ impl AsyncRead for File {
             let limit = buffer.len().min(writer.buffer_max);
             writer.begin(Doing::Read(changes), move |file, ahead| {
                 ahead.fill(limit, file).map(|count| count as u64)
-            });
+            })?;
         }
     }
 }
@@ -385,7 +387,7 @@ impl AsyncSeek for File {
             writer.begin(doing, move |mut file, ahead| {
                 ahead.give_back(file)?;
                 file.seek(position)
-            });
+            })?;
         }
     }
 }

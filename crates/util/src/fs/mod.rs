@@ -8,8 +8,8 @@
 //!
 //! # Errors
 //!
-//! Errors are the system's, with their kind and their number. A job that was given up, as
-//! the runtime has ended or no thread could be started for it, is one of the kind `Other`.
+//! Errors are the system's, with their kind and their number. If a job was given up because the
+//! runtime has ended, or if no thread can be started for it, that is an error of the kind `Other`.
 //!
 //! # Cancellation
 //!
@@ -18,8 +18,7 @@
 //!
 //! # Panics
 //!
-//! Outside a runtime, and when the system starts no thread and there is none that could run the
-//! job, as [`spawn_blocking`](arc::task::spawn_blocking) does.
+//! Outside a runtime.
 //!
 //! # Examples
 //!

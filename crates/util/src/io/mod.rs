@@ -14,6 +14,7 @@ mod numbers;
 mod ready;
 mod segments;
 mod shutdown;
+mod stdin;
 mod stdio;
 #[cfg(unix)]
 pub mod unix;
@@ -36,7 +37,8 @@ pub use numbers::{AsyncReadNumbersExt, AsyncWriteNumbersExt};
 pub use ready::{Interest, Ready, ReadyExt};
 pub use segments::{SegmentsExt, Split};
 pub use shutdown::AsyncShutdownExt;
-pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+pub use stdin::{Stdin, stdin};
+pub use stdio::{Stderr, Stdout, stderr, stdout};
 
 /// Splits any stream into two owned halves, one for each direction. A lock keeps the halves
 /// from using the stream at once.

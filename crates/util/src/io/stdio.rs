@@ -1,46 +1,19 @@
-//! Standard input and output, on threads that may block.
+//! Standard output and standard error, written by jobs.
 
 use crate::blocking_io::{Shared, Target, Writer, written_by_jobs};
-use arc::io::{AsyncRead, AsyncWrite};
-use blocking::Unblock;
+use arc::io::AsyncWrite;
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Result, Write};
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 
-/// How far the thread of the standard input reads ahead, in bytes.
-const BUFFER: usize = 64 << 10;
-
-/// Returns the standard input of the process, which a thread of its own reads.
-///
-/// The thread reads ahead: bytes that it has read for one `Stdin` are not available to another.
-/// So create one and keep it. A read that waits does not delay the end of the program.
-///
-/// # Examples
-///
-/// ```no_run
-/// use arc_util::io::{AsyncBufReadExt, BufReader, stdin};
-/// use futures_util::TryStreamExt;
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// let mut lines = BufReader::new(stdin()).lines();
-/// while let Some(line) = lines.try_next().await? {
-///     println!("{} bytes", line.len());
-/// }
-/// # Ok(())
-/// # }
-/// ```
-pub fn stdin() -> Stdin {
-    Stdin(Unblock::with_capacity(BUFFER, io::stdin()))
-}
-
 /// Returns the standard output of the process, which jobs of
 /// [`spawn_blocking`](arc::task::spawn_blocking) write.
 ///
-/// A write copies up to 2 MiB, begins a job, and returns. The next operation waits for that job,
-/// and returns its error. `flush` and `close` wait until the system has the bytes. As with
-/// `print!`, a line that has not ended may stay in a buffer of std's until then, or until the
+/// A write copies up to 2 MiB into a queue, begins a job, and returns. The next operation waits for
+/// that job, and returns its error. `flush` and `close` wait until the system has the bytes. As
+/// with `print!`, a line that has not ended may stay in a buffer of std's until then, or until the
 /// process ends.
 ///
 /// What was written is not lost if the handle is dropped or the runtime ends, only by
@@ -49,7 +22,15 @@ pub fn stdin() -> Stdin {
 /// wait for longer than the limit of `shutdown`.
 ///
 /// All handles write to one queue: what was written first comes out first. `print!` does not go
-/// through it.
+/// through it. While 2 MiB wait in the queue, a write waits, so that output which nobody reads does
+/// not fill the memory. If a handle is dropped before it was told of an error, the next operation
+/// of any handle returns that. So a program may make a handle for each line, and still hears that
+/// its reader has left.
+///
+/// # Errors
+///
+/// Those of the system. If it starts no thread, a write is done on the calling thread, and a flush
+/// returns an error.
 ///
 /// # Examples
 ///
@@ -86,13 +67,6 @@ pub fn stderr() -> Stderr {
     Stderr(Writer::new(STDERR.clone()))
 }
 
-/// Reads the standard input; made by [`stdin`].
-///
-/// # Cancellation
-///
-/// A read that is dropped loses nothing: the next one returns the bytes that came.
-pub struct Stdin(Unblock<io::Stdin>);
-
 /// Writes the standard output; made by [`stdout`].
 ///
 /// # Panics
@@ -106,16 +80,6 @@ pub struct Stdout(Writer<io::Stdout>);
 
 /// Writes the standard error; made by [`stderr`]. As [`Stdout`] in all else.
 pub struct Stderr(Writer<io::Stderr>);
-
-impl AsyncRead for Stdin {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
 
 macro_rules! write_to {
     ($($type:ty, $std:ty;)*) => {$(
@@ -154,4 +118,4 @@ macro_rules! debug {
     )*};
 }
 
-debug! { Stdin Stdout Stderr }
+debug! { Stdout Stderr }

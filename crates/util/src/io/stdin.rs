@@ -1,0 +1,169 @@
+//! Standard input, read by a thread of its own.
+
+use crate::blocking_io::no_thread;
+use crate::wake::wake_all;
+use arc::io::AsyncRead;
+use arc::task::consume_budget;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Result};
+use std::mem::take;
+use std::pin::{Pin, pin};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+/// How much the thread reads at once, in bytes, at most.
+const BUFFER: usize = 64 << 10;
+
+/// How long the thread waits for the next read before it ends.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Returns the standard input of the process, which a thread of its own reads.
+///
+/// The thread begins with the first read, and ends when nobody has read for 10 s. It reads up to 64
+/// KiB at once, which all handles share: a `stdin()` gets what another one has left. A read that
+/// waits does not delay the end of the program, nor that of a runtime.
+///
+/// # Errors
+///
+/// A read returns the errors of the system. If the system starts no thread, that is an error of the
+/// kind `Other`, and the next read tries again.
+///
+/// # Examples
+///
+/// ```no_run
+/// use arc_util::io::{AsyncBufReadExt, BufReader, stdin};
+/// use futures_util::TryStreamExt;
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut lines = BufReader::new(stdin()).lines();
+/// while let Some(line) = lines.try_next().await? {
+///     println!("{} bytes", line.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn stdin() -> Stdin {
+    Stdin(())
+}
+
+/// Reads the standard input; made by [`stdin`].
+///
+/// # Cancellation
+///
+/// A read that is dropped loses nothing: the next one returns the bytes that came.
+pub struct Stdin(());
+
+/// What has been read, and who waits for more.
+struct Input {
+    state: Mutex<State>,
+    /// Somebody wants more.
+    wanted: Condvar,
+}
+
+struct State {
+    /// What the thread has read, and nobody has taken yet.
+    bytes: VecDeque<u8>,
+    /// The end or an error, behind these bytes. It is told once.
+    last: Option<Result<()>>,
+    is_wanted: bool,
+    /// The process in which the thread runs. A fork has no thread of its parent's.
+    process: Option<u32>,
+    readers: Vec<Waker>,
+}
+
+static INPUT: Input = Input {
+    state: Mutex::new(State {
+        bytes: VecDeque::new(),
+        last: None,
+        is_wanted: false,
+        process: None,
+        readers: Vec::new(),
+    }),
+    wanted: Condvar::new(),
+};
+
+impl Input {
+    /// A poisoned lock is not an error here: what it guards is valid at each step.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the thread does.
+    fn serve(&self) {
+        let mut buffer = vec![0; BUFFER];
+        while self.is_asked() {
+            let read = loop {
+                match io::stdin().read(&mut buffer) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    read => break read,
+                }
+            };
+            let mut state = self.lock();
+            match read {
+                Ok(0) => state.last = Some(Ok(())),
+                Ok(count) => state.bytes.extend(&buffer[..count]),
+                Err(error) => state.last = Some(Err(error)),
+            }
+            state.is_wanted = false;
+            let readers = take(&mut state.readers);
+            drop(state);
+            wake_all(readers);
+        }
+    }
+
+    /// Waits until somebody wants more. False: nobody does for a while, and the thread ends.
+    fn is_asked(&self) -> bool {
+        let nobody = |state: &mut State| !state.is_wanted;
+        let waited = self.wanted.wait_timeout_while(self.lock(), KEEP_ALIVE, nobody);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if !state.is_wanted {
+            state.process = None;
+        }
+        state.is_wanted
+    }
+
+    /// Asks the thread for more, and starts it if it does not run.
+    fn ask(&'static self, state: &mut State) -> Result<()> {
+        let process = Some(std::process::id());
+        if state.process != process {
+            let thread = std::thread::Builder::new().name("arc-stdin".into());
+            thread.spawn(|| self.serve()).map_err(no_thread)?;
+            state.process = process;
+        }
+        state.is_wanted = true;
+        self.wanted.notify_one();
+        Ok(())
+    }
+}
+
+impl AsyncRead for Stdin {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        ready!(pin!(consume_budget()).poll(context));
+        let waker = context.waker().clone();
+        let mut state = INPUT.lock();
+        if buffer.is_empty() || !state.bytes.is_empty() {
+            return Poll::Ready(state.bytes.read(buffer));
+        }
+        if let Some(last) = state.last.take() {
+            return Poll::Ready(last.map(|()| 0));
+        }
+        INPUT.ask(&mut state)?;
+        let earlier = state.readers.iter().position(|reader| reader.will_wake(&waker));
+        if earlier.is_none() {
+            state.readers.push(waker);
+        }
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Stdin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Stdin")
+    }
+}
