@@ -1,10 +1,12 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 use crate::common::*;
-use arc::runtime::{Builder, Handle, Runtime};
+use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
 use arc::task::{JoinHandle, spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::collections::HashSet;
+use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -265,7 +267,7 @@ fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
             inside.wait_for(4);
             let handle = runtime.handle().clone();
             let dropping = thread::spawn(move || drop(runtime));
-            wait_until("the end has begun", || handle.spawn(async {}).is_finished());
+            wait_until("the end has begun", || handle.spawn(pending::<()>()).is_finished());
             assert!(!dropping.is_finished());
             gate.open();
             dropping.join().unwrap();
@@ -366,6 +368,70 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
             assert_eq!((ran.get(), dropped.get()), (0, 1));
             other.block_on(first).unwrap();
         });
+    }
+}
+
+/// The runtime begins to end while the thread for the job is being started. A poll waits for the
+/// job, so no worker leaves before that is dropped.
+#[test]
+fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
+    within_deadline(|| {
+        let (ending, starts) = (Gate::new(), Gate::new());
+        let (waits, tells) = (ending.clone(), starts.clone());
+        let name = move || {
+            // That of the worker, the monitor, and the thread for the job.
+            if Handle::try_current().is_ok() {
+                tells.open();
+                waits.wait();
+            }
+            "a thread".to_owned()
+        };
+        let builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+        let runtime = builder.thread_name_fn(name).build().unwrap();
+        let handle = runtime.handle().clone();
+        let task = runtime.spawn(async {
+            let (held, is_dropped) = std::sync::mpsc::channel::<()>();
+            drop(spawn_blocking(move || drop(held)));
+            is_dropped.recv().unwrap_err();
+        });
+        starts.wait();
+        let dropping = thread::spawn(move || drop(runtime));
+        let panics = || catch_unwind(AssertUnwindSafe(|| handle.block_on(async {}))).is_err();
+        wait_until("the end has begun", panics);
+        ending.open();
+        dropping.join().unwrap();
+        drop(task);
+    });
+}
+
+/// Each holds what the other's drop waits for. Two threads of the pool come free at the end.
+#[test]
+fn jobs_that_are_given_up_are_dropped_by_whoever_is_free() {
+    within_deadline(|| {
+        let runtime = builder(1).max_blocking_threads(2).build().unwrap();
+        let busy = [begun_job(&runtime), begun_job(&runtime)];
+        let both = Counter::new();
+        for _ in 0..2 {
+            let meets = Meets(both.clone());
+            drop(runtime.spawn_blocking(move || drop(meets)));
+        }
+        let handle = runtime.handle().clone();
+        let dropping = thread::spawn(move || drop(runtime));
+        wait_until("the end", || handle.spawn(pending::<()>()).is_finished());
+        for (_, gate) in &busy {
+            gate.open();
+        }
+        dropping.join().unwrap();
+    });
+}
+
+/// Its drop waits until two have begun to be dropped.
+struct Meets(Counter);
+
+impl Drop for Meets {
+    fn drop(&mut self) {
+        self.0.add();
+        self.0.wait_for(2);
     }
 }
 
@@ -598,7 +664,6 @@ fn a_job_feeds_a_task_by_a_channel() {
 mod when_no_thread_can_be_started {
     use super::*;
     use crate::thread_limit::allow_threads;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     const EAGAIN: i32 = 11;
 

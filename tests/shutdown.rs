@@ -570,7 +570,7 @@ fn shutdown_background_works_inside_a_task() {
             let own = runtime(workers);
             let handle = own.handle().clone();
             drop(handle.spawn(async move { own.shutdown_background() }));
-            wait_until("it has ended", || handle.spawn(async {}).is_finished());
+            wait_until("it has ended", || handle.spawn(pending::<()>()).is_finished());
             wait_until("no task is left", || handle.tasks().is_empty());
         });
     }
@@ -597,7 +597,7 @@ fn shutdown_within_no_time_works_inside_a_task() {
             let own = runtime(workers);
             let handle = own.handle().clone();
             drop(handle.spawn(async move { drop(own.shutdown(Duration::ZERO)) }));
-            wait_until("it has ended", || handle.spawn(async {}).is_finished());
+            wait_until("it has ended", || handle.spawn(pending::<()>()).is_finished());
             let another = runtime(workers);
             outer.block_on(async move { drop(another.shutdown(Duration::ZERO)) });
         });
@@ -724,7 +724,7 @@ fn dropped_under_its_own_guard_it_waits_for_its_jobs_as_ever() {
                     done.get()
                 })
             };
-            wait_until("the end has begun", || handle.spawn(async {}).is_finished());
+            wait_until("the end has begun", || handle.spawn(pending::<()>()).is_finished());
             gate.open();
             assert_eq!(dropping.join().unwrap(), 1, "it did not wait for the job");
         });

@@ -209,8 +209,8 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 /// # Panics
 ///
 /// Outside a runtime, as [`spawn`]. When the system starts no thread, and there is none that could
-/// run the job. (Then a job that another thread has spawned just before may be given up, too: its
-/// handle says that it was cancelled.)
+/// run the job. (A job that another thread has spawned just before may wait until a later one gets
+/// a thread.)
 ///
 /// # Examples
 ///
@@ -272,7 +272,7 @@ fn run_jobs(runtime: &Arc<Shared>) {
     std::iter::from_fn(next).for_each(|job| run_job(runtime, job));
     // As in `end::close`: a job may hold what waits for the drop of another one.
     let _context = context::enter_as(Role::Ending, runtime.clone(), None);
-    drop(runtime.pool.given_up());
+    runtime.pool.given_up().for_each(drop);
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {

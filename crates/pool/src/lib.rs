@@ -17,7 +17,7 @@ use crate::sync::{Condvar, Mutex, PoisonError, lock};
 use panic::{contain, ignore_panic};
 #[cfg(not(arc_model))]
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::{collections::VecDeque, io, mem::take, time::Duration};
+use std::{collections::VecDeque, io, iter, time::Duration};
 
 /// Locks a mutex, also after another thread has panicked while it held the lock: no foreign code
 /// runs under a lock, so what the lock guards is whole.
@@ -34,8 +34,10 @@ pub struct Pool<J> {
 }
 
 struct State<J> {
-    /// The jobs that have not begun, in the order in which they came.
-    jobs: VecDeque<J>,
+    /// The jobs that have not begun, in the order in which they came, with their numbers.
+    jobs: VecDeque<(u64, J)>,
+    /// The number of the last job.
+    last: u64,
     threads: usize,
     /// How many threads wait for a job. A thread that was notified counts until it runs.
     idle: usize,
@@ -44,7 +46,7 @@ struct State<J> {
 
 impl<J> Default for Pool<J> {
     fn default() -> Self {
-        let state = State { jobs: VecDeque::new(), threads: 0, idle: 0, is_closed: false };
+        let state = State { jobs: VecDeque::new(), last: 0, threads: 0, idle: 0, is_closed: false };
         Self { state: Mutex::new(state), news: Condvar::default() }
     }
 }
@@ -56,8 +58,12 @@ impl<J> Pool<J> {
     ///
     /// # Errors
     ///
-    /// That of `start`, if no thread is left which could run the job. It is dropped then, with all
-    /// others that wait. As long as there is another thread, that one comes to the job.
+    /// That of `start`, if no thread is left which could run the job. It is dropped then. As long as
+    /// there is another thread, that one comes to the job.
+    ///
+    /// When the pool was closed meanwhile, the new thread may have ended at once, and nobody may
+    /// come to the job. So the job is dropped here, if it still waits. The jobs of others stay: what
+    /// they hold may need a lock of the caller's in order to be dropped.
     pub fn push(
         &self,
         job: J,
@@ -70,7 +76,9 @@ impl<J> Pool<J> {
             return Ok(());
         }
 
-        state.jobs.push_back(job);
+        state.last += 1;
+        let number = state.last;
+        state.jobs.push_back((number, job));
         // Each thread that waits takes one job, also if it was notified of an earlier one.
         let has_thread = state.idle >= state.jobs.len();
         if has_thread || state.threads >= threads_max {
@@ -85,12 +93,14 @@ impl<J> Pool<J> {
             ignore_panic(|| drop(panic));
             Err(io::Error::other("a function of the user's that names the thread panicked"))
         });
-        let Err(error) = started else { return Ok(()) };
         let mut state = lock(&self.state);
-        state.threads -= 1;
-        let stranded = if state.threads == 0 { take(&mut state.jobs) } else { VecDeque::new() };
+        state.threads -= usize::from(started.is_err());
+        let is_left = state.is_closed || state.threads == 0;
+        let mut waiting = state.jobs.iter().take_while(|_| is_left);
+        let place = waiting.position(|(other, _)| *other == number);
+        let own = place.and_then(|place| state.jobs.remove(place));
         drop(state);
-        if stranded.is_empty() { Ok(()) } else { Err(error) }
+        own.map_or(Ok(()), |_| started)
     }
 
     /// The next job for the calling thread, which waits for one for `keep_alive` at most. `begin`
@@ -105,10 +115,10 @@ impl<J> Pool<J> {
         state.idle -= 1;
         let job = if state.is_closed { None } else { state.jobs.pop_front() };
         match &job {
-            Some(job) => begin(job),
+            Some((_, job)) => begin(job),
             None => state.threads -= 1,
         }
-        job
+        job.map(|(_, job)| job)
     }
 
     /// From now on no job begins, and each thread ends when it is done with the one that it runs.
@@ -117,9 +127,10 @@ impl<J> Pool<J> {
         self.news.notify_all();
     }
 
-    /// Takes out the jobs that will never begin: all that wait, if the pool is closed.
-    pub fn given_up(&self) -> VecDeque<J> {
-        let mut state = lock(&self.state);
-        if state.is_closed { take(&mut state.jobs) } else { VecDeque::new() }
+    /// Takes out the jobs that will never begin: all that wait, if the pool is closed. Each is taken
+    /// by itself, as the drop of one may wait for that of another one, by another thread.
+    pub fn given_up(&self) -> impl Iterator<Item = J> {
+        let next = || Some(lock(&self.state)).filter(|state| state.is_closed)?.jobs.pop_front();
+        iter::from_fn(next).map(|(_, job)| job)
     }
 }

@@ -191,6 +191,26 @@ fn job_that_comes_with_the_end_is_not_left() {
     }
 }
 
+/// The runtime ends while a poll waits for the job that it has spawned: that runs, or is dropped,
+/// before the worker has left.
+// ~ crates/pool/src/lib.rs
+// - let is_left = state.is_closed || state.threads == 0;
+// + let is_left = state.threads == 0;
+#[test]
+fn poll_may_wait_for_its_job_while_the_runtime_ends() {
+    model(|| {
+        let runtime = runtime(1);
+        let dropped = Signal::default();
+        let guard = OnDrop(dropped.clone());
+        let task = runtime.spawn(async move {
+            drop(task::spawn_blocking(move || drop(guard)));
+            wait(dropped.sent(1));
+        });
+        drop(runtime);
+        let _ = wait(task);
+    });
+}
+
 /// A job spawns a task, another job, and drops the runtime itself.
 #[test]
 fn job_may_end_its_own_runtime() {
