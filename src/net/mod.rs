@@ -77,8 +77,8 @@ impl TcpListener {
     ///
     /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        let addresses = Vec::from_iter(lookup_host(address).await?);
-        let listener = std::net::TcpListener::bind(&addresses[..])?; // on Unix with SO_REUSEADDR
+        // std sets SO_REUSEADDR on Unix.
+        let listener = std::net::TcpListener::bind(&*Vec::from_iter(lookup_host(address).await?))?;
         SockRef::from(&listener).listen(BACKLOG)?;
         Self::new(listener)
     }

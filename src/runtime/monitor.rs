@@ -52,7 +52,9 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         let (moved, stuck) = watch_workers(shared, step);
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
         let is_needless = moved == shared.workers.len() || shared.mean_poll.is_long();
-        tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { TICK };
+        // A poll that the end does not wait for any longer may go on for ever.
+        let next = TICK.max(2 * tick * u32::from(shared.is_ending()));
+        tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { next };
         if moved == 0 {
             watch_kernel(shared);
         }

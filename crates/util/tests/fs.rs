@@ -3,7 +3,8 @@
 use crate::common::{Folder, few_threads, fill_the_pool, poll_once, soon, until};
 use arc::runtime::{Builder, Runtime};
 use arc_util::fs::{self, DirBuilder, File, OpenOptions};
-use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader};
+use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use arc_util::io::{BufReader, BufWriter};
 use futures_util::{StreamExt, TryStreamExt};
 use std::future::Future;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -133,6 +134,30 @@ fn a_seek_that_was_given_up_is_not_taken_for_the_next_one() {
                 let mut text = String::new();
                 soon(file.read_to_string(&mut text)).await.unwrap();
                 assert_eq!(text, "012");
+            }
+        });
+    }
+}
+
+/// By the trait nobody can tell the seek of a dropped future from the next one. But what it found
+/// may be wrong by now, and then it is done again.
+#[test]
+fn the_end_is_where_it_is_though_a_seek_was_given_up() {
+    for runtime in runtimes() {
+        let folder = Folder::new("fs-seek-end");
+        let path = folder.0.join("file");
+        runtime.block_on(async {
+            for _ in 0..20 {
+                std::fs::write(&path, b"0123456789").unwrap();
+                let file = File::options().write(true).open(&path);
+                let mut writer = BufWriter::new(soon(file).await.unwrap());
+                let _ = poll_once(pin!(writer.seek(SeekFrom::End(0))).as_mut(), Waker::noop());
+                soon(writer.get_ref().metadata()).await.unwrap(); // the job is likely to be done
+                std::fs::write(&path, b"0123456789others").unwrap();
+                assert_eq!(soon(writer.seek(SeekFrom::End(0))).await.unwrap(), 16);
+                soon(writer.write_all(b"!")).await.unwrap();
+                soon(writer.flush()).await.unwrap();
+                assert_eq!(std::fs::read(&path).unwrap(), b"0123456789others!");
             }
         });
     }

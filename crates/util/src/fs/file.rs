@@ -381,7 +381,11 @@ impl AsyncSeek for File {
         let doing = Doing::Seek(position);
         loop {
             match ready!(writer.poll_job(context)) {
-                Some((done, result)) if done == doing => return Poll::Ready(result),
+                Some((done, result))
+                    if done == doing && !is_stale(&writer.shared.target, position, &result) =>
+                {
+                    return Poll::Ready(result);
+                }
                 _ => writer.check()?,
             }
             writer.begin(doing, move |mut file, ahead| {
@@ -390,6 +394,15 @@ impl AsyncSeek for File {
             })?;
         }
     }
+}
+
+/// Whether a seek to the end went to another place than the end is at now. It may be the seek of a
+/// future that was dropped, and the file longer or shorter since.
+fn is_stale(file: &std::fs::File, position: SeekFrom, result: &Result<u64>) -> bool {
+    let (SeekFrom::End(offset), Ok(reached)) = (position, result) else { return false };
+    // Other files have no length, or not that one.
+    let metadata = file.metadata().ok().filter(|it| it.is_file());
+    metadata.is_some_and(|it| it.len().checked_add_signed(offset) != Some(*reached))
 }
 
 impl From<std::fs::File> for File {

@@ -167,14 +167,6 @@ fn thread_that_waits_for_a_job_ends() {
 }
 
 /// The runtime ends while another thread spawns a job: that runs, or is dropped.
-// ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
-// + shared.injector.try_iter().for_each(drop);
-// ~ crates/pool/src/lib.rs
-// - if state.is_closed {
-// -     drop(state); // before the job: what that holds is foreign
-// -     return Ok(());
-// - }
 #[test]
 fn job_that_comes_with_the_end_is_not_left() {
     for start in BOTH {
@@ -191,23 +183,51 @@ fn job_that_comes_with_the_end_is_not_left() {
     }
 }
 
+/// The same, and the only thread for jobs is in one that waits until the other one is dropped. So
+/// that must be done by another thread.
+// ~ src/scheduler/end.rs
+// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+// + shared.injector.try_iter().for_each(drop);
+// ~ crates/pool/src/lib.rs
+// - if state.is_closed {
+// -     drop(state); // before the job: what that holds is foreign
+// -     return Ok(());
+// - }
+#[test]
+fn job_may_wait_for_the_drop_of_one_that_is_given_up() {
+    for builder in [|| Builder::new_multi_thread().workers(1), Builder::new_current_thread] {
+        model(move || {
+            let runtime = builder().max_blocking_threads(1).build().unwrap();
+            let (handle, dropped) = (runtime.handle().clone(), Signal::default());
+            let (waits, guard) = (dropped.clone(), OnDrop(dropped));
+            drop(runtime.spawn_blocking(move || wait(waits.sent(1))));
+            let other = spawn(move || drop(handle.spawn_blocking(move || drop(guard))));
+            drop(runtime);
+            other.join().unwrap();
+        });
+    }
+}
+
 /// The runtime ends while a poll waits for the job that it has spawned: that runs, or is dropped,
-/// before the worker has left.
+/// before the poll is over.
 // ~ crates/pool/src/lib.rs
 // - let is_left = state.is_closed || state.threads == 0;
 // + let is_left = state.threads == 0;
 #[test]
 fn poll_may_wait_for_its_job_while_the_runtime_ends() {
     model(|| {
-        let runtime = runtime(1);
-        let dropped = Signal::default();
-        let guard = OnDrop(dropped.clone());
-        let task = runtime.spawn(async move {
-            drop(task::spawn_blocking(move || drop(guard)));
-            wait(dropped.sent(1));
+        let runtime = current_thread();
+        let handle = runtime.handle().clone();
+        let poll = spawn(move || {
+            handle.block_on(async {
+                let dropped = Signal::default();
+                let guard = OnDrop(dropped.clone());
+                drop(task::spawn_blocking(move || drop(guard)));
+                wait(dropped.sent(1));
+            });
         });
         drop(runtime);
-        let _ = wait(task);
+        poll.join().unwrap();
     });
 }
 
