@@ -959,8 +959,9 @@ fn a_hook_may_end_its_runtime() {
                 tell.open();
             });
             let runtime = builder.build().unwrap();
-            let stuck = runtime.spawn(async move { wait.wait() });
+            let handle = runtime.handle().clone();
             *slot.lock().unwrap() = Some(runtime);
+            let stuck = handle.spawn(async move { wait.wait() });
             ended.wait();
             assert!(stuck.is_finished());
         });

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write, stdin};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 const MARK: &str = "ARC_TEST_WITH_LIMITED_THREADS";
@@ -33,7 +34,7 @@ pub fn allow_threads(more: usize) {
 }
 
 /// In the parent: does what the child asks for until it ends. Tells whether a test passed.
-fn serve(child: &mut Child) -> bool {
+fn serve(child: &mut Child, user: u32) -> bool {
     let mut has_passed = false;
     let pid = child.id().to_string();
     let mut answers = child.stdin.take().unwrap();
@@ -47,7 +48,7 @@ fn serve(child: &mut Child) -> bool {
         };
         // Only the soft limit: the hard one could not be raised again.
         let limit = format!("--nproc={limit}:");
-        let mut command = as_somebody_else("prlimit".as_ref());
+        let mut command = as_somebody_else("prlimit".as_ref(), user);
         let status = command.args(["--pid", &pid, &limit]).status();
         let status = status.expect("prlimit of util-linux");
         assert!(status.success());
@@ -56,11 +57,16 @@ fn serve(child: &mut Child) -> bool {
     has_passed
 }
 
-/// A program as a user that nobody else is: threads are counted by user.
-fn as_somebody_else(program: &OsStr) -> Command {
-    let nobody = 1_000_000_000 + std::process::id();
+/// A number of a user that nobody else is, not even another test: threads are counted by user.
+fn somebody_else() -> u32 {
+    static TESTS: AtomicU32 = AtomicU32::new(0);
+    1_000_000_000 + 64 * std::process::id() + TESTS.fetch_add(1, Ordering::Relaxed) % 64
+}
+
+/// A program as that user.
+fn as_somebody_else(program: &OsStr, user: u32) -> Command {
     let mut command = Command::new(program);
-    command.uid(nobody).gid(nobody);
+    command.uid(user).gid(user);
     command
 }
 
@@ -89,7 +95,8 @@ pub fn with_limited_threads(name: &str, test: impl FnOnce()) {
     // writing until it is another program, and no such file can be run.
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&binary).status();
     assert!(copied.expect("cp").success());
-    let mut command = as_somebody_else(binary.as_ref());
+    let user = somebody_else();
+    let mut command = as_somebody_else(binary.as_ref(), user);
     command
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
@@ -98,7 +105,7 @@ pub fn with_limited_threads(name: &str, test: impl FnOnce()) {
         .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     std::fs::remove_file(&binary).unwrap();
-    let has_passed = serve(&mut child);
+    let has_passed = serve(&mut child, user);
     let status = child.wait().unwrap();
     assert!(status.success() && has_passed, "the process of {name} failed: {status}");
 }
