@@ -133,7 +133,7 @@ pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -
     // Outside of the borrow: a panic drops `act`, and a future in it may come here again.
     assert!(
         is_inside,
-        "{what} outside an arc runtime: do so in a task, inside `Runtime::block_on` \
+        "{what} outside an arc runtime: do so in a task, in `Runtime::block_on(async {{ .. }})` \
          or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
     );
     let inside = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));

@@ -90,7 +90,7 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
-//! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
+//! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs. [`time::Instant`] is a type of its own then, and not std's: turn it on for tests only |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `tracing` | the feature of arc-compat of this name |
 //! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
@@ -115,16 +115,35 @@ pub use arc_util::{join, pin, race, select, task_local, try_join};
 #[cfg(feature = "compat")]
 #[doc(inline)]
 pub use arc_compat as compat;
-#[cfg(feature = "process")]
-pub use async_process as process;
+#[doc(inline)]
+pub use arc_util::fs;
 
-/// Files and directories.
-pub mod fs {
-    pub use arc_util::fs::*;
+/// Processes: the crate async-process.
+///
+/// Most names are those of [`std::process`]. A child's `status()` is what tokio calls `wait()`,
+/// `try_status()` is `try_wait()`, and `kill()` is no future.
+///
+/// # Panics
+///
+/// The first use starts two threads, and takes descriptors for them. It panics if there are none
+/// left. So in a program that may run out of them, run one command at the beginning of `main`.
+///
+/// # Errors
+///
+/// `status()` has to hear of children that end. A program whose parent ignores `SIGCHLD` starts
+/// with that ignored, and then `status()` fails.
+#[cfg(feature = "process")]
+pub mod process {
+    pub use async_process::*;
 }
 
 /// Reading and writing: the traits of futures-io, buffers, copying, in-memory pipes, standard input
 /// and output.
+///
+/// Of the operations of the traits, `read`, `write`, `fill_buf`, `flush` and `lines()` lose nothing
+/// if their futures are dropped, as by a `timeout`. `read_exact`, `read_to_end`, `read_to_string`,
+/// `read_line` and `read_until` may lose what they have read until then. After a `write_all` or a
+/// `copy` nobody knows how much was written.
 pub mod io {
     pub use arc_util::io::*;
     pub use std::io::{Error, ErrorKind, Result, SeekFrom};
@@ -157,11 +176,9 @@ pub mod runtime {
     pub use arc_util::runtime::*;
 }
 
-/// Signals of the system, on Unix.
 #[cfg(unix)]
-pub mod signal {
-    pub use arc_util::signal::*;
-}
+#[doc(inline)]
+pub use arc_util::signal;
 
 /// Locks, channels and events for tasks.
 ///

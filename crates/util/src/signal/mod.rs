@@ -11,6 +11,9 @@ use unix::{SignalKind, signal};
 
 /// Waits for ctrl-c (SIGINT). Only signals that arrive after the first poll count.
 ///
+/// From the first poll on, ctrl-c no longer ends the process by itself, also when nobody waits for
+/// it any more. If the end of a program may hang, wait for a second ctrl-c beside it.
+///
 /// # Errors
 ///
 /// Fails when the process or the system has no descriptors left, and when the runtime has

@@ -83,6 +83,9 @@ kinds! {
 
 /// Begins to listen for a signal.
 ///
+/// The default action of the signal, such as ending the process, is replaced from then on. It stays
+/// replaced until the process ends, also when nobody listens any more.
+///
 /// # Errors
 ///
 /// Fails when programs cannot listen for the signal (SIGKILL, SIGSTOP, SIGSEGV, SIGFPE,

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The receiving end of a [`channel`](super::channel). Dropping it closes the channel and drops
+/// The receiving end of a [`channel`](super::channel()). Dropping it closes the channel and drops
 /// the values in it.
 pub struct Receiver<T>(pub(super) Outlet<T>);
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The sending end of a [`channel`](super::channel). Clone it for more senders.
+/// The sending end of a [`channel`](super::channel()). Clone it for more senders.
 pub struct Sender<T>(pub(super) Arc<Channel<T>>);
 
 impl<T> Sender<T> {
