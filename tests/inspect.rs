@@ -958,10 +958,8 @@ fn a_hook_may_end_its_runtime() {
                 drop(runtime);
                 tell.open();
             });
-            let runtime = builder.build().unwrap();
-            let handle = runtime.handle().clone();
-            *slot.lock().unwrap() = Some(runtime);
-            let stuck = handle.spawn(async move { wait.wait() });
+            let runtime = slot.lock().unwrap().insert(builder.build().unwrap()).handle().clone();
+            let stuck = runtime.spawn(async move { wait.wait() });
             ended.wait();
             assert!(stuck.is_finished());
         });

@@ -209,8 +209,8 @@ fn enqueue(runnable: Runnable) -> Result<(), Runnable> {
 /// # Panics
 ///
 /// Outside a runtime, as [`spawn`]. When the system starts no thread, and there is none that could
-/// run the job. (A job that another thread has spawned just before may wait until a later one gets
-/// a thread.)
+/// run the job: [`try_spawn_blocking`] returns an error instead. (A job that another thread has
+/// spawned just before may wait until a later one gets a thread.)
 ///
 /// # Examples
 ///

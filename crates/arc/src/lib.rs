@@ -90,10 +90,12 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
-//! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs. [`time::Instant`] is a type of its own then, and not std's: turn it on for tests only |
+//! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `tracing` | the feature of arc-compat of this name |
 //! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//!
+//! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //!
 //! tokio's other features (`rt`, `fs`, `net`, `time` ...) exist too. They add nothing, because
 //! the parts that they name are always there.

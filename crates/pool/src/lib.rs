@@ -58,12 +58,12 @@ impl<J> Pool<J> {
     ///
     /// # Errors
     ///
-    /// That of `start`, if no thread is left which could run the job. It is dropped then. As long as
-    /// there is another thread, that one comes to the job.
+    /// That of `start`, if no thread is left which could run the job. It is dropped then. As long
+    /// as there is another thread, that one comes to the job.
     ///
     /// When the pool was closed meanwhile, the new thread may have ended at once, and nobody may
-    /// come to the job. So the job is dropped here, if it still waits. The jobs of others stay: what
-    /// they hold may need a lock of the caller's in order to be dropped.
+    /// come to the job. So the job is dropped here, if it still waits. The jobs of others stay:
+    /// what they hold may need a lock of the caller's in order to be dropped.
     pub fn push(
         &self,
         job: J,
@@ -127,8 +127,8 @@ impl<J> Pool<J> {
         self.news.notify_all();
     }
 
-    /// Takes out the jobs that will never begin: all that wait, if the pool is closed. Each is taken
-    /// by itself, as the drop of one may wait for that of another one, by another thread.
+    /// Takes out the jobs that will never begin: all that wait, if the pool is closed. Each is
+    /// taken by itself, as the drop of one may wait for that of another one, by another thread.
     pub fn given_up(&self) -> impl Iterator<Item = J> {
         let next = || Some(lock(&self.state)).filter(|state| state.is_closed)?.jobs.pop_front();
         iter::from_fn(next).map(|(_, job)| job)

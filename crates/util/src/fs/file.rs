@@ -51,8 +51,8 @@ impl Target for std::fs::File {
 /// job has written when the process ends: by `std::process::exit`, by a signal, or because `main`
 /// returns before the runtime has ended (`shutdown_background`, or a limit that is over).
 ///
-/// If no thread can be started for a job, the operation returns an error of the kind `Other`. Only a
-/// write does not: it is done on the calling thread.
+/// If no thread can be started for a job, the operation returns an error of the kind `Other`. Only
+/// a write does not: it is done on the calling thread.
 ///
 /// # Cancellation
 ///

@@ -8,11 +8,12 @@
 //!
 //! What happens to bytes if a future is dropped before it is ready, as by `timeout` or `select!`:
 //!
-//! | operation | dropped half-way |
-//! |---|---|
-//! | `read`, `write`, `fill_buf`, `flush`, `next_line` and the stream `lines()` | nothing is lost: the next call goes on |
-//! | `read_exact`, `read_to_end`, `read_to_string`, `read_line`, `read_until` | what was read until then is taken from the reader, and may be lost. Keep the future, or use `lines()` |
-//! | `write_all`, `write_all_buf`, `copy` | some of the bytes were written, and nobody knows how many. (`write_all_buf` does: the buffer has the rest) |
+//! * `read`, `write`, `fill_buf`, `flush`, `next_line` and the stream `lines()`: nothing is lost.
+//!   The next call goes on.
+//! * `read_exact`, `read_to_end`, `read_to_string`, `read_line`, `read_until`: what was read until
+//!   then is taken from the reader, and may be lost. Keep the future, or use `lines()`.
+//! * `write_all`, `copy`: some of the bytes were written, and nobody knows how many. After a
+//!   `write_all_buf` the buffer has the rest.
 
 #[cfg(feature = "bytes")]
 mod buffers;
