@@ -51,7 +51,7 @@
 //! | [`driver/kernel/event.rs`] | what is asked of the kernel, and what it reports |
 //! | [`driver/kernel/mod.rs`] | which of the next two files a system uses |
 //! | [`driver/kernel/epoll.rs`] | how one system call waits for sockets, timers and notifications |
-//! | [`driver/kernel/portable.rs`] | the same by the crate polling, for all systems but Linux |
+//! | `driver/kernel/portable.rs` | the same by the crate polling, for all systems but Linux |
 //! | [`driver/readiness.rs`] | how one atomic word remembers an event that came at the wrong time |
 //! | [`driver/reactor.rs`] | how an event finds the wakers of the tasks that wait for it |
 //! | [`driver/wheel.rs`] | how a million deadlines are kept, as a pure data structure |
@@ -84,6 +84,8 @@
 //! | [`runtime/handle.rs`] | what programs do with a runtime |
 //! | [`runtime/mod.rs`] | what programs see of this room |
 //!
+//! `driver/kernel/portable.rs` is not built on Linux, so it has no page to link to: open the file.
+//!
 //! The list of unfinished tasks is a crate of its own, `arc-tasks` in `crates/tasks/`: ids, names,
 //! states, and the error of a task that gave no output. Here it is called `registry`. Read it when
 //! you want to know how tasks are listed. To follow the rest, it is enough that a task carries a
@@ -97,7 +99,6 @@
 //! [`driver/kernel/event.rs`]: ../src/arc/driver/kernel/event.rs.html
 //! [`driver/kernel/mod.rs`]: ../src/arc/driver/kernel/mod.rs.html
 //! [`driver/kernel/epoll.rs`]: ../src/arc/driver/kernel/epoll.rs.html
-//! [`driver/kernel/portable.rs`]: ../src/arc/driver/kernel/portable.rs.html
 //! [`driver/readiness.rs`]: ../src/arc/driver/readiness.rs.html
 //! [`driver/reactor.rs`]: ../src/arc/driver/reactor.rs.html
 //! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html

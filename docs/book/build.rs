@@ -68,8 +68,8 @@ fn page_of(book: &Path, page: &Path, up: &str) -> io::Result<String> {
     Ok(done)
 }
 
-/// Prose, each of whose links `[text](target)` leads elsewhere, or nowhere any more.
-fn with_links(prose: &str, link_of: impl Fn(&str) -> Option<String>) -> String {
+/// Prose, each of whose links `[text](target)` leads elsewhere, or names the file that it led to.
+fn with_links(prose: &str, link_of: impl Fn(&str) -> Result<String, String>) -> String {
     let mut done = String::new();
     let mut rest = prose;
     while let Some((before, behind)) = rest.split_once("](")
@@ -78,41 +78,54 @@ fn with_links(prose: &str, link_of: impl Fn(&str) -> Option<String>) -> String {
     {
         done += outside;
         match link_of(target) {
-            Some(link) => {
-                write!(done, "[{shown}]({link})").expect("a String takes all");
-            }
-            // rustdoc has no page for it.
-            None => done += shown,
+            Ok(link) => write!(done, "[{shown}]({link})").expect("a String takes all"),
+            Err(file) if shown.contains(&file) => done += shown,
+            Err(file) => write!(done, "{shown} (`{file}`)").expect("a String takes all"),
         }
         rest = after;
     }
     done + rest
 }
 
-/// Where a link leads in rustdoc, if it leads anywhere.
-fn link_of(book: &Path, target: &Path, up: &str) -> Option<String> {
+/// The file of the runtime that this system does not use. rustdoc has no page for it.
+const NOT_BUILT: &str =
+    if cfg!(target_os = "linux") { "driver/kernel/portable.rs" } else { "driver/kernel/epoll.rs" };
+
+/// Where a link leads in rustdoc.
+///
+/// # Errors
+/// rustdoc has no page for it. This is the file, as the repository's root sees it.
+fn link_of(book: &Path, target: &Path, up: &str) -> Result<String, String> {
     let text = target.to_string_lossy().replace('\\', "/");
     let text = text.strip_prefix("answers/../").unwrap_or(&text);
     if text.contains("://") || text.starts_with('#') {
-        return Some(text.to_owned());
+        return Ok(text.to_owned());
     }
+    let (text, place) = text.split_at(text.find('#').unwrap_or(text.len()));
+    let file = match (text.strip_prefix("../../"), text.strip_prefix("../")) {
+        (Some(file), _) => file.to_owned(),
+        (None, Some(page)) => format!("docs/{page}"),
+        (None, None) => format!("docs/book/{text}"),
+    };
     if text.ends_with(".svg") {
-        return fs::read_to_string(book.join(text)).ok().map(|picture| data_of(&picture));
+        return fs::read_to_string(book.join(text)).map(|it| data_of(&it)).map_err(|_| file);
     }
 
     // rustdoc's page for a source file is there if the runtime is documented as well.
     if let Some(source) = text.strip_prefix("../../src/")
         && source.ends_with(".rs")
+        && source != NOT_BUILT
     {
-        return Some(format!("{up}../src/arc/{source}.html"));
+        return Ok(format!("{up}../src/arc/{source}.html"));
     }
     if text == "README.md" {
-        return Some(format!("{up}index.html"));
+        return Ok(format!("{up}index.html{place}"));
     }
     if text.starts_with("../") || !text.ends_with(".md") {
-        return None;
+        return Err(file);
     }
-    module_of(Path::new(text)).map(|module| format!("{up}{module}/index.html"))
+    let module = module_of(Path::new(text)).ok_or(file)?;
+    Ok(format!("{up}{module}/index.html{place}"))
 }
 
 /// A picture as the address of itself.

@@ -25,13 +25,16 @@
 //!
 //! When it says `solved`, delete the fence in `all_asleep`, and run it again: a model that cannot
 //! fail proves nothing. Put the fence back, and delete the one in `fall_asleep` instead, or the one
-//! in `Doorbell::ring`. If your worker asks `all_asleep` before it rings, the model misses neither:
-//! the worker passes the fence in `all_asleep` between setting its bit and looking at the bell.
-//! Other threads ring such a bell without that, so the fence in `ring` has to stay.
+//! in `Doorbell::ring`. If your worker asks `all_asleep` before it rings, the model passes without
+//! either of the two: the worker passes the fence in `all_asleep` between setting its bit and
+//! looking at the bell. Other threads ring such a bell without that, so the fence in `ring` has to
+//! stay.
 //!
 //! Then put all fences back, and run the models that arc has had before, over your change: `cargo
-//! test -p arc-models --release --test loom`. (They do miss the fence in `ring`.) `git checkout
-//! src` takes the change back.
+//! test -p arc-models --release --test loom`. (They fail without the fence in `ring`.)
+//!
+//! `git checkout src` takes the change back. So does mending a chapter's Break it, by the same
+//! command: commit your change first if you want to keep it.
 
 #![allow(dead_code, reason = "the model uses a part of arc's file, and arc uses another")]
 

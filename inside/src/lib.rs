@@ -74,13 +74,18 @@ pub fn then_rest<R>(call: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs a stage.
+/// Runs a stage. If `ARC_GAP` named a gap that it did not come by, this says so at the end.
 pub fn run(program: fn()) {
     #[cfg(not(feature = "shuttle"))]
     program();
 
     #[cfg(feature = "shuttle")]
     shuttled::run(program);
+
+    let wanted = std::env::var("ARC_GAP").unwrap_or_default();
+    if !wanted.is_empty() && GAPS.load(Ordering::Relaxed) == 0 {
+        eprintln!("ARC_GAP={wanted}: this run passed no gap of that name");
+    }
 }
 
 /// One tick of a watchdog. It is not over before another thread has worked for a moment. So on a

@@ -109,11 +109,16 @@ impl Cargo {
         if self.arguments[0] == "xtask"
             && let Ok(task) = Task::try_parse_from(&self.arguments)
         {
-            return task.run();
+            return task.run().map_err(|failure| self.with_repetition(&failure));
         }
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         finish(cargo().args(&self.arguments).envs(variables))
-            .map_err(|failure| Failure(format!("{failure}; to repeat it: {self}")))
+            .map_err(|failure| self.with_repetition(&failure))
+    }
+
+    /// A failure, and the command line that repeats it.
+    fn with_repetition(&self, failure: &Failure) -> Failure {
+        Failure(format!("{failure}; to repeat it: {self}"))
     }
 }
 

@@ -344,7 +344,9 @@ function showFindings() {
   for (const [name, text] of [["poll", "a poll"], ["long", "longer than 10 ms, not ended, or panicked"],
     ["nothing", "it did nothing, and waits for the same again"], ["job", "a job of spawn_blocking"],
     ["main", "the future of a block_on"], ["seat", "the worker waits for the kernel"],
-    ["sleep", "the worker is parked"], ["wait", "the task waits in a queue"]]) {
+    ["sleep", "the worker is parked"], ["wait", "the task waits in a queue"],
+    ["look", "a look at the kernel without waiting, or what it reported"],
+    ["queue", "how many tasks wait in queues"]]) {
     const row = element("p", text, "link");
     row.style.borderColor = colors[name];
     panel.append(row);

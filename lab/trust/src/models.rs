@@ -374,8 +374,13 @@ fn model() {
         let root = workspace_root();
         for mutation in all_mutations(&root).unwrap() {
             let text = fs::read_to_string(root.join(&mutation.file)).unwrap();
-            let mutated = mutation.apply(&text);
-            assert!(mutated.is_ok_and(|it| it != text), "{mutation:?}");
+            let Mutation { file, old, program, model, .. } = &mutation;
+            assert!(
+                mutation.apply(&text).is_ok_and(|it| it != text),
+                "the text that a mutation takes out is not in {file} any more. Change the `// -` \
+                 lines above the model {model} in lab/models/tests/{program}/ as you changed the \
+                 source:\n{old}"
+            );
         }
     }
 

@@ -33,6 +33,7 @@ use crate::{Complaints, at_once};
 use inside::stage::{self, Bug, folder};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// An exercise, and its solution.
 struct Exercise {
@@ -175,13 +176,36 @@ fn exercise_of(solution: &str) -> Result<String, String> {
     }
 }
 
-/// Writes all exercises anew.
-pub fn write_all() -> Result<(), String> {
+/// Writes all exercises anew. Without `overwrites`, it leaves those alone that somebody has changed
+/// and not committed: they may be solved, and nobody else has them.
+pub fn write_all(overwrites: bool) -> Result<Complaints, String> {
+    let mut complaints = Vec::new();
     for exercise in read_all()? {
         let file = exercise.file();
+        let now = fs::read_to_string(&file).ok().map(|text| text.replace('\r', ""));
+        if now.as_ref() == Some(&exercise.text) {
+            continue;
+        }
+        if now.is_some() && !overwrites && committed(&exercise.name) != now {
+            complaints.push(format!(
+                "exercises/{}.rs has changes that are not committed, and stays as it is. (If you \
+                 have solved it: commit or copy it first. To take the changes away: cargo run -p \
+                 arc-inside --bin check -- --write --overwrite)",
+                exercise.name
+            ));
+            continue;
+        }
         fs::write(&file, &exercise.text).map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    Ok(())
+    Ok(complaints)
+}
+
+/// An exercise as git's last commit has it. None: it has no such file, or there is no git.
+fn committed(name: &str) -> Option<String> {
+    let file = format!("HEAD:./exercises/{name}.rs");
+    let output = Command::new("git").args(["show", &file]).current_dir(folder()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.replace('\r', ""))
 }
 
 /// The exercises that are not what their solutions make of them.
@@ -192,8 +216,9 @@ fn stale() -> Result<Complaints, String> {
             != exercise.text
         {
             complaints.push(format!(
-                "exercises/{}.rs is not what its solution makes of it (to write it anew: cargo run \
-                 -p arc-inside --bin check -- --write)",
+                "exercises/{}.rs is not what its solution makes of it (if you have solved it: \
+                 commit or copy it first, as this takes your solution away. To write it anew: \
+                 cargo run -p arc-inside --bin check -- --write)",
                 exercise.name
             ));
         }

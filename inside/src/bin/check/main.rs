@@ -15,6 +15,7 @@ mod exercise;
 use build::{Builder, Built, Platform};
 use inside::compare;
 use inside::stage::{self, Bug, Stage};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
@@ -29,8 +30,9 @@ usage: cargo run -p arc-inside --bin check [-- OPTION]
   --shuttle    only a thousand orders of each stage
   --exercises  only the exercises: each fails at first, passes with its solution, and refuses the
                wrong solutions that are listed there
-  --write      write the exercises anew, from their solutions
-  --diff 03    print what is new in a stage
+  --write      write the exercises anew, from their solutions; those with changes that are not
+               committed stay as they are, unless --overwrite follows
+  --diff 03    print the lines of a stage that the one before it does not have
   --target T   only what they print on another platform, with and without gaps; what follows T
                is told to cargo, and a variable CARGO_TARGET_.._RUNNER names what runs them
   --bless      write down what the stages print, as what they should print
@@ -70,7 +72,8 @@ fn main() -> ExitCode {
         ["--bugs"] => check(&["bugs", "races"]),
         ["--shuttle"] => check(&["shuttle"]),
         ["--exercises"] => check(&["exercises"]),
-        ["--write"] => exercise::write_all().map(|()| Vec::new()),
+        ["--write"] => exercise::write_all(false),
+        ["--write", "--overwrite"] => exercise::write_all(true),
         ["--bless"] => check(&["bless"]),
         ["--diff", number] => print_diff(number),
         ["--target", name, ref options @ ..] => check_for(&Platform { name, options }),
@@ -265,8 +268,12 @@ fn print_diff(number: &str) -> Result<Complaints, String> {
     };
     let before = compare::before(&stages, index);
     let code = before.map_or(&[][..], |before| &before.code);
+    let mut out = io::stdout().lock();
     for line in compare::new_lines(code, &stages[index].code) {
-        println!("+ {line}");
+        // Whoever reads this may have seen enough, such as `head`.
+        if writeln!(out, "+ {line}").is_err() {
+            break;
+        }
     }
     Ok(Vec::new())
 }

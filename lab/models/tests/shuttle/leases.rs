@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 
 /// One thread in `block_on` runs its own future, what that spawns, and what comes from outside.
 // ~ src/runtime/block_on.rs
-// - Some(lease) => lease.worker.run_one(&is_called),
-// + Some(lease) => lease.worker.run_one(&|| false),
+// - Some(lease) if poll.is_pending() => lease.worker.run_one(&is_called),
+// + Some(lease) if poll.is_pending() => lease.worker.run_one(&|| false),
 // ~ src/runtime/block_on.rs
 // - if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
 // + if false {
