@@ -22,7 +22,8 @@ pub enum RuntimeFlavor {
 pub enum UnhandledPanic {
     /// Only the task ends. Its handle gives the panic.
     Ignore,
-    /// The runtime ends. Every `block_on` on it panics.
+    /// The runtime ends. Every `block_on` on it panics, even if its future is ready just then. So
+    /// it does if the runtime is shut down meanwhile.
     ShutdownRuntime,
 }
 

@@ -371,6 +371,36 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     }
 }
 
+/// Neither of two threads that are being started comes to be. Each caller is told, and no job is
+/// left.
+#[test]
+fn jobs_whose_threads_fail_together_are_both_refused() {
+    within_deadline(|| {
+        let failing = Counter::new();
+        let fails = failing.clone();
+        let name = move || {
+            if Handle::try_current().is_ok() {
+                fails.add();
+                fails.wait_for(2);
+                panic!("{ON_PURPOSE}");
+            }
+            "a thread".to_owned()
+        };
+        let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
+        let dropped = Counter::new();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let held = dropped.on_drop();
+                    let text = panic_of(|| drop(runtime.spawn_blocking(move || drop(held))));
+                    assert!(text.contains("can start none"), "{text}");
+                });
+            }
+        });
+        assert_eq!(dropped.get(), 2);
+    });
+}
+
 /// The runtime begins to end while the thread for the job is being started. A poll waits for the
 /// job, so no worker leaves before that is dropped.
 #[test]

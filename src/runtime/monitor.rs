@@ -53,7 +53,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         quiet_ticks = if moved > 0 || mains_poll { 0 } else { quiet_ticks + 1 };
         let is_needless = moved == shared.workers.len() || shared.mean_poll.is_long();
         // A poll that the end does not wait for any longer may go on for ever.
-        let next = TICK.max(2 * tick * u32::from(shared.is_ending()));
+        let next = (2 * tick * u32::from(shared.is_ending())).clamp(TICK, 16 * TICK);
         tick = if is_needless && stuck == 0 && !mains_poll { BUSY_TICK } else { next };
         if moved == 0 {
             watch_kernel(shared);

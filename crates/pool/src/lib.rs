@@ -26,6 +26,9 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// An error is that of the system.
+type Done = io::Result<()>;
+
 /// The jobs that wait for a thread, and how many threads there are.
 pub struct Pool<J> {
     state: Mutex<State<J>>,
@@ -38,7 +41,10 @@ struct State<J> {
     jobs: VecDeque<(u64, J)>,
     /// The number of the last job.
     last: u64,
+    /// How many threads there are, with those that are being started.
     threads: usize,
+    /// How many are being started, of which nobody knows yet whether they will run.
+    starting: usize,
     /// How many threads wait for a job. A thread that was notified counts until it runs.
     idle: usize,
     is_closed: bool,
@@ -46,7 +52,8 @@ struct State<J> {
 
 impl<J> Default for Pool<J> {
     fn default() -> Self {
-        let state = State { jobs: VecDeque::new(), last: 0, threads: 0, idle: 0, is_closed: false };
+        let (jobs, last, threads, starting, idle) = (VecDeque::new(), 0, 0, 0, 0);
+        let state = State { jobs, last, threads, starting, idle, is_closed: false };
         Self { state: Mutex::new(state), news: Condvar::default() }
     }
 }
@@ -59,17 +66,12 @@ impl<J> Pool<J> {
     /// # Errors
     ///
     /// That of `start`, if no thread is left which could run the job. It is dropped then. As long
-    /// as there is another thread, that one comes to the job.
+    /// as another thread runs, that one comes to the job.
     ///
     /// When the pool was closed meanwhile, the new thread may have ended at once, and nobody may
     /// come to the job. So the job is dropped here, if it still waits. The jobs of others stay:
     /// what they hold may need a lock of the caller's in order to be dropped.
-    pub fn push(
-        &self,
-        job: J,
-        threads_max: usize,
-        start: impl FnOnce() -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub fn push(&self, job: J, threads_max: usize, start: impl FnOnce() -> Done) -> Done {
         let mut state = lock(&self.state);
         if state.is_closed {
             drop(state); // before the job: what that holds is foreign
@@ -87,7 +89,7 @@ impl<J> Pool<J> {
             return Ok(());
         }
 
-        state.threads += 1;
+        (state.threads, state.starting) = (state.threads + 1, state.starting + 1);
         drop(state);
         let started = contain(start).unwrap_or_else(|panic| {
             ignore_panic(|| drop(panic));
@@ -95,9 +97,9 @@ impl<J> Pool<J> {
         });
         let mut state = lock(&self.state);
         state.threads -= usize::from(started.is_err());
-        let is_left = state.is_closed || state.threads == 0;
-        let mut waiting = state.jobs.iter().take_while(|_| is_left);
-        let place = waiting.position(|(other, _)| *other == number);
+        state.starting -= 1;
+        let is_left = state.is_closed || started.is_err() && state.threads == state.starting;
+        let place = state.jobs.iter().take_while(|_| is_left).position(|(it, _)| *it == number);
         let own = place.and_then(|place| state.jobs.remove(place));
         drop(state);
         own.map_or(Ok(()), |_| started)

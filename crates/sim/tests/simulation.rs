@@ -626,3 +626,41 @@ async fn clock_is_paused_and_moved_on() {
     sleeper.await.unwrap();
     assert!(start.elapsed() < 2 * HOUR);
 }
+
+/// Its writers share the standard output with other simulations, of which it must not hear.
+#[test]
+fn seed_means_the_same_beside_others_that_write() {
+    use arc_util::io::stdout;
+    if std::env::var_os(CHILD).is_none() {
+        let test = "seed_means_the_same_beside_others_that_write";
+        let (text, errors) = in_another_process(test, &[]);
+        let told = errors.lines().filter(|line| line.starts_with("fingerprint ")).count();
+        assert_eq!(told, 2, "{text}{errors}");
+        assert!(text.contains("1 passed"), "{text}{errors}");
+        return;
+    }
+    let writes = || {
+        let program = async {
+            let tasks = (0..10).map(|_| {
+                arc::spawn(async {
+                    for _ in 0..5 {
+                        stdout().write_all(b".").await.unwrap();
+                    }
+                })
+            });
+            for task in tasks.collect::<Vec<_>>() {
+                task.await.unwrap();
+            }
+        };
+        simulate(7, program).log.fingerprint()
+    };
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let first = writes();
+                (0..100).for_each(|_| assert_eq!(writes(), first));
+                eprintln!("fingerprint {first}");
+            });
+        }
+    });
+}

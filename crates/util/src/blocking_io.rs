@@ -1,29 +1,35 @@
 //! What files and standard output have in common: bytes are written by jobs of `spawn_blocking`,
 //! which lag behind their writer by one write, and no job is ever left out.
 //!
-//! A write goes into a queue first, and then a job is spawned that empties the queue. The job holds
-//! an [`Owed`], which does that when it is dropped: by the job when that runs, or by the runtime
+//! A write goes into a queue first, and then a job is spawned that takes it out. The job holds an
+//! [`Owed`], which does the write when it is dropped: by the job when that runs, or by the runtime
 //! that drops the job because it ends before the job has begun.
 //!
-//! Standard output has one queue for all writers, and one job at a time: a writer whose write is in
-//! the queue of a job that has not ended spawns none. Such a job empties the queue before it ends.
+//! Standard output has one queue for all its writers, of which many may be dropped before their
+//! writes are done. So a runtime may only have so many jobs and bytes there at a time: see
+//! [`Pending`]. Each runtime counts for itself, and counts jobs that have ended. What other
+//! runtimes do, a simulation must not see.
 //!
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
+use crate::wake::wake_all;
 use arc::runtime::{Handle, Id};
 use arc::task::{JoinError, JoinHandle, consume_budget, try_spawn_blocking};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, IoSlice, Result, SeekFrom};
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 /// How much one job reads or writes at most, in bytes, unless somebody sets another number. And how
-/// much may wait in a queue before a writer waits as well.
+/// much of a runtime's may wait in a queue before a writer waits as well.
 pub(crate) const BUFFER_MAX: usize = 2 << 20;
+
+/// How many jobs of a runtime may write to one target. Each takes a thread of its pool.
+const JOBS_MAX: usize = 128;
 
 /// What is written to, by calls that block.
 pub(crate) trait Target: Send + Sync + 'static {
@@ -113,14 +119,26 @@ struct Queue {
     writes: VecDeque<Write>,
     /// How many there have been.
     count: u64,
-    /// How many of them are done.
-    done: u64,
-    /// How many bytes wait.
-    bytes: usize,
-    /// The runtime that has a job which empties the queue before it ends.
-    emptied_by: Option<Id>,
+    /// How many writers there have been.
+    writers: u64,
+    pending: BTreeMap<Id, Pending>,
     /// The first error of a writer that was gone before it was told.
     untold: Option<io::Error>,
+}
+
+/// What a runtime has in the queue: the writes whose jobs have not ended.
+#[derive(Default)]
+struct Pending {
+    jobs: usize,
+    bytes: usize,
+    /// Who waits for room, by the numbers of the writers.
+    wakers: BTreeMap<u64, Waker>,
+}
+
+impl Pending {
+    fn is_full(&self) -> bool {
+        self.jobs >= JOBS_MAX || self.bytes >= BUFFER_MAX
+    }
 }
 
 /// A target, and what is to be done with it.
@@ -154,42 +172,39 @@ impl<T: Target> Shared<T> {
     fn write_up_to(&self, last: u64) -> MutexGuard<'_, Ahead> {
         let mut ahead = self.turn();
         while let Some(write) = self.next_write(last) {
-            self.write(write, &mut ahead);
+            let done = ahead.give_back(&self.target);
+            let done = done.and_then(|()| self.target.write_all(&write.bytes));
+            let mut report = lock(&write.report);
+            report.spare = write.bytes;
+            if let Err(error) = done {
+                let is_orphan = report.is_orphan;
+                let mut queue = lock(&self.queue);
+                let teller = if is_orphan { &mut queue.untold } else { &mut report.error };
+                teller.get_or_insert(error);
+            }
         }
         ahead
     }
 
-    /// Blocks until nothing is left in the queue. A write that comes later is nobody's yet.
-    fn empty_queue(&self) {
-        let mut ahead = self.turn();
-        while let Some(write) = self.next_write(u64::MAX) {
-            self.write(write, &mut ahead);
-        }
-    }
-
     /// For the one whose turn it is.
     fn next_write(&self, last: u64) -> Option<Write> {
-        let mut queue = lock(&self.queue);
-        if queue.writes.is_empty() {
-            queue.emptied_by = None;
-        }
-        let is_due = queue.writes.front().is_some_and(|write| write.number <= last);
-        if is_due { queue.writes.pop_front() } else { None }
+        let writes = &mut lock(&self.queue).writes;
+        let is_due = writes.front().is_some_and(|write| write.number <= last);
+        if is_due { writes.pop_front() } else { None }
     }
 
-    /// For the one whose turn it is.
-    fn write(&self, write: Write, ahead: &mut Ahead) {
-        let done = ahead.give_back(&self.target);
-        let done = done.and_then(|()| self.target.write_all(&write.bytes));
-        let mut report = lock(&write.report);
+    /// A job of that runtime has ended, or was dropped.
+    fn job_ends(&self, runtime: Id, bytes: usize) {
         let mut queue = lock(&self.queue);
-        (queue.done, queue.bytes) = (write.number, queue.bytes - write.bytes.len());
-        if let Err(error) = done {
-            let teller = if report.is_orphan { &mut queue.untold } else { &mut report.error };
-            teller.get_or_insert(error);
+        let Some(pending) = queue.pending.get_mut(&runtime) else { return };
+        pending.jobs -= 1;
+        pending.bytes -= bytes;
+        let wakers = if pending.is_full() { BTreeMap::new() } else { take(&mut pending.wakers) };
+        if pending.jobs == 0 {
+            queue.pending.remove(&runtime);
         }
         drop(queue);
-        report.spare = write.bytes;
+        wake_all(wakers.into_values());
     }
 
     /// Blocks, in a job, until all is written that has begun before. Returns the turn.
@@ -203,12 +218,18 @@ impl<T: Target> Shared<T> {
     }
 }
 
-/// The duty to empty the queue. It is done when this is dropped.
-struct Owed<T: Target>(Arc<Shared<T>>);
+/// The duty to do the writes up to a number. They are done when this is dropped, at the latest.
+struct Owed<T: Target> {
+    shared: Arc<Shared<T>>,
+    last: u64,
+    runtime: Id,
+    bytes: usize,
+}
 
 impl<T: Target> Drop for Owed<T> {
     fn drop(&mut self) {
-        self.0.empty_queue();
+        drop(self.shared.write_up_to(self.last));
+        self.shared.job_ends(self.runtime, self.bytes);
     }
 }
 
@@ -216,26 +237,28 @@ impl<T: Target> Drop for Owed<T> {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Doing {
     Write(u64),
-    /// It waits for room in the queue.
-    Room,
     Flush,
     /// How often the length had been set when the read began.
     Read(u64),
-    Seek(SeekFrom),
+    /// And whether it is done again, as the one before may have been of a dropped future.
+    Seek(SeekFrom, bool),
 }
 
 /// One who writes to a target, and perhaps reads it. At most one job is at work for it.
 pub(crate) struct Writer<T: Target> {
     pub(crate) shared: Arc<Shared<T>>,
     pub(crate) buffer_max: usize,
-    /// A write without a job is in the queue of another writer's job.
-    job: Option<(Doing, Option<JoinHandle<Result<u64>>>)>,
+    job: Option<(Doing, JoinHandle<Result<u64>>)>,
     report: Arc<Mutex<Report>>,
+    number: u64,
+    /// It waits for room, in the queue of this runtime.
+    waits_in: Option<Id>,
 }
 
 /// What nobody was told, the next writer is.
 impl<T: Target> Drop for Writer<T> {
     fn drop(&mut self) {
+        self.wait_no_longer();
         let mut report = lock(&self.report);
         report.is_orphan = true;
         if let Some(error) = report.error.take() {
@@ -246,8 +269,12 @@ impl<T: Target> Drop for Writer<T> {
 
 impl<T: Target> Writer<T> {
     pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
+        let mut queue = lock(&shared.queue);
+        queue.writers += 1;
+        let number = queue.writers;
+        drop(queue);
         let report = Arc::default();
-        Self { shared, buffer_max: BUFFER_MAX, job: None, report }
+        Self { shared, buffer_max: BUFFER_MAX, job: None, report, number, waits_in: None }
     }
 
     /// Waits for the job that is at work. Returns what it did, if there was one.
@@ -256,17 +283,7 @@ impl<T: Target> Writer<T> {
         context: &mut Context<'_>,
     ) -> Poll<Option<(Doing, Result<u64>)>> {
         let Some((doing, handle)) = &mut self.job else { return Poll::Ready(None) };
-        if let (Doing::Write(last), None) = (*doing, &handle)
-            && lock(&self.shared.queue).done < last
-        {
-            // Only who waits for the write of another one's job has a job for that.
-            let owed = Owed(self.shared.clone());
-            *handle = try_spawn_blocking(move || written(owed)).ok();
-        }
-        let result = match handle {
-            Some(handle) => ready!(Pin::new(handle).poll(context)),
-            None => Ok(Ok(0)),
-        };
+        let result = ready!(Pin::new(handle).poll(context));
         let (doing, _) = (*doing, self.job = None);
         let result = match (doing, result) {
             (_, Ok(result)) => result,
@@ -282,14 +299,17 @@ impl<T: Target> Writer<T> {
 
     /// Whether a job is at work that has not ended.
     pub(crate) fn is_busy(&self) -> bool {
-        let handle = self.job.as_ref().and_then(|(_, handle)| handle.as_ref());
-        handle.is_some_and(|handle| !handle.is_finished())
+        self.job.as_ref().is_some_and(|(_, handle)| !handle.is_finished())
     }
 
-    /// The error of an earlier write, which is told once.
+    /// The error of an earlier write, which is told once. Also one of a writer that is gone.
     pub(crate) fn check(&self) -> Result<()> {
-        let own = lock(&self.report).error.take();
-        own.or_else(|| lock(&self.shared.queue).untold.take()).map_or(Ok(()), Err)
+        self.check_own()?;
+        lock(&self.shared.queue).untold.take().map_or(Ok(()), Err)
+    }
+
+    fn check_own(&self) -> Result<()> {
+        lock(&self.report).error.take().map_or(Ok(()), Err)
     }
 
     /// Begins something that is not a write. No job is at work.
@@ -300,7 +320,7 @@ impl<T: Target> Writer<T> {
     ) -> Result<()> {
         let (_, shared) = (inside(), self.shared.clone());
         let handle = try_spawn_blocking(move || act(&shared.target, &mut shared.settle()));
-        self.job = Some((doing, Some(handle.map_err(no_thread)?)));
+        self.job = Some((doing, handle.map_err(no_thread)?));
         Ok(())
     }
 
@@ -322,17 +342,12 @@ impl<T: Target> Writer<T> {
     ) -> Poll<Result<usize>> {
         // Whoever writes to a queue never waits as long as there is room.
         ready!(pin!(consume_budget()).poll(context));
-        loop {
-            let done = ready!(self.poll_job(context));
-            if let Some((Doing::Flush | Doing::Room, result)) = done {
-                result?; // the flush is of a future that was dropped
-            }
-            self.check()?;
-            if lock(&self.shared.queue).bytes < BUFFER_MAX {
-                break;
-            }
-            self.begin(Doing::Room, |_, _| Ok(0))?;
+        if let Some((Doing::Flush, result)) = ready!(self.poll_job(context)) {
+            result?; // of a future that was dropped
         }
+        self.check()?;
+        let runtime = inside().id();
+        ready!(self.poll_room(runtime, context));
         let mut bytes = take(&mut lock(&self.report).spare);
         bytes.clear();
         for part in parts {
@@ -341,33 +356,65 @@ impl<T: Target> Writer<T> {
         }
         let count = bytes.len();
         if count > 0 {
-            self.begin_write(bytes);
+            self.begin_write(runtime, bytes);
         }
         Poll::Ready(Ok(count))
     }
 
-    fn begin_write(&mut self, bytes: Vec<u8>) {
-        let runtime = inside().id();
+    /// Waits until the queue has room for this runtime.
+    fn poll_room(&mut self, runtime: Id, context: &Context<'_>) -> Poll<()> {
+        let waker = context.waker().clone();
+        let mut queue = lock(&self.shared.queue);
+        if let Some(pending) = queue.pending.get_mut(&runtime).filter(|it| it.is_full()) {
+            let before = pending.wakers.insert(self.number, waker);
+            drop(queue);
+            drop(before);
+            self.waits_in = Some(runtime);
+            return Poll::Pending;
+        }
+        drop(queue);
+        self.wait_no_longer();
+        Poll::Ready(())
+    }
+
+    fn wait_no_longer(&mut self) {
+        if let Some(runtime) = self.waits_in.take() {
+            let mut queue = lock(&self.shared.queue);
+            let pending = queue.pending.get_mut(&runtime);
+            let waker = pending.and_then(|pending| pending.wakers.remove(&self.number));
+            drop(queue);
+            drop(waker);
+        }
+    }
+
+    fn begin_write(&mut self, runtime: Id, bytes: Vec<u8>) {
         let mut queue = lock(&self.shared.queue);
         queue.count += 1;
-        queue.bytes += bytes.len();
-        let number = queue.count;
-        queue.writes.push_back(Write { number, bytes, report: self.report.clone() });
-        let has_job = queue.emptied_by.replace(runtime) == Some(runtime);
+        let last = queue.count;
+        let pending = queue.pending.entry(runtime).or_default();
+        pending.jobs += 1;
+        pending.bytes += bytes.len();
+        let owed = Owed { shared: self.shared.clone(), last, runtime, bytes: bytes.len() };
+        queue.writes.push_back(Write { number: last, bytes, report: self.report.clone() });
         drop(queue);
 
         // Without a thread the write is done here and now: `owed` is dropped.
-        let owed = (!has_job).then(|| Owed(self.shared.clone()));
-        let handle = owed.and_then(|owed| try_spawn_blocking(move || written(owed)).ok());
-        self.job = Some((Doing::Write(number), handle));
+        let job = try_spawn_blocking(move || {
+            drop(owed);
+            Ok(0)
+        });
+        self.job = job.ok().map(|handle| (Doing::Write(last), handle));
     }
 
     pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         loop {
             let done = ready!(self.poll_job(context));
-            self.check()?;
+            self.check_own()?;
+            // What another writer was not told does not keep this one from being flushed.
             match done {
-                Some((Doing::Flush, result)) => return Poll::Ready(result.map(drop)),
+                Some((Doing::Flush, result)) => {
+                    return Poll::Ready(result.and_then(|_| self.check()));
+                }
                 _ if !T::HOLDS_BACK => return Poll::Ready(Ok(())),
                 _ => {}
             }
@@ -409,12 +456,6 @@ macro_rules! written_by_jobs {
     };
 }
 pub(crate) use written_by_jobs;
-
-/// The job of a write.
-fn written<T: Target>(owed: Owed<T>) -> Result<u64> {
-    drop(owed);
-    Ok(0)
-}
 
 /// The runtime. Before anything is done, it panics if there is none.
 #[track_caller]

@@ -378,17 +378,19 @@ impl AsyncSeek for File {
         position: SeekFrom,
     ) -> Poll<Result<u64>> {
         let writer = &mut self.get_mut().0;
-        let doing = Doing::Seek(position);
+        let mut is_again = false;
         loop {
             match ready!(writer.poll_job(context)) {
-                Some((done, result))
-                    if done == doing && !is_stale(&writer.shared.target, position, &result) =>
-                {
-                    return Poll::Ready(result);
+                Some((Doing::Seek(done, again), result)) if done == position => {
+                    // Once is enough: a file may grow all the time.
+                    if again || !is_stale(&writer.shared.target, position, &result) {
+                        return Poll::Ready(result);
+                    }
+                    is_again = true;
                 }
                 _ => writer.check()?,
             }
-            writer.begin(doing, move |mut file, ahead| {
+            writer.begin(Doing::Seek(position, is_again), move |mut file, ahead| {
                 ahead.give_back(file)?;
                 file.seek(position)
             })?;

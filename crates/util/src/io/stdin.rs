@@ -4,7 +4,7 @@ use crate::blocking_io::no_thread;
 use crate::wake::wake_all;
 use arc::io::AsyncRead;
 use arc::task::consume_budget;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Result};
 use std::mem::take;
@@ -45,7 +45,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// # }
 /// ```
 pub fn stdin() -> Stdin {
-    Stdin(())
+    let mut state = INPUT.lock();
+    state.handles += 1;
+    Stdin(state.handles)
 }
 
 /// Reads the standard input; made by [`stdin`].
@@ -53,7 +55,15 @@ pub fn stdin() -> Stdin {
 /// # Cancellation
 ///
 /// A read that is dropped loses nothing: the next one returns the bytes that came.
-pub struct Stdin(());
+pub struct Stdin(u64);
+
+impl Drop for Stdin {
+    fn drop(&mut self) {
+        // In a variable, so that the lock is released before the waker is dropped.
+        let waker = INPUT.lock().readers.remove(&self.0);
+        drop(waker);
+    }
+}
 
 /// What has been read, and who waits for more.
 struct Input {
@@ -70,7 +80,10 @@ struct State {
     is_wanted: bool,
     /// The process in which the thread runs. A fork has no thread of its parent's.
     process: Option<u32>,
-    readers: Vec<Waker>,
+    /// Who waits, by the numbers of the handles.
+    readers: BTreeMap<u64, Waker>,
+    /// How many handles there have been.
+    handles: u64,
 }
 
 static INPUT: Input = Input {
@@ -79,7 +92,8 @@ static INPUT: Input = Input {
         last: None,
         is_wanted: false,
         process: None,
-        readers: Vec::new(),
+        readers: BTreeMap::new(),
+        handles: 0,
     }),
     wanted: Condvar::new(),
 };
@@ -109,7 +123,7 @@ impl Input {
             state.is_wanted = false;
             let readers = take(&mut state.readers);
             drop(state);
-            wake_all(readers);
+            wake_all(readers.into_values());
         }
     }
 
@@ -154,10 +168,9 @@ impl AsyncRead for Stdin {
             return Poll::Ready(last.map(|()| 0));
         }
         INPUT.ask(&mut state)?;
-        let earlier = state.readers.iter().position(|reader| reader.will_wake(&waker));
-        if earlier.is_none() {
-            state.readers.push(waker);
-        }
+        let before = state.readers.insert(self.0, waker);
+        drop(state);
+        drop(before);
         Poll::Pending
     }
 }

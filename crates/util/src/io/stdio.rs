@@ -22,15 +22,17 @@ use std::task::{Context, Poll};
 /// wait for longer than the limit of `shutdown`.
 ///
 /// All handles write to one queue: what was written first comes out first. `print!` does not go
-/// through it. While 2 MiB wait in the queue, a write waits, so that output which nobody reads does
-/// not fill the memory. If a handle is dropped before it was told of an error, the next operation
-/// of any handle returns that. So a program may make a handle for each line, and still hears that
-/// its reader has left.
+/// through it. While 128 writes of a runtime wait in the queue, or 2 MiB, its next write waits, so
+/// that output which nobody reads takes neither all memory nor all threads for jobs.
 ///
 /// # Errors
 ///
-/// Those of the system. If it starts no thread, a write is done on the calling thread, and a flush
-/// returns an error.
+/// Those of the system. If a handle is dropped before it was told of an error, the next operation
+/// of any handle returns that: so a program may make a handle for each line, and still hears that
+/// its reader has left. A write that returns an error has written nothing.
+///
+/// If the system starts no thread, a write is done on the calling thread, and a flush returns an
+/// error.
 ///
 /// # Examples
 ///
