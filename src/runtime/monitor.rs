@@ -6,7 +6,8 @@
 //!
 //! The monitor looks at a busy runtime once a millisecond, and more rarely if every worker is on
 //! the move. When nothing happens for a while it sleeps, so that an idle runtime makes no system
-//! calls. (Go's sysmon is the same idea.)
+//! calls. While the runtime ends, and a poll goes on, it looks ever more rarely, at last every 16
+//! ms: the poll may go on for ever. (Go's sysmon is the same idea.)
 
 use crate::scheduler::{shared::Shared, shared::TICK, shared::WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, lock, thread};
