@@ -7,8 +7,9 @@
 //!
 //! Standard output has one queue for all its writers, of which many may be dropped before their
 //! writes are done. So a runtime may only have so many jobs and bytes there at a time: see
-//! [`Pending`]. Each runtime counts for itself, and counts jobs that have ended. What other
-//! runtimes do, a simulation must not see.
+//! [`Pending`]. Each runtime counts its own writes. A write counts until its job has ended, and not
+//! only until its bytes are written, which a job of another runtime may do. So a runtime sees
+//! nothing of the others, and a simulation is the same each time.
 //!
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
@@ -234,7 +235,7 @@ impl<T: Target> Drop for Owed<T> {
 }
 
 /// What a job does for its writer. The result of a seek is the new position.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Doing {
     Write(u64),
     Flush,
@@ -340,7 +341,8 @@ impl<T: Target> Writer<T> {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        // Whoever writes to a queue never waits as long as there is room.
+        // As long as there is room nobody waits. So a task that writes without end, by a new writer
+        // each time, would never let others run.
         ready!(pin!(consume_budget()).poll(context));
         if let Some((Doing::Flush, result)) = ready!(self.poll_job(context)) {
             result?; // of a future that was dropped
@@ -462,8 +464,9 @@ pub(crate) use written_by_jobs;
 pub(crate) fn inside() -> Handle {
     Handle::try_current().unwrap_or_else(|_| {
         panic!(
-            "a file or standard output was used outside an arc runtime: do so in a task, inside \
-             `Runtime::block_on` or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
+            "a file or standard output was used outside an arc runtime: do so in a task, in \
+             `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
+             `Handle::enter`"
         )
     })
 }
