@@ -1,5 +1,7 @@
-//! What files and standard output have in common: bytes are written by jobs of `spawn_blocking`,
-//! which lag behind their writer by one write, and no job is ever left out.
+//! What files and standard output have in common: bytes are written by jobs of `spawn_blocking`. A
+//! write returns when its job has been spawned. The next call of the same writer waits for that job
+//! first, so a writer is never more than one write ahead. No write that returned `Ok` is left out,
+//! even if its job never runs.
 //!
 //! A write goes into a queue first, and then a job is spawned that takes it out. The job holds an
 //! [`Owed`], which does the write when it is dropped: by the job when that runs, or by the runtime

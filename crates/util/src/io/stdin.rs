@@ -21,9 +21,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Returns the standard input of the process, which a thread of its own reads.
 ///
-/// The thread begins with the first read, and ends when nobody has read for 10 s. It reads up to 64
-/// KiB at once, which all handles share: a `stdin()` gets what another one has left. A read that
-/// waits does not delay the end of the program, nor that of a runtime.
+/// The thread begins with the first read. It ends when it has not been asked for more for 10 s, but
+/// not while it waits for the system to give it input, even if the handle that asked is gone. It
+/// reads up to 64 KiB at once, which all handles share: a `stdin()` gets what another one has left.
+/// A read that waits does not delay the end of the program, nor that of a runtime.
 ///
 /// # Errors
 ///

@@ -29,7 +29,9 @@ use std::task::{Context, Poll};
 ///
 /// Those of the system. If a handle is dropped before it was told of an error, the next operation
 /// of any handle returns that: so a program may make a handle for each line, and still hears that
-/// its reader has left. A write that returns an error has written nothing.
+/// its reader has left. A write that returns an error has taken none of its own bytes, and may be
+/// tried again. The error is that of an earlier operation. If that was a write, some of its bytes
+/// may be out.
 ///
 /// If the system starts no thread, a write is done on the calling thread, and a flush returns an
 /// error.
