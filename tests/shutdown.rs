@@ -962,7 +962,7 @@ mod leaves_nothing {
             let files = descriptors();
             for _ in 0..20 {
                 // No machine has the memory.
-                let huge = builder(64).thread_stack_size(1 << 42).thread_name("prey");
+                let mut huge = builder(64).thread_stack_size(1 << 42).thread_name("prey").clone();
                 let error = huge.build().unwrap_err();
                 assert!(error.raw_os_error().is_some(), "{error}");
                 expect_no_threads();

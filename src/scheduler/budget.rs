@@ -5,8 +5,10 @@
 //! it. When the budget is used up, operations return `Pending` and wake their task at once,
 //! which sends the task to the end of the queue. (The idea and the names are tokio's.)
 
-use crate::sync::tell;
-use std::{cell::Cell, future::poll_fn, task::Context, task::Poll};
+use crate::hooks::tell;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
 
 /// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction
 /// of a millisecond.

@@ -10,20 +10,12 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u64);
 
-/// Ids are handed out in blocks. One counter for every spawn would be a cache line that
-/// all workers write to.
-const IDS_PER_BLOCK: u64 = 1024;
-
 impl Id {
-    /// The id that follows `last` in its block, or the first one of a new block.
-    pub fn after(last: u64) -> Self {
-        static BLOCKS: AtomicU64 = AtomicU64::new(0);
-
-        if last.is_multiple_of(IDS_PER_BLOCK) {
-            let block = BLOCKS.fetch_add(1, Ordering::Relaxed);
-            return Self(block * IDS_PER_BLOCK + 1);
-        }
-        Self(last + 1)
+    /// An id that no task has had. The first one is 1. (For crates that have tasks of their own.)
+    #[doc(hidden)]
+    pub fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
@@ -80,7 +72,7 @@ pub enum TaskState {
 
 /// Whether workers poll a task, or a thread of the blocking pool runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Workers poll it.
     Async,
     /// A thread of the blocking pool runs it.
@@ -89,19 +81,19 @@ pub enum Kind {
 
 /// Where a task comes from.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// The name that it was given, if any.
-    pub name: Option<Arc<str>>,
+    pub(crate) name: Option<Arc<str>>,
     /// The line that spawned it.
-    pub location: &'static Location<'static>,
+    pub(crate) location: &'static Location<'static>,
     /// Who runs it.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 impl Origin {
     /// The origin of a task that the caller spawns.
     #[track_caller]
-    pub fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: Kind) -> Self {
         Self { name: None, location: Location::caller(), kind }
     }
 }

@@ -1,12 +1,11 @@
 //! Why a task gave no output.
 
-use super::info::Id;
-use std::any::Any;
+use crate::hooks::tell;
+use crate::panic::Payload;
+use crate::task::info::Id;
+use std::fmt;
+use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, io};
-
-/// The value that a panic carries.
-type Payload = Box<dyn Any + Send>;
 
 /// Why a task gave no output: it panicked, or it was cancelled (aborted, or its runtime ended).
 pub struct JoinError {
@@ -26,8 +25,7 @@ impl JoinError {
     /// The error of a task whose future panicked.
     #[doc(hidden)]
     pub fn panicked(id: Id, payload: Payload) -> Self {
-        #[cfg(feature = "trace")]
-        arc_trace::tell::panicked(id.0);
+        tell!(panicked(id.0));
         Self { payload: Some(Mutex::new(payload)), id }
     }
 
@@ -47,7 +45,7 @@ impl JoinError {
     ///
     /// When the task did not panic. See [`try_into_panic`](Self::try_into_panic).
     #[track_caller]
-    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+    pub fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,
             Err(error) => panic!("{error} and did not panic"),
@@ -59,7 +57,7 @@ impl JoinError {
     /// # Errors
     ///
     /// The error itself, when the task did not panic.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
+    pub fn try_into_panic(self) -> Result<Box<dyn std::any::Any + Send + 'static>, Self> {
         match self.payload {
             Some(payload) => Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner)),
             None => Err(self),
@@ -70,27 +68,39 @@ impl JoinError {
     pub fn id(&self) -> Id {
         self.id
     }
+
+    /// What the panic said, if that is a text. It is copied, because a formatter is code of the
+    /// user's: it must not run under a lock.
+    fn text(&self) -> Option<String> {
+        let payload = self.payload.as_ref()?;
+        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = payload.downcast_ref::<String>() {
+            return Some(text.clone());
+        }
+        payload.downcast_ref::<&str>().map(|text| (*text).to_owned())
+    }
 }
 
+/// The texts are tokio's.
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(payload) = &self.payload else {
-            return write!(formatter, "task {} was cancelled", self.id);
-        };
-
-        // The text is copied, because a formatter is foreign code: it must not run under a lock.
-        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        let text = text.unwrap_or("(no text)").to_owned();
-        drop(payload);
-        write!(formatter, "task {} panicked: {text}", self.id)
+        let id = self.id;
+        match self.text() {
+            _ if self.is_cancelled() => write!(formatter, "task {id} was cancelled"),
+            Some(text) => write!(formatter, "task {id} panicked with message {text:?}"),
+            None => write!(formatter, "task {id} panicked"),
+        }
     }
 }
 
 impl fmt::Debug for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "JoinError({self})")
+        let id = self.id;
+        match self.text() {
+            _ if self.is_cancelled() => write!(formatter, "JoinError::Cancelled({id:?})"),
+            Some(text) => write!(formatter, "JoinError::Panic({id:?}, {text:?}, ...)"),
+            None => write!(formatter, "JoinError::Panic({id:?}, ...)"),
+        }
     }
 }
 

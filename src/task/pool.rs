@@ -1,0 +1,152 @@
+//! Which thread runs a job of `spawn_blocking`.
+//!
+//! A job goes to a thread that waits for one. If there are more jobs than threads that wait, a new
+//! thread is started, up to a limit. Beyond that the job waits until a thread is done with another
+//! one. A thread that has waited for a job in vain for a while ends.
+//!
+//! A job that a thread is on its way for counts as begun: when the pool is closed it runs all the
+//! same. The others are given up.
+//!
+//! All of it is one state under one lock. To begin a job costs more than the lock does.
+
+use crate::panic::{contain, ignore_panic};
+use crate::sync::{Condvar, Duration, Mutex, PoisonError, lock};
+use std::collections::VecDeque;
+use std::io::{Error, Result};
+
+/// The jobs that wait for a thread, and how many threads there are.
+pub(crate) struct Pool<J> {
+    state: Mutex<State<J>>,
+    /// A job has come, or the pool was closed.
+    news: Condvar,
+}
+
+struct State<J> {
+    /// The jobs that no thread has taken, in the order in which they came, with their numbers.
+    jobs: VecDeque<(u64, J)>,
+    /// Those of them that will never begin, because the pool was closed.
+    given_up: VecDeque<(u64, J)>,
+    /// The number of the last job.
+    last: u64,
+    /// How many threads there are, with those that are being started.
+    threads: usize,
+    /// How many are being started, of which nobody knows yet whether they will run.
+    starting: usize,
+    /// How many threads wait for a job. A thread that was notified counts until it runs.
+    idle: usize,
+    is_closed: bool,
+}
+
+impl<J> Default for Pool<J> {
+    fn default() -> Self {
+        let state = State {
+            jobs: VecDeque::new(),
+            given_up: VecDeque::new(),
+            last: 0,
+            threads: 0,
+            starting: 0,
+            idle: 0,
+            is_closed: false,
+        };
+        Self { state: Mutex::new(state), news: Condvar::default() }
+    }
+}
+
+impl<J> Pool<J> {
+    /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.
+    /// `start` starts a thread that calls [`next`](Self::next) until that gives nothing. If the
+    /// pool is closed, the job is dropped.
+    ///
+    /// # Errors
+    ///
+    /// That of `start`, if no thread is left which could run the job. It is dropped then. As long
+    /// as another thread runs, that one comes to the job.
+    pub(crate) fn push(
+        &self,
+        job: J,
+        threads_max: usize,
+        start: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            // Before the job: what that holds is the user's.
+            drop(state);
+            return Ok(());
+        }
+
+        state.last += 1;
+        let number = state.last;
+        state.jobs.push_back((number, job));
+
+        // Each thread that waits or is on its way takes one job.
+        let has_thread = state.idle + state.starting >= state.jobs.len();
+        if has_thread || state.threads >= threads_max {
+            drop(state);
+            self.news.notify_one();
+            return Ok(());
+        }
+
+        state.threads += 1;
+        state.starting += 1;
+        drop(state);
+        let started = contain(start).unwrap_or_else(|panic| {
+            ignore_panic(|| drop(panic));
+            Err(Error::other("a function of the user's that names the thread panicked"))
+        });
+        self.has_started(number, started)
+    }
+
+    /// A thread was started for the job of this number, or was not.
+    fn has_started(&self, number: u64, started: Result<()>) -> Result<()> {
+        let mut state = lock(&self.state);
+        state.starting -= 1;
+        if started.is_ok() {
+            return Ok(());
+        }
+
+        // As long as any thread runs, it comes to the job. The jobs of others stay in any case:
+        // what they hold may need a lock of the caller's in order to be dropped.
+        state.threads -= 1;
+        let place = state.jobs.iter().position(|(other, _)| *other == number);
+        let own = match place {
+            Some(place) if state.threads == state.starting => state.jobs.remove(place),
+            _ => None,
+        };
+        drop(state);
+        if own.is_some() { started } else { Ok(()) }
+    }
+
+    /// The next job for the calling thread, which waits for one for `keep_alive` at most. `None`
+    /// means that the thread has to end.
+    pub(crate) fn next(&self, keep_alive: Duration) -> Option<J> {
+        let mut state = lock(&self.state);
+        state.idle += 1;
+        let waits = |state: &mut State<J>| state.jobs.is_empty() && !state.is_closed;
+        let waited = self.news.wait_timeout_while(state, keep_alive, waits);
+
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.idle -= 1;
+        let job = state.jobs.pop_front();
+        if job.is_none() {
+            state.threads -= 1;
+        }
+        job.map(|(_, job)| job)
+    }
+
+    /// From now on a job begins only if a thread waits or is on its way for it.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.state);
+        if !state.is_closed {
+            state.is_closed = true;
+            let begun = state.jobs.len().min(state.idle + state.starting);
+            state.given_up = state.jobs.split_off(begun);
+        }
+        drop(state);
+        self.news.notify_all();
+    }
+
+    /// Takes out a job that will never begin.
+    pub(crate) fn next_given_up(&self) -> Option<J> {
+        lock(&self.state).given_up.pop_front().map(|(_, job)| job)
+    }
+}
