@@ -146,7 +146,7 @@ fn check_link(
 }
 
 /// `path` seen from `folder`.
-fn resolve(folder: &str, path: &str) -> String {
+pub fn resolve(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
