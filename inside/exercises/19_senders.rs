@@ -139,7 +139,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Fills a channel that has room for one message, and has as many senders wait.
+/// Fills a channel that has room for one more message, and has as many senders wait.
 fn full(channel: &Channel, count: u32) -> Vec<Sender<'_>> {
     Sender::new(channel, 0).sends();
     let mut senders: Vec<_> = (1..=count).map(|it| Sender::new(channel, it)).collect();
@@ -164,9 +164,9 @@ fn receive_all(channel: &Channel, senders: &mut [Sender<'_>]) -> Vec<u32> {
 
 /// There is room for one message, and no more.
 fn has_room_for_one(channel: &Channel) {
-    let message = "a sender has gone away, and the room for its message with it";
+    let message = "the channel is empty, and there is no room: somebody has taken it away";
     expect(Sender::new(channel, 8).poll() == Poll::Ready(Ok(())), message);
-    let message = "a sender has gone away, and there is room for more messages than before";
+    let message = "there is room for more messages than at the beginning";
     expect(Sender::new(channel, 9).poll().is_pending(), message);
 }
 
@@ -253,19 +253,30 @@ fn check_races() {
 fn check_closed() {
     let channel = Channel::new(1);
     let mut senders = full(&channel, 3);
-    let mut woken_before = senders.remove(0);
-    expect(channel.receive() == Some(0), "the first message does not arrive");
+    senders[1].send = None;
     channel.close();
     let message = "the channel was closed, and a sender that waits is not woken";
     expect(woken(&senders) == 2, message);
-    for (sender, message) in senders.iter_mut().zip(2..) {
+    for (sender, message) in [(0, 1), (2, 3)] {
         let told = "the channel was closed, and a sender does not get its message back";
-        expect(sender.poll() == Poll::Ready(Err(message)), told);
+        expect(senders[sender].poll() == Poll::Ready(Err(message)), told);
     }
-    let message = "the channel was closed, and a sender that was woken before still waits";
-    expect(woken_before.poll().is_ready(), message);
     let late = Sender::new(&channel, 4).poll();
     expect(late == Poll::Ready(Err(4)), "the channel was closed, and a sender sends or waits");
+    let message = "the channel was closed, and a message that was in it is lost";
+    expect(channel.receive() == Some(0), message);
+    expect(channel.receive().is_none(), "the channel was closed, and a message comes after all");
+
+    // These were promised room before the channel is closed.
+    let channel = Channel::new(2);
+    expect(Sender::new(&channel, 9).poll() == Poll::Ready(Ok(())), "there is room for two");
+    let mut senders = full(&channel, 2);
+    channel.receive();
+    channel.receive();
+    channel.close();
+    senders[1].send = None;
+    let message = "the channel was closed, and a sender that was woken before still waits";
+    expect(senders[0].poll().is_ready(), message);
 }
 
 fn main() {

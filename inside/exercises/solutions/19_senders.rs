@@ -226,7 +226,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Fills a channel that has room for one message, and has as many senders wait.
+/// Fills a channel that has room for one more message, and has as many senders wait.
 fn full(channel: &Channel, count: u32) -> Vec<Sender<'_>> {
     Sender::new(channel, 0).sends();
     let mut senders: Vec<_> = (1..=count).map(|it| Sender::new(channel, it)).collect();
@@ -251,9 +251,9 @@ fn receive_all(channel: &Channel, senders: &mut [Sender<'_>]) -> Vec<u32> {
 
 /// There is room for one message, and no more.
 fn has_room_for_one(channel: &Channel) {
-    let message = "a sender has gone away, and the room for its message with it";
+    let message = "the channel is empty, and there is no room: somebody has taken it away";
     expect(Sender::new(channel, 8).poll() == Poll::Ready(Ok(())), message);
-    let message = "a sender has gone away, and there is room for more messages than before";
+    let message = "there is room for more messages than at the beginning";
     expect(Sender::new(channel, 9).poll().is_pending(), message);
 }
 
@@ -340,19 +340,30 @@ fn check_races() {
 fn check_closed() {
     let channel = Channel::new(1);
     let mut senders = full(&channel, 3);
-    let mut woken_before = senders.remove(0);
-    expect(channel.receive() == Some(0), "the first message does not arrive");
+    senders[1].send = None;
     channel.close();
     let message = "the channel was closed, and a sender that waits is not woken";
     expect(woken(&senders) == 2, message);
-    for (sender, message) in senders.iter_mut().zip(2..) {
+    for (sender, message) in [(0, 1), (2, 3)] {
         let told = "the channel was closed, and a sender does not get its message back";
-        expect(sender.poll() == Poll::Ready(Err(message)), told);
+        expect(senders[sender].poll() == Poll::Ready(Err(message)), told);
     }
-    let message = "the channel was closed, and a sender that was woken before still waits";
-    expect(woken_before.poll().is_ready(), message);
     let late = Sender::new(&channel, 4).poll();
     expect(late == Poll::Ready(Err(4)), "the channel was closed, and a sender sends or waits");
+    let message = "the channel was closed, and a message that was in it is lost";
+    expect(channel.receive() == Some(0), message);
+    expect(channel.receive().is_none(), "the channel was closed, and a message comes after all");
+
+    // These were promised room before the channel is closed.
+    let channel = Channel::new(2);
+    expect(Sender::new(&channel, 9).poll() == Poll::Ready(Ok(())), "there is room for two");
+    let mut senders = full(&channel, 2);
+    channel.receive();
+    channel.receive();
+    channel.close();
+    senders[1].send = None;
+    let message = "the channel was closed, and a sender that was woken before still waits";
+    expect(senders[0].poll().is_ready(), message);
 }
 
 fn main() {
@@ -376,7 +387,7 @@ fn main() {
 // no-drop: it stays in the row, and its turn comes
 //     - let Some(number) = self.number else { return };
 //     + let Some(number) = self.number.filter(|_| false) else { return };
-//     you see: not yet: a sender was woken and goes away, and the next one is not woken
+//     you see: not yet: a sender has gone away, and with it the turn of another one
 //
 // not-handed-on: it leaves the row, and keeps what it was promised
 //     - let next = if matches!(left, Some(None)) { state.room_for_one() } else { None };
@@ -457,6 +468,16 @@ fn main() {
 //     + drop(state);
 //     you see: not yet: a waker is dropped while a lock is held
 //
+// looks-twice: room is promised between the look and the leaving
+//     - let left = state.senders.remove(&number);
+//     - let next = if matches!(left, Some(None)) { state.room_for_one() } else { None };
+//     + let was_promised = matches!(state.senders.get(&number), Some(None));
+//     + drop(state);
+//     + let mut state = self.channel.0.lock();
+//     + let left = state.senders.remove(&number);
+//     + let next = if was_promised { state.room_for_one() } else { None };
+//     you see: not yet: a message is received while a sender goes away, and the next is not woken
+//
 // promise-kept: it has sent, and gives its right away as well
 //     - state.senders.remove(&number);
 //     - state.messages.push_back(self.message);
@@ -465,6 +486,24 @@ fn main() {
 //     + state.messages.push_back(self.message);
 //     + drop(state);
 //     you see: not yet: there is room for one message, and more than one is woken
+//
+// empty-makes-room: nothing was received, and a place is given back
+//     - let waker = if message.is_some() { state.room_for_one() } else { None };
+//     + let waker = state.room_for_one();
+//     you see: not yet: there is room for more messages than at the beginning
+//
+// closed-and-emptied: what was sent before is lost
+//     - state.is_closed = true;
+//     + state.is_closed = true;
+//     + state.messages.clear();
+//     you see: not yet: the channel was closed, and a message that was in it is lost
+//
+// dropped-under-the-lock-when-polled: the waker of its last poll
+//     - drop(state);
+//     - drop(old);
+//     + drop(old);
+//     + drop(state);
+//     you see: not yet: a waker is dropped while a lock is held
 //
 // closed-in-silence: those who wait are not told
 //     - let senders = std::mem::take(&mut state.senders);
