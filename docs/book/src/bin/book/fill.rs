@@ -88,13 +88,11 @@ pub fn fill(page: &Page, pages: &[Page], sources: &mut Sources) -> (String, Vec<
         }
     }
     filled += &page.text[copied..];
-    // mdBook reads this one: what is no link must be one that leads nowhere.
-    let answers = if page.name.ends_with("/SUMMARY.md") { "[Answers]()" } else { "Answers" };
-    (with_contents(&filled, pages, answers), complaints)
+    (with_contents(&filled, pages), complaints)
 }
 
 /// The text with the list of the chapters in its place, if it has one.
-fn with_contents(text: &str, pages: &[Page], answers: &str) -> String {
+fn with_contents(text: &str, pages: &[Page]) -> String {
     let (first, last) = CONTENTS;
     let Some((before, rest)) = text.split_once(first) else { return text.to_owned() };
     let Some((_, after)) = rest.split_once(last) else { return text.to_owned() };
@@ -104,7 +102,7 @@ fn with_contents(text: &str, pages: &[Page], answers: &str) -> String {
         let file = page.name.rsplit('/').next().unwrap_or_default();
         list += &format!("- [{}]({file})\n", page.title());
     }
-    list += &format!("- {answers}\n");
+    list += "- [Answers](answers/index.md)\n";
     for number in pages.iter().filter_map(|page| page.chapter()) {
         list += &format!("  - [Chapter {}](answers/{number}.md)\n", spoken(number));
     }
@@ -302,10 +300,11 @@ mod tests {
         let other = Page::new("docs/book/README.md", "# The book\n");
         let text = "a\n<!-- contents -->\nold\n<!-- end of contents -->\nb\n";
         let expected = "a\n<!-- contents -->\n\n- [0. A future](00-future.md)\n- [3. A \
-                        queue](03-queue.md)\n- Answers\n  - [Chapter 0](answers/00.md)\n  - \
-                        [Chapter 3](answers/03.md)\n\n<!-- end of contents -->\nb\n";
-        assert_eq!(with_contents(text, &[first, chapter, other], "Answers"), expected);
-        assert_eq!(with_contents("none", &[], ""), "none");
+                        queue](03-queue.md)\n- [Answers](answers/index.md)\n  - [Chapter \
+                        0](answers/00.md)\n  - [Chapter 3](answers/03.md)\n\n<!-- end \
+                        of contents -->\nb\n";
+        assert_eq!(with_contents(text, &[first, chapter, other]), expected);
+        assert_eq!(with_contents("none", &[]), "none");
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::{FOLDER, files_in, read, write};
 const COPIES: &str = "target/mdbook-pages";
 const MADE: &str = "target/mdbook";
 
+/// The files that the pages lead to would hide what the pages say, so nobody finds words in them.
+const NOT_SEARCHED: &str = "\n[output.html.search.chapter]\n\"files\" = { enable = false }\n";
+
 /// More backticks than a source file has in a row.
 const FENCE: &str = "``````";
 
@@ -47,7 +50,7 @@ pub fn make(root: &Path, pages: &[Page]) -> Result<Vec<String>, String> {
 fn copy_all(root: &Path, pages: &[Page]) -> Result<(), String> {
     let settings = read(root, &format!("{FOLDER}/book.toml"))?;
     let settings = settings.replace("src = \".\"", "src = \"pages\"");
-    put(root, &format!("{COPIES}/book.toml"), &settings)?;
+    put(root, &format!("{COPIES}/book.toml"), &(settings + NOT_SEARCHED))?;
     for picture in files_in(root, &format!("{FOLDER}/pictures"), "svg")? {
         let text = read(root, &format!("{FOLDER}/pictures/{picture}"))?;
         put(root, &format!("{COPIES}/pages/pictures/{picture}"), &text)?;
@@ -135,8 +138,8 @@ fn language_of(file: &str) -> &str {
     if file.ends_with(".rs") { "rust" } else { "text" }
 }
 
-/// A page whose links lead to the copies. What has no copy is named, and is no link any more. Of the
-/// first line of a code block, only the language is left.
+/// A page whose links lead to the copies. What has no copy is named, and is no link any more. The
+/// first line of a code block keeps the language alone.
 fn with_links(text: &str, name: &str, places: &BTreeMap<String, String>) -> String {
     let mut done = String::new();
     for (index, part) in text.split("\n```").enumerate() {
