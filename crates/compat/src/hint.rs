@@ -1,31 +1,33 @@
 //! What to do about a panic of tokio's.
 
-use arc::runtime::Handle;
 use std::io::{Write, stderr};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::panicking;
 
-/// A part of what tokio's panics say when there is no runtime of tokio's.
-const NO_RUNTIME: &str = "must be called from the context of a Tokio 1.x runtime";
+/// What panics say where tokio is missing, those of tokio and those of crates that use it: "there
+/// is no reactor running, must be called from the context of a Tokio 1.x runtime", "A Tokio 1.x
+/// context was found, but it is being shutdown", "this functionality requires a Tokio context" ...
+const TEXTS: [&str; 4] = ["Tokio 1.x", "Tokio context", "Tokio runtime", "no reactor running"];
 
 const HINT: &str = "\
-arc: this code needs a runtime of tokio's, and runs on arc. Call and await it inside \
-`arc::compat::tokio::enter(async { .. })`, with the feature `tokio-rt`; docs/TOKIO.md says what \
-can do without. (This is told once.)";
+arc: a crate in this program calls tokio, and there is no runtime of tokio's. With the feature \
+`tokio-rt`, write `#[arc::main(with = arc::compat::tokio::everywhere)]`, and the same in \
+`#[arc::test]`. On a thread of your own, call `arc::compat::tokio::handle().enter()` and keep what \
+it returns. docs/TOKIO.md says more. (This is told once.)";
 
-/// Explains tokio's panic "there is no reactor running, must be called from the context of a Tokio
-/// 1.x runtime", when it happens on a thread of arc's.
+/// Explains tokio's panics about a runtime that is missing, such as "there is no reactor running,
+/// must be called from the context of a Tokio 1.x runtime".
 ///
 /// After the panic itself has been reported, a line on standard error says what to do. It comes
 /// once in a process. The panic goes on as it would without it.
 ///
 /// The explanation is added to the panic hook of the process, which is called first. The functions
 /// of this crate around which other crates' code runs (`server::serve`, `axum::serve`,
-/// `tokio::enter` and `tokio::handle`) call this themselves. Call it at the start of a program that
-/// uses none of them. A hook that is set later and does not call the one before it takes the
-/// explanation away.
+/// `tokio::everywhere`, `tokio::enter` and `tokio::handle`) call this themselves. Call it at the
+/// start of a program that uses none of them. A hook that is set later and does not call the one
+/// before it takes the explanation away.
 ///
 /// # Examples
 ///
@@ -57,9 +59,8 @@ fn explain(panic: &PanicHookInfo<'_>) {
 
     let text = panic.payload().downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.payload().downcast_ref::<&str>().copied());
-    let is_tokios = text.is_some_and(|text| text.contains(NO_RUNTIME));
-    // Outside of arc's runtimes, arc is not what the code runs on.
-    if is_tokios && Handle::try_current().is_ok() && !IS_TOLD.swap(true, Ordering::Relaxed) {
+    let is_tokios = text.is_some_and(|text| TEXTS.iter().any(|part| text.contains(part)));
+    if is_tokios && !IS_TOLD.swap(true, Ordering::Relaxed) {
         // Not by `eprintln!`: if nothing can be written there, that panics, and a panic in a panic
         // hook ends the process.
         let _ = writeln!(stderr(), "{HINT}");
