@@ -15,10 +15,10 @@
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
 //! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
-//! | reqwest, sqlx ... | a tokio runtime | `tokio::enter` | `tokio-rt` |
+//! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
-//! No feature is on by default. `full` enables all of them. Only `tokio::enter` and
-//! `tokio::handle` start threads. The README describes these threads, and lists an example
+//! No feature is on by default. `full` enables all of them. Only what needs `tokio-rt` starts
+//! threads. The README describes these threads, and lists an example
 //! and a test for each row of this table.
 //!
 //! # Examples

@@ -1,6 +1,6 @@
 //! tokio's context on all threads that run the tasks of an arc runtime.
 
-use super::handle;
+use super::enter::handle;
 use arc::runtime::Builder;
 use std::mem::{forget, replace};
 use tokio::runtime::EnterGuard;
@@ -37,9 +37,9 @@ use tokio::runtime::EnterGuard;
 /// # What it costs
 ///
 /// It starts the same tokio runtime as [`enter`](super::enter()), once in a process: one thread
-/// that sleeps as long as nobody uses tokio, three descriptors, and about 200 KB of memory. To be
-/// in the context costs a task nothing. What runs on tokio costs what it costs inside `enter`: when
-/// a tokio timer or socket is ready, tokio's thread wakes the arc task.
+/// that sleeps as long as nobody uses tokio, three descriptors, and 150 KB of memory. To be in the
+/// context costs a task nothing. What runs on tokio costs what it costs inside `enter`: when a
+/// tokio timer or socket is ready, tokio's thread wakes the arc task.
 ///
 /// What `tokio::spawn` is given runs on tokio's thread, which has no arc runtime: arc's timers and
 /// sockets panic there.
