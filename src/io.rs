@@ -5,11 +5,18 @@
 //! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
 //! the crate `arc-util`.
 
-use crate::driver::reactor::{Source, gone};
-use crate::{scheduler::context, scheduler::coop, scheduler::shared::Shared, sync::Arc};
+use crate::driver::reactor::{Source, Ticket, Waiter, gone};
+use crate::scheduler::budget;
+use crate::scheduler::context;
+use crate::scheduler::shared::Shared;
+use crate::sync::Arc;
 use socket2::SockRef;
+use std::fmt;
+use std::future::poll_fn;
 use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
-use std::{fmt, future::poll_fn, net::Shutdown, pin::Pin, task::Context, task::Poll, task::ready};
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
@@ -80,7 +87,7 @@ impl<T: AsSource> Async<T> {
 
     #[track_caller]
     pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
-        let runtime = context::with_current("a socket or signal was used", Arc::clone);
+        let runtime = Arc::clone(&context::current("a socket or signal was used"));
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.reactor.register(&io)?;
         Ok(Self { io: Some(io), source, runtime, short_means_drained })
@@ -144,8 +151,8 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// Cancel safe. The result of an attempt that succeeds is never lost.
-    pub async fn read_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
-        poll_fn(|context| self.poll_with(Direction::Read, context, &mut attempt)).await
+    pub async fn read_with<R>(&self, attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        self.wait_with(Direction::Read, attempt).await
     }
 
     /// Tries `attempt` each time that the descriptor becomes writable, until it returns something
@@ -158,28 +165,39 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// As `read_with`.
-    pub async fn write_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
-        poll_fn(|context| self.poll_with(Direction::Write, context, &mut attempt)).await
+    pub async fn write_with<R>(&self, attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        self.wait_with(Direction::Write, attempt).await
+    }
+
+    /// When this future is dropped, its ticket takes its waker out of the reactor.
+    async fn wait_with<R>(
+        &self,
+        direction: Direction,
+        mut attempt: impl FnMut(&T) -> Result<R>,
+    ) -> Result<R> {
+        let mut waiter = Waiter::Future(Ticket::new(&self.source, direction));
+        poll_fn(|context| self.poll_with(direction, context, &mut waiter, &mut attempt)).await
     }
 
     /// How an operation becomes a poll: try it, and if it would block, wait for an event.
-    pub(crate) fn poll_with<R>(
+    fn poll_with<R>(
         &self,
         direction: Direction,
         context: &Context<'_>,
+        waiter: &mut Waiter<'_>,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
-        ready!(coop::poll_proceed(context));
+        ready!(budget::poll_proceed(context));
         loop {
             match self.try_with(direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
-                    let reactor = &self.runtime.driver.reactor;
-                    ready!(reactor.poll_ready(&self.source, self.get_ref(), direction, context))?;
+                    let (reactor, io) = (&self.runtime.driver.reactor, self.get_ref());
+                    ready!(reactor.poll_ready(&self.source, io, direction, context, waiter))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => {
-                    coop::made_progress();
+                    budget::made_progress();
                     return Poll::Ready(result);
                 }
             }
@@ -210,7 +228,7 @@ impl<T: AsSource> Async<T> {
         let readiness = &self.source.readiness[direction as usize];
         let seen = readiness.load();
 
-        let moved = ready!(self.poll_with(direction, context, attempt))?;
+        let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
         if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);
         }
@@ -305,7 +323,8 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Moved {
-                self.poll_with(Direction::Write, cx, |mut io| io.write_vectored(buffers))
+                let write = |mut io: &T| io.write_vectored(buffers);
+                self.poll_with(Direction::Write, cx, &mut Waiter::Poll, write)
             }
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait.
@@ -314,7 +333,8 @@ macro_rules! read_and_write {
                 let flushed = self.get_ref().flush();
                 match flushed.as_ref().map_err(Error::kind) {
                     Err(ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                        self.poll_with(Direction::Write, cx, |mut io| io.flush())
+                        let flush = |mut io: &T| io.flush();
+                        self.poll_with(Direction::Write, cx, &mut Waiter::Poll, flush)
                     }
                     _ => Poll::Ready(flushed),
                 }

@@ -133,8 +133,10 @@ pub mod runtime;
 pub mod task;
 pub mod time;
 
-mod config;
+mod builder;
 mod driver;
+mod hooks;
+mod panic;
 mod scheduler;
 mod sync;
 
@@ -144,4 +146,3 @@ mod tests;
 
 pub use arc_macros::{main, test};
 pub use task::spawn::spawn;
-use {arc_pool as pool, arc_pool::panic, arc_tasks as registry};

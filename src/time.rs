@@ -4,9 +4,15 @@
 //! 131 us, because deadlines that are that close to each other share a wake-up. There is no
 //! tick. Names and meaning are tokio's.
 
-use crate::driver::timers::{Key, Timers};
-use crate::{registry::RuntimeId, scheduler::context, scheduler::coop, sync::tell};
-use std::{fmt, mem, pin::Pin, task::Context, task::Poll, task::Waker, task::ready};
+use crate::driver::timers::Armed;
+use crate::hooks::tell;
+use crate::scheduler::budget;
+use crate::scheduler::context;
+use crate::scheduler::shared::Shared;
+use crate::task::list::RuntimeId;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::sync::{Duration, Instant};
 
@@ -20,9 +26,9 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// Waits until `duration` has passed. A duration that is too long for the clock counts as 30
 /// years.
 ///
-/// The time counts from this call, not from the first poll. If it is over before the first poll,
-/// that poll may still return `Pending`, and the task is woken soon, as for any other timer. A
-/// duration of zero is over at once.
+/// The time counts from this call, not from the first poll. The first poll returns `Pending`, also
+/// if the time is over by then and also for a duration of zero: the task is woken soon, as by any
+/// other timer, and other tasks have their turn meanwhile.
 ///
 /// # Panics
 ///
@@ -46,7 +52,7 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
     let deadline = after(Instant::now(), duration);
-    Sleep { deadline, is_ahead: !duration.is_zero(), armed: None }
+    Sleep { deadline, state: State::New }
 }
 
 /// Waits until `deadline`. If that has passed already, the future is ready at once.
@@ -59,7 +65,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline, is_ahead: false, armed: None }
+    Sleep { deadline, state: State::Unarmed }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -67,15 +73,19 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
-    /// `sleep` has made this, and the deadline was still to come. Most often the first poll follows
-    /// at once. So it does not read the clock again: that would take a fifth of the time that it
-    /// takes to make, arm and drop a timer. If the deadline has passed meanwhile, the timer is
-    /// armed nevertheless, and is late like any other. (A timeout polls a future first, which may
-    /// take long. There the clock is read.)
-    is_ahead: bool,
-    /// None before the first poll: a timeout around a future that is ready at once costs nothing.
-    /// The timer may have expired since.
-    armed: Option<(RuntimeId, Key)>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Made by [`sleep`], and not polled yet. The first poll most often follows at once. So it arms
+    /// the timer without reading the clock again: that would take a fifth of the time that it takes
+    /// to make, arm and drop a timer.
+    New,
+    /// Armed in this runtime. It may have expired since.
+    Armed(RuntimeId, Armed),
+    /// Not armed. The next poll reads the clock.
+    Unarmed,
 }
 
 impl Sleep {
@@ -108,62 +118,80 @@ impl Sleep {
     /// # }
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
-        let before = mem::replace(&mut *self, sleep_until(deadline));
-        let Some((runtime, _)) = before.armed else { return };
-        let Some(waker) = before.with_timer(Timers::disarm).flatten() else { return };
+        self.deadline = deadline;
+        let State::Armed(runtime, armed) = std::mem::replace(&mut self.state, State::Unarmed)
+        else {
+            return;
+        };
 
-        let rearmed = if self.is_elapsed() { Err(waker) } else { self.arm(runtime, waker) };
-        if let Err(waker) = rearmed {
+        // If the timer has expired, its task was woken, and nobody waits any more.
+        let waker =
+            context::with_runtime(runtime, |runtime, _| runtime.driver.timers.disarm(&armed));
+        let Some(waker) = waker.flatten() else { return };
+        if self.is_elapsed() {
+            return waker.wake();
+        }
+
+        // If the runtime has ended meanwhile, its end cannot wake this timer.
+        if !self.arm(runtime, waker.clone()) {
             waker.wake();
         }
     }
 
-    /// Err: the runtime has ended, and the waker comes back.
+    /// Arms the timer. False: the runtime has ended.
     ///
     /// Once the runtime is out of the table `RUNTIMES`, nobody would find the timer, and its waker,
     /// which may hold the runtime, would stay. So the table's lock is held, except on a worker: the
     /// end waits for its poll. The end wakes all timers after it has changed the table.
-    fn arm(&mut self, runtime: RuntimeId, waker: Waker) -> Result<(), Waker> {
-        let key = context::hand_to(runtime, waker, |waker, runtime, worker| {
-            let (worker, driver) = (worker.map(|worker| worker.index), &runtime.driver);
-            let (key, alarm_is_late) = driver.timers.arm(worker, self.deadline, waker);
-            if alarm_is_late && runtime.idle.any_seated() {
-                driver.move_alarm();
+    fn arm(&mut self, id: RuntimeId, waker: Waker) -> bool {
+        let deadline = self.deadline;
+        let armed = context::with_runtime(id, |runtime, worker| {
+            let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
+            if alarm_is_late && runtime.sleepers.is_seat_taken() {
+                runtime.driver.notify();
             }
-            key
-        })?;
-        self.armed = Some((runtime, key));
-        Ok(())
-    }
-
-    /// None: the timer was not armed, or its runtime has ended.
-    fn with_timer<R>(&self, act: impl FnOnce(&Timers, &Key) -> R) -> Option<R> {
-        let (runtime, key) = self.armed.as_ref()?;
-        context::find_runtime(*runtime, |runtime| act(&runtime.driver.timers, key))
+            armed
+        });
+        self.state = match armed {
+            Some(armed) => State::Armed(id, armed),
+            None => State::Unarmed,
+        };
+        matches!(self.state, State::Armed(..))
     }
 
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         tell!(waits_for_time(self.deadline.saturating_duration_since(Instant::now())));
         let mut waker = context.waker().clone();
-        let replace = |timers: &Timers, key: &Key| timers.replace_waker(key, &mut waker);
-        if self.with_timer(replace) == Some(true) {
-            return Poll::Pending; // the former waker is dropped here, outside of the timers' lock
-        }
-        if !mem::take(&mut self.is_ahead) && self.is_elapsed() {
-            return Poll::Ready(());
+        match &self.state {
+            // The waker may be another one than the last time. The former one is dropped at the end
+            // of this function, outside of the timers' lock.
+            State::Armed(id, armed) => {
+                let replace =
+                    |runtime: &Shared, _| runtime.driver.timers.replace_waker(armed, &mut waker);
+                if context::with_runtime(*id, replace) == Some(true) {
+                    return Poll::Pending;
+                }
+                if self.is_elapsed() {
+                    return Poll::Ready(());
+                }
+            }
+            State::Unarmed if self.is_elapsed() => return Poll::Ready(()),
+            State::New | State::Unarmed => {}
         }
 
-        let runtime = context::with_current("a timer was used", |runtime| runtime.id);
-        assert!(self.arm(runtime, waker).is_ok(), "a timer's arc runtime has ended");
+        let runtime = context::current("a timer was used").id;
+        assert!(self.arm(runtime, waker), "a timer's arc runtime has ended");
         Poll::Pending
     }
 }
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        // The waker is foreign, and is dropped outside of the timers' lock.
-        drop(self.with_timer(Timers::disarm));
+        if let State::Armed(id, armed) = &self.state {
+            // The waker is dropped outside of the lock.
+            drop(context::with_runtime(*id, |runtime, _| runtime.driver.timers.disarm(armed)));
+        }
     }
 }
 
@@ -171,15 +199,17 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        ready!(coop::poll_proceed(context));
-        self.poll_elapsed(context).map(|()| coop::made_progress())
+        ready!(budget::poll_proceed(context));
+        ready!(self.poll_elapsed(context));
+        budget::made_progress();
+        Poll::Ready(())
     }
 }
 
 /// Awaits a future, but not for longer than `duration`.
 ///
 /// The future is polled before the time is looked at, so a future that is ready wins over a timeout
-/// of zero. The timeout ends in time even if the future uses up the task's budget in each poll. A
+/// of zero. One that is not has one more poll then, as others have their turn. The timeout ends in time even if the future uses up the task's budget in each poll. A
 /// duration that is too long for the clock counts as 30 years.
 ///
 /// # Errors
@@ -206,7 +236,12 @@ impl Future for Sleep {
 /// # }
 /// ```
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    timeout_at(after(Instant::now(), duration), future)
+    let mut sleep = sleep(duration);
+    if !duration.is_zero() {
+        // The future is polled first, and that may take long.
+        sleep.state = State::Unarmed;
+    }
+    Timeout { future: future.into_future(), sleep }
 }
 
 /// Awaits a future, but not beyond the deadline. See [`timeout`].
@@ -255,7 +290,7 @@ pub struct Elapsed(());
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the deadline has passed")
+        formatter.write_str("deadline has elapsed")
     }
 }
 

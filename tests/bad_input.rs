@@ -26,11 +26,13 @@ fn options_of_the_builder_say_their_range() {
     }
     let builder = || crate::common::builder(1);
     let text = "thread_stack_size must be in 1..";
-    panics("Builder::thread_stack_size", "0", text, || builder().thread_stack_size(0));
+    panics("Builder::thread_stack_size", "0", text, || builder().thread_stack_size(0).clone());
     let text = "event_interval must be in 1..";
-    panics("Builder::event_interval", "0", text, || builder().event_interval(0));
+    panics("Builder::event_interval", "0", text, || builder().event_interval(0).clone());
     let text = "long_poll_limit must be in 1ns..";
-    panics("Builder::long_poll_limit", "ZERO", text, || builder().long_poll_limit(Duration::ZERO));
+    panics("Builder::long_poll_limit", "ZERO", text, || {
+        builder().long_poll_limit(Duration::ZERO).clone()
+    });
     let built = builder().event_interval(u32::MAX).long_poll_limit(Duration::MAX).build();
     assert_eq!(built.expect("it is built").block_on(async { 1 }), 1);
     goes("Builder::event_interval", "u32::MAX", "works");
@@ -39,11 +41,12 @@ fn options_of_the_builder_say_their_range() {
 
 #[test]
 fn a_build_that_panics_leaves_no_runtime_behind() {
-    for builder in [common::builder(2), Builder::new_current_thread()] {
+    for mut builder in [common::builder(2), Builder::new_current_thread()] {
         let held = Arc::new(());
         let holds = held.clone();
-        let builder = builder.on_thread_start(move || drop(holds.clone())).thread_name("a\0b");
+        builder.on_thread_start(move || drop(holds.clone())).thread_name("a\0b");
         panics("Builder::build", "a name with a null byte", "null byte", || builder.build());
+        drop(builder);
         wait_until("the runtime is gone", || Arc::strong_count(&held) == 1);
     }
 }

@@ -416,7 +416,7 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
             }
             "a thread".to_owned()
         };
-        let builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+        let mut builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
         let runtime = builder.thread_name_fn(name).build().unwrap();
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async {
@@ -510,7 +510,7 @@ fn there_are_never_more_threads_for_jobs_than_the_limit() {
         within_deadline(move || {
             let (starts, stops) = (Counter::new(), Counter::new());
             let (start, stop) = (starts.clone(), stops.clone());
-            let builder = builder(1).max_blocking_threads(limit);
+            let mut builder = builder(1).max_blocking_threads(limit).clone();
             let runtime = builder
                 .on_thread_start(move || drop(start.on_drop()))
                 .on_thread_stop(move || drop(stop.on_drop()))
@@ -591,7 +591,7 @@ fn a_thread_that_waits_for_a_job_gets_it() {
     within_deadline(|| {
         let starts = Counter::new();
         let start = starts.clone();
-        let builder = Builder::new_current_thread().thread_keep_alive(Duration::MAX);
+        let mut builder = Builder::new_current_thread().thread_keep_alive(Duration::MAX).clone();
         let runtime = builder.on_thread_start(move || drop(start.on_drop())).build().unwrap();
         for _ in 0..20 {
             let (job, gate) = begun_job(&runtime);
@@ -715,9 +715,11 @@ mod when_no_thread_can_be_started {
                     allow_threads(more);
                     let started = Counter::new();
                     let start = started.clone();
-                    let builder = builder(8).on_thread_start(move || {
-                        start.add();
-                    });
+                    let mut builder = builder(8)
+                        .on_thread_start(move || {
+                            start.add();
+                        })
+                        .clone();
                     let built = if inside {
                         outer.block_on(async { builder.build() })
                     } else {

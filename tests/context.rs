@@ -313,7 +313,7 @@ fn a_function_may_name_each_thread() {
     within_deadline(|| {
         let named = Counter::new();
         let calls = named.clone();
-        let builder = builder(2).thread_name("granite");
+        let mut builder = builder(2).thread_name("granite").clone();
         let runtime = builder.thread_name_fn(move || format!("basalt {}", calls.add()));
         let runtime = runtime.build().unwrap();
         let names = threads_of(&runtime);
@@ -327,7 +327,7 @@ fn a_function_that_panics_instead_of_naming_a_thread_ends_those_before() {
     within_deadline(|| {
         let (asked, stopped) = (Counter::new(), Counter::new());
         let stops = stopped.clone();
-        let builder = builder(3)
+        let mut builder = builder(3)
             .on_thread_stop(move || {
                 let _ = stops.add();
             })
@@ -335,7 +335,8 @@ fn a_function_that_panics_instead_of_naming_a_thread_ends_those_before() {
                 asked.add();
                 assert!(asked.get() < 3, "no more names");
                 "a thread".to_owned()
-            });
+            })
+            .clone();
         assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
         assert_eq!(stopped.get(), 2, "both have ended when `build` panics");
     });
@@ -386,7 +387,7 @@ fn each_thread_calls_the_hooks_once_on_itself() {
 #[test]
 fn hooks_find_their_runtime() {
     let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
-    for builder in flavors {
+    for mut builder in flavors {
         within_deadline(move || {
             let found = Arc::new(Mutex::new(Vec::new()));
             let (start, stop) = (found.clone(), found.clone());
@@ -423,11 +424,13 @@ fn on_thread_start_has_run_on_every_thread_that_polls_a_task() {
     for workers in SIZES {
         within_deadline(move || {
             for _ in 0..20 {
-                let builder = builder(workers).on_thread_start(|| {
-                    // Tasks that come meanwhile wait.
-                    thread::yield_now();
-                    HAS_STARTED.set(true);
-                });
+                let mut builder = builder(workers)
+                    .on_thread_start(|| {
+                        // Tasks that come meanwhile wait.
+                        thread::yield_now();
+                        HAS_STARTED.set(true);
+                    })
+                    .clone();
                 let runtime = builder.build().unwrap();
                 let early: Vec<_> =
                     (0..20).map(|_| runtime.spawn(async { HAS_STARTED.get() })).collect();
@@ -496,13 +499,13 @@ fn with_hooks(usage: impl Fn(&Runtime) + Send + Sync + 'static) {
 #[test]
 fn impossible_configurations_are_refused_and_say_why() {
     within_deadline(|| {
-        let text = panic_of(|| Builder::new_multi_thread().workers(0));
+        let text = panic_of(|| Builder::new_multi_thread().workers(0).clone());
         assert!(text.contains("workers"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().workers(usize::MAX));
+        let text = panic_of(|| Builder::new_multi_thread().workers(usize::MAX).clone());
         assert!(text.contains("workers"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().thread_stack_size(0));
+        let text = panic_of(|| Builder::new_multi_thread().thread_stack_size(0).clone());
         assert!(text.contains("thread_stack_size"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().event_interval(0));
+        let text = panic_of(|| Builder::new_multi_thread().event_interval(0).clone());
         assert!(text.contains("event_interval"), "{text}");
         let text = panic_of(|| Builder::new_multi_thread().thread_name("nul\0").build());
         assert!(text.contains("null"), "{text}");

@@ -740,7 +740,8 @@ fn a_long_poll_of_a_task_is_reported_and_not_that_of_its_block_on() {
     within_deadline(|| {
         let (sender, reports) = std::sync::mpsc::channel();
         let sender = Mutex::new(sender);
-        let builder = Builder::new_current_thread().long_poll_limit(Duration::from_millis(20));
+        let mut builder =
+            Builder::new_current_thread().long_poll_limit(Duration::from_millis(20)).clone();
         let report =
             move |task: &arc::task::TaskInfo| _ = sender.lock().unwrap().send(task.clone());
         let runtime = builder.on_long_poll(report).build().unwrap();
@@ -773,7 +774,7 @@ fn it_has_one_worker_whatever_the_builder_is_told() {
     within_deadline(|| {
         let runtime = Builder::new_current_thread().workers(8).build().unwrap();
         assert_eq!(runtime.handle().workers(), 1);
-        let text = panic_of(|| Builder::new_current_thread().workers(0));
+        let text = panic_of(|| Builder::new_current_thread().workers(0).clone());
         assert!(text.contains("workers"), "{text}");
     });
 }

@@ -249,7 +249,7 @@ fn watched(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>) {
     watched_by(builder(workers))
 }
 
-fn watched_by(builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
+fn watched_by(mut builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
     let (sender, reports) = mpsc::channel();
     let sender = Mutex::new(sender);
     let builder = builder.long_poll_limit(Duration::from_millis(20));
@@ -388,9 +388,10 @@ fn short_polls_and_idle_tasks_are_not_reported() {
             let (sender, reports) = mpsc::channel();
             let sender = Mutex::new(sender);
             // Beyond what a poll of these takes on a loaded machine.
-            let builder = builder(workers).long_poll_limit(DEADLINE / 2);
+            let mut builder = builder(workers).long_poll_limit(DEADLINE / 2).clone();
             let report = move |task: &TaskInfo| sender.lock().unwrap().send(task.id).unwrap();
             let runtime = builder.on_long_poll(report).build().unwrap();
+            drop(builder);
             drop(runtime.spawn(pending::<()>()));
             runtime.block_on(async {
                 for _ in 0..20 {
@@ -410,10 +411,13 @@ fn a_hook_that_panics_does_no_harm() {
         let limit = Duration::from_millis(10);
         let (sender, called) = mpsc::channel();
         let sender = Mutex::new(sender);
-        let builder = builder(2).long_poll_limit(limit).on_long_poll(move |_| {
-            sender.lock().unwrap().send(()).unwrap();
-            panic!("{ON_PURPOSE}");
-        });
+        let mut builder = builder(2)
+            .long_poll_limit(limit)
+            .on_long_poll(move |_| {
+                sender.lock().unwrap().send(()).unwrap();
+                panic!("{ON_PURPOSE}");
+            })
+            .clone();
         let runtime = builder.build().unwrap();
         for _ in 0..3 {
             let gate = Gate::new();
@@ -435,7 +439,7 @@ fn with_a_hook_that_blocks(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>
         let _ = sender.lock().unwrap().send(task.clone());
         opened.wait();
     };
-    let builder = builder(workers).long_poll_limit(Duration::from_millis(20));
+    let mut builder = builder(workers).long_poll_limit(Duration::from_millis(20)).clone();
     (builder.on_long_poll(hook).build().unwrap(), reports, gate)
 }
 
@@ -698,12 +702,16 @@ fn a_poll_whose_thread_has_no_core_is_not_reported() {
         let mut lines = BufReader::new(crowd.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains(CROWDED)));
 
-        let (runtime, reports) = watched_by(builder(1).on_thread_start(|| {
-            // The worker, and not the monitor.
-            if thread::current().name() == Some("arc-worker-0") {
-                stay_on_one_core();
-            }
-        }));
+        let (runtime, reports) = watched_by(
+            builder(1)
+                .on_thread_start(|| {
+                    // The worker, and not the monitor.
+                    if thread::current().name() == Some("arc-worker-0") {
+                        stay_on_one_core();
+                    }
+                })
+                .clone(),
+        );
         let task = runtime.spawn(async {
             let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
             let before = used();
@@ -719,7 +727,7 @@ fn a_poll_whose_thread_has_no_core_is_not_reported() {
 
 #[test]
 fn a_limit_of_nothing_is_refused() {
-    let text = panic_of(|| builder(1).long_poll_limit(Duration::ZERO));
+    let text = panic_of(|| builder(1).long_poll_limit(Duration::ZERO).clone());
     assert!(text.contains("long_poll_limit must be in"), "{text}");
     let runtime = builder(1).long_poll_limit(Duration::MAX).build().unwrap();
     assert_eq!(runtime.block_on(async { 1 }), 1);
@@ -783,7 +791,7 @@ fn the_report_is_there_though_a_thread_ends_late() {
     for workers in SIZES {
         within_deadline(move || {
             let gate = Gate::new();
-            let (wait, builder) = (gate.clone(), builder(workers));
+            let (wait, mut builder) = (gate.clone(), builder(workers));
             let runtime = builder.on_thread_stop(move || wait.wait()).build().unwrap();
             let task = runtime.spawn(pending::<()>());
             let left = runtime.shutdown(Duration::from_millis(50));
@@ -805,7 +813,7 @@ fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
                 let stop = move || {
                     stop.add();
                 };
-                let builder = builder(workers).on_thread_stop(stop);
+                let mut builder = builder(workers).on_thread_stop(stop).clone();
                 let inner = builder.build().unwrap();
                 let handle = inner.handle().clone();
                 let _guard = handle.enter();
@@ -855,7 +863,8 @@ fn a_job_that_entered_another_runtime_can_drop_its_own() {
 fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
     for workers in SIZES {
         within_deadline(move || {
-            let builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let mut builder =
+                builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
             let runtime = Arc::new(builder.build().unwrap());
             let own = runtime.clone();
             let owner = runtime.spawn(async move {
@@ -881,7 +890,8 @@ fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
 fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
     for workers in SIZES {
         within_deadline(move || {
-            let builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let mut builder =
+                builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
             let runtime = Arc::new(builder.build().unwrap());
             let (began, begun) = mpsc::channel();
             let waits_for_a_future = || {
@@ -951,7 +961,7 @@ fn a_hook_may_end_its_runtime() {
             let (taken, ended) = (slot.clone(), Gate::new());
             let (tell, gate) = (ended.clone(), Gate::new());
             let (open, wait) = (gate.clone(), gate.clone());
-            let builder = builder(workers).long_poll_limit(Duration::from_millis(10));
+            let mut builder = builder(workers).long_poll_limit(Duration::from_millis(10)).clone();
             let builder = builder.on_long_poll(move |_| {
                 let runtime = taken.lock().unwrap().take();
                 open.open();
@@ -983,7 +993,8 @@ fn handles_tell_their_task_and_nothing_else() {
 fn a_panic_ends_the_runtime_if_it_shall() {
     for workers in SIZES {
         within_deadline(move || {
-            let builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let mut builder =
+                builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
             let runtime = builder.build().unwrap();
             let other = runtime.spawn(pending::<()>());
             let text = panic_of(|| {

@@ -1,17 +1,17 @@
 //! What tasks wait for: the kernel and the clock.
 //!
 //! A thread that did nothing but wait for events would cost a quarter more CPU than one that also
-//! runs the tasks that it woke. So a worker that has nothing to do takes a *seat*, sleeps there
-//! until the kernel reports something, leaves it, and runs the tasks whose events came. (Who sits
-//! and who does not is decided and kept in `scheduler/idle.rs`.) For the next timer, the kernel has
-//! an *alarm*, which ends the wait of one worker. So does a notification, by another thread.
+//! runs the tasks that it woke. So a worker that has nothing to do takes the *seat*, waits here
+//! until the kernel reports something, leaves the seat, and runs the tasks whose events came. Only
+//! one thread at a time has the seat, and only that thread may call [`Driver::wait`]. (Who has it is
+//! decided and kept in `scheduler/sleep.rs`.)
 //!
-//! While all workers run tasks, nobody sits: the kernel keeps the events. A busy worker looks
-//! without waiting, every `event_interval` polls or after 300 µs. When all workers are too busy
-//! even for that, the monitor does it (`runtime/monitor.rs`).
+//! While all workers run tasks, nobody waits: the kernel keeps the events. A busy worker takes the
+//! seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers are too
+//! busy even for that, the monitor does it (`scheduler/monitor.rs`).
 //!
-//! Locks are taken in this order: the alarm, then the reactor's sources or a wheel, then the
-//! waiting wakers of one source, and then when their list was last full.
+//! Locks are taken in this order: the reactor's sources, and then the waiting wakers of one source.
+//! A wheel is locked alone.
 
 pub(crate) mod kernel;
 pub(crate) mod reactor;
@@ -19,26 +19,24 @@ pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-use crate::driver::{kernel::event::Until, reactor::Reactor, reactor::Wakers};
-use crate::sync::{AtomicBool, Instant, Mutex, Ordering, lock};
-use crate::{driver::timers::Timers, panic::wake};
+use crate::driver::kernel::Until;
+use crate::driver::reactor::Reactor;
+use crate::driver::timers::Timers;
+use crate::hooks::sim;
+use crate::panic::give_up;
+use std::task::Waker;
+
+/// The wakers of the tasks to wake. They are collected under locks, and woken outside of them.
+pub(crate) type Wakers = Vec<Waker>;
 
 pub(crate) struct Driver {
     pub(crate) reactor: Reactor,
     pub(crate) timers: Timers,
-    /// What the kernel's alarm was last set for. Whoever sets it holds this lock.
-    alarm: Mutex<Option<Instant>>,
-    /// A notification was sent or is about to be, and nobody has come back from the kernel since. A
-    /// worker that does clears this, and then looks at everything else. A look that does passes the
-    /// notification on, if a worker sits. SeqCst on both sides: what was done before `notify` is
-    /// seen then.
-    pub(crate) is_notified: AtomicBool,
 }
 
 impl Driver {
     pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
-        let (reactor, timers) = (Reactor::new()?, Timers::new(workers));
-        Ok(Self { reactor, timers, alarm: Mutex::default(), is_notified: AtomicBool::new(false) })
+        Ok(Self { reactor: Reactor::new()?, timers: Timers::new(workers) })
     }
 
     /// Whether there is anything to wait for.
@@ -46,84 +44,48 @@ impl Driver {
         self.reactor.has_sources() || self.timers.earliest().is_some()
     }
 
-    /// Ends the wait of one worker that sits, or else the next wait. Nothing is done if a
-    /// notification is on its way already, or about to be sent by another thread.
-    ///
-    /// # Panics
-    ///
-    /// When the kernel refuses. A thread that sleeps on would be a hang.
-    pub(crate) fn notify(&self) {
-        // SeqCst pairs with the swap of whoever comes back.
-        if !self.is_notified.swap(true, Ordering::SeqCst) {
-            let notified = self.reactor.kernel.notify();
-            notified.expect("arc: the thread that waits for the kernel could not be notified");
-        }
-    }
-
-    /// Wakes the tasks for which something has happened so far, without waiting. `wakers` is empty
-    /// before and after it. Nothing is done if `is_watched` says that a worker sits, which looks
-    /// itself, or if there is nothing to look at.
-    pub(crate) fn look(&self, wakers: &mut Wakers, is_watched: impl Fn() -> bool) {
-        if is_watched() || !self.is_needed() {
-            return;
-        }
-        self.collect(Until::Now, wakers);
-        let was_notified = self.is_notified.swap(false, Ordering::SeqCst); // pairs with `notify`
-        if is_watched() {
-            // A worker has sat down meanwhile. What this has fetched may have been for that one.
-            self.move_alarm();
-            let _ = was_notified.then(|| self.notify());
-        }
-        wakers.drain(..).for_each(wake);
-    }
-
-    /// Called if somebody sits, and the alarm may be too late for them: a timer was armed that is
-    /// due earlier, or the alarm has called another thread.
-    pub(crate) fn move_alarm(&self) {
-        if kernel::is_shared() {
-            self.set_alarm();
-        } else {
-            self.notify(); // the one that waits comes back, and waits anew for less
-        }
-    }
-
-    /// Waits until something happens, and collects the wakers of what did. Only for a worker that
-    /// sits. (Its bit is set: who arms a timer sees the bit, or this sees the timer.)
-    pub(crate) fn sleep(&self, wakers: &mut Wakers) {
-        let until = self.set_alarm();
-        #[cfg(feature = "sim")]
-        let ahead = || (self.timers.next_alarm(), self.reactor.has_sources());
-        #[cfg(feature = "sim")]
-        let until = arc_sim_core::until([until, Until::Now], ahead, wakers, |wakers| {
+    /// Collects the wakers of what has happened so far, without waiting. Only for the thread that
+    /// has the seat.
+    pub(crate) fn look(&self, wakers: &mut Wakers) {
+        if self.is_needed() {
             self.collect(Until::Now, wakers);
-            // SeqCst pairs with `notify`.
-            !wakers.is_empty() || self.is_notified.load(Ordering::SeqCst)
+        }
+    }
+
+    /// Waits until something happens, and collects the wakers of what did. Only for the worker that
+    /// has the seat.
+    ///
+    /// `is_called` says that another thread has called the worker. Who did so before the worker had
+    /// the seat did not know where to wake it, so this asks before it waits.
+    pub(crate) fn wait(&self, wakers: &mut Wakers, is_called: impl Fn() -> bool) {
+        let until = match self.timers.next_alarm() {
+            _ if is_called() => Until::Now,
+            Some(deadline) => Until::Deadline(deadline),
+            None => Until::Forever,
+        };
+
+        // A simulation lets its clock jump to the deadline instead.
+        let ahead = || (self.timers.next_alarm(), self.reactor.has_sources());
+        let until = sim::until([until, Until::Now], ahead, wakers, |wakers| {
+            self.collect(Until::Now, wakers);
+            !wakers.is_empty() || is_called()
         });
         self.collect(until, wakers);
     }
 
-    /// Sees to it that one of those who sit wakes up for the next timer.
-    ///
-    /// # Panics
-    ///
-    /// When the kernel refuses.
-    pub(crate) fn set_alarm(&self) -> Until {
-        let mut alarm = lock(&self.alarm);
-        let Some(next) = self.timers.next_alarm() else { return Until::Forever };
-        // An alarm whose time is over may have been reported already.
-        if *alarm != Some(next) || next <= Instant::now() {
-            self.reactor.kernel.set_alarm(next).expect("arc: the kernel's alarm could not be set");
-            *alarm = Some(next);
+    /// Ends the wait of the worker that has the seat, or else the next wait.
+    pub(crate) fn notify(&self) {
+        if let Err(error) = self.reactor.kernel.notify() {
+            give_up("notifying the thread that waits for the kernel", &error);
         }
-        Until::Deadline(next)
     }
 
-    /// # Panics
-    ///
-    /// When the kernel refuses. The descriptor is the runtime's own, so this is a defect, or
-    /// the process has closed a descriptor that it does not own.
+    /// The descriptor of the kernel's queue is the runtime's own. So an error here is a defect of
+    /// arc, or the program has closed a descriptor that it does not own.
     fn collect(&self, until: Until, wakers: &mut Wakers) {
-        self.reactor.wait(until, wakers).expect("arc: waiting for the kernel failed");
+        if let Err(error) = self.reactor.wait(until, wakers) {
+            give_up("waiting for the kernel", &error);
+        }
         self.timers.expire(wakers);
     }
 }

@@ -19,12 +19,23 @@
 //! * *After the waker was left, while the task is still being polled.* The driver wakes a running
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
+//!
+//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]). The
+//! `poll_` functions of the IO traits have nothing that is dropped. So the source keeps the last few
+//! wakers that were left by these, and no more ([`POLLS_MAX`]).
 
-use crate::driver::{kernel::Kernel, kernel::event::Until, readiness::Readiness};
-use crate::{panic::wake, sync::Arc, sync::Instant, sync::Mutex, sync::lock, sync::tell};
+use crate::driver::Wakers;
+use crate::driver::kernel::{Kernel, Until};
+use crate::driver::readiness::Readiness;
+use crate::hooks::tell;
+use crate::panic::wake;
+use crate::sync::{Arc, Mutex, lock};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
-use std::{io, io::Result, mem, mem::ManuallyDrop, task::Context, task::Poll, task::Waker};
+use std::collections::VecDeque;
+use std::io::{Error, Result};
+use std::mem::{ManuallyDrop, replace, take};
+use std::task::{Context, Poll, Waker};
 
 /// One of the two directions of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +45,6 @@ pub enum Direction {
     /// From this process to the peer.
     Write,
 }
-
-/// The tasks to wake, collected under a lock and woken after it.
-pub(crate) type Wakers = Vec<Waker>;
 
 pub(crate) struct Reactor {
     pub(crate) kernel: Kernel,
@@ -48,7 +56,7 @@ pub(crate) struct Sources {
     pub(crate) slab: Slab<Arc<Source>>,
     /// How many sources were registered so far; it wraps around.
     generation: usize,
-    closed: bool,
+    is_closed: bool,
 }
 
 /// One registered descriptor. The arrays have an element for each [`Direction`].
@@ -57,9 +65,7 @@ pub(crate) struct Source {
     /// The number of the descriptor, or of the socket on Windows.
     number: i64,
     pub(crate) readiness: [Readiness; 2],
-    pub(crate) waiting: Mutex<[Vec<Waker>; 2]>,
-    /// When each of these lists was last full.
-    full: Mutex<[Option<Instant>; 2]>,
+    pub(crate) waiting: Mutex<[Waiting; 2]>,
 }
 
 /// The low bits of a key are the source's index in the slab: a million places on 32-bit systems.
@@ -74,14 +80,16 @@ impl Reactor {
         Ok(Self { kernel: Kernel::new()?, sources: Mutex::default() })
     }
 
-    /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it
-    /// or the runtime has ended.
+    /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it or the
+    /// runtime has ended.
     pub(crate) fn register(&self, io: &impl AsSource) -> Result<Arc<Source>> {
-        let io = io.source(); // foreign code, so outside of the lock
+        // The user's code, so outside of the lock.
+        let io = io.source();
         let mut sources = lock(&self.sources);
-        if sources.closed {
+        if sources.is_closed {
             return Err(gone());
         }
+
         sources.generation = sources.generation.wrapping_add(1) & GENERATION_MAX;
         let generation = sources.generation;
         let entry = sources.slab.vacant_entry();
@@ -90,7 +98,6 @@ impl Reactor {
             number: (&io).raw() as i64,
             readiness: [Readiness::new_ready(), Readiness::new_ready()],
             waiting: Mutex::default(),
-            full: Mutex::default(),
         });
 
         // An event that comes at once finds the source: `wait` needs the lock to look for it.
@@ -116,6 +123,7 @@ impl Reactor {
             tell!(kernel_told());
             let sources = lock(&self.sources);
             for event in events {
+                // An event may be that of a source which had this place before.
                 let source = sources.slab.get(event.key & INDEX_MASK);
                 if let Some(source) = source.filter(|source| source.key == event.key) {
                     tell!(ready(source.number, event.ready));
@@ -132,54 +140,51 @@ impl Reactor {
     /// No event will come any more: every operation fails from now on.
     pub(crate) fn close(&self, wakers: &mut Wakers) {
         let mut sources = lock(&self.sources);
-        sources.closed = true;
+        sources.is_closed = true;
         for source in sources.slab.drain() {
             source.collect([true; 2], Readiness::set_gone, wakers);
         }
     }
 
-    /// Ready when the operation is worth trying, or when it has to fail. Pending: the task
-    /// is woken when that changes.
+    /// Ready when the operation is worth trying, or when it has to fail. Pending: the task is woken
+    /// when that changes.
     pub(crate) fn poll_ready(
         &self,
         source: &Source,
         io: &impl AsSource,
         direction: Direction,
         context: &Context<'_>,
+        waiter: &mut Waiter<'_>,
     ) -> Poll<Result<()>> {
-        // Foreign code may run here, and where a waker is dropped or woken: not under the lock.
+        // The user's code may run here, and where a waker is dropped or woken: not under the lock.
         let io = source.descriptor_of(io)?;
-        let (waker, mut to_wake) = (context.waker().clone(), Vec::new());
+        let waker = context.waker().clone();
         let mut waiting = lock(&source.waiting);
         if source.readiness[direction as usize].load().is_ready() {
             return Poll::Ready(Ok(()));
         }
         tell!(waits_for_io(source.number, direction as usize));
-        // An event since this waker was left here would have taken it, or is about to.
-        if waiting[direction as usize].iter().any(|other| other.will_wake(&waker)) {
-            return Poll::Pending;
-        }
 
         // If the kernel refuses, the waker is not left here: a later poll would not ask again.
-        let mut wanted = waiting.each_ref().map(|wakers| !wakers.is_empty());
+        let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
         wanted[direction as usize] = true;
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
-        // At capacity, wake all and start a new list. The tasks that still wait come back, and the
-        // wakers of those that have gone away do not pile up. If the list is full again soon, with
-        // a millisecond for each place, those that came back may be what fills it. Then it must be
-        // larger, or they would wake each other for ever.
         let mine = &mut waiting[direction as usize];
-        if mine.len() == mine.capacity() {
-            let last = lock(&source.full)[direction as usize].replace(Instant::now());
-            let soon = mine.len().max(100) as u128;
-            let is_soon = last.is_none_or(|last| last.elapsed().as_millis() < soon);
-            let room = if is_soon { 2 * mine.len().max(2) } else { mine.len() };
-            to_wake = mem::replace(mine, Vec::with_capacity(room));
+        match waiter {
+            Waiter::Future(ticket) => {
+                let former = mine.keep(&mut ticket.place, waker);
+                drop(waiting);
+                drop(former);
+            }
+            // An event since this waker was left here would have taken it, or is about to.
+            Waiter::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
+            Waiter::Poll => {
+                let pushed_out = mine.push(waker);
+                drop(waiting);
+                pushed_out.into_iter().for_each(wake);
+            }
         }
-        mine.push(waker);
-        drop(waiting);
-        to_wake.into_iter().for_each(wake);
         Poll::Pending
     }
 }
@@ -189,21 +194,105 @@ impl Source {
     /// may be another source's: that one's registration must not be touched.
     fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
         let descriptor = io.source();
-        let is_same = (&descriptor).raw() as i64 == self.number;
-        let text = "as_fd or as_socket gave another descriptor than before";
-        is_same.then_some(descriptor).ok_or_else(|| io::Error::other(text))
+        if (&descriptor).raw() as i64 == self.number {
+            Ok(descriptor)
+        } else {
+            Err(Error::other("as_fd or as_socket gave another descriptor than before"))
+        }
     }
 
     /// Sets the words of the directions that are `ready`, and then takes their wakers.
     fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Wakers) {
         for direction in (0..2).filter(|&direction| ready[direction]) {
             set(&self.readiness[direction]);
-            wakers.append(&mut lock(&self.waiting)[direction]);
+            lock(&self.waiting)[direction].take_all(wakers);
+        }
+    }
+}
+
+/// How many wakers of `poll_` functions a source keeps in each direction. With one more, the oldest
+/// is woken and forgotten. If its task still waits, it comes back; if not, nothing is lost.
+pub(crate) const POLLS_MAX: usize = 32;
+
+/// The tasks that wait for one direction of a source.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    futures: Slab<Waker>,
+    /// The oldest comes first.
+    polls: VecDeque<Waker>,
+    /// How often all wakers were taken. A place in `futures` is valid in one round only.
+    round: u64,
+}
+
+impl Waiting {
+    pub(crate) fn len(&self) -> usize {
+        self.futures.len() + self.polls.len()
+    }
+
+    fn take_all(&mut self, wakers: &mut Wakers) {
+        self.round += 1;
+        // The memory goes, too: it may have been a crowd.
+        wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+        wakers.append(&mut take(&mut self.polls).into());
+    }
+
+    /// Leaves the waker of a future. Returns the one that the future has left before.
+    fn keep(&mut self, place: &mut Option<(u64, usize)>, waker: Waker) -> Option<Waker> {
+        match *place {
+            Some((round, key)) if round == self.round => {
+                Some(replace(&mut self.futures[key], waker))
+            }
+            _ => {
+                *place = Some((self.round, self.futures.insert(waker)));
+                None
+            }
+        }
+    }
+
+    /// Leaves the waker of a `poll_` function. Returns the oldest one if there is no room for it.
+    fn push(&mut self, waker: Waker) -> Option<Waker> {
+        self.polls.push_back(waker);
+        if self.polls.len() > POLLS_MAX { self.polls.pop_front() } else { None }
+    }
+}
+
+/// Who leaves a waker.
+pub(crate) enum Waiter<'a> {
+    /// A future, which has a ticket for as long as it waits.
+    Future(Ticket<'a>),
+    /// A `poll_` function.
+    Poll,
+}
+
+/// The place of a future among those that wait. When the future is dropped, its waker goes, too.
+pub(crate) struct Ticket<'a> {
+    source: &'a Source,
+    direction: Direction,
+    /// The round and the key. None: the future has not waited yet.
+    place: Option<(u64, usize)>,
+}
+
+impl<'a> Ticket<'a> {
+    pub(crate) fn new(source: &'a Source, direction: Direction) -> Self {
+        Self { source, direction, place: None }
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let Some((round, key)) = self.place else { return };
+        let mut waiting = lock(&self.source.waiting);
+        let mine = &mut waiting[self.direction as usize];
+        if mine.round == round {
+            let waker = mine.futures.remove(key);
+            // To drop a waker may run the user's code: not under the lock.
+            drop(waiting);
+            drop(waker);
         }
     }
 }
 
 /// The error of every operation on a socket whose runtime has ended.
-pub(crate) fn gone() -> io::Error {
-    io::Error::other("the arc runtime this socket was registered with has ended")
+pub(crate) fn gone() -> Error {
+    Error::other("the arc runtime this socket was registered with has ended")
 }

@@ -1,37 +1,33 @@
 //! The armed timers of a runtime: one wheel per worker, so that timers that are armed and
 //! dropped on different workers do not contend.
 //!
-//! The kernel's alarm wakes one of the workers that sit. It is set for the earliest deadline of all
-//! wheels, rounded up by `SLACK`: by each worker that sits down, and by each that gets up while
-//! others sit on. A new timer with an earlier deadline, rounded likewise, must set it again. And no
-//! timer may slip through while the alarm is being set:
+//! The worker in the seat sleeps until the *alarm*: the earliest deadline of all wheels, rounded up
+//! by `SLACK`. A new timer with an earlier deadline must wake that worker, which then sleeps anew
+//! for less. And no timer may slip through while a worker is about to sleep:
 //!
 //! ```text
-//!   a thread that sets the alarm         a task that arms a timer
-//!   ----------------------------         ------------------------
+//!   a worker that has taken the seat     a task that arms a timer
+//!   --------------------------------     ------------------------
 //!   T1  alarm_at = for ever              A1  insert; store `earliest`
 //!   T2  fence                            A2  fence
-//!   T3  read every `earliest`            A3  read alarm_at:
-//!   T4  alarm_at = the least                 later than my deadline? set the alarm
+//!   T3  read every `earliest`            A3  alarm_at later than my deadline?
+//!   T4  alarm_at = the least                 set it to my deadline; if somebody has the seat,
+//!                                            notify
 //! ```
 //!
-//! T1 to T4 and the setting itself are done under one lock (`Driver::set_alarm`), so they come one
-//! after the other. The two fences are totally ordered. Either A2 comes before T2: then T3 reads
-//! what A1 wrote, or something newer, which is no later while the timer is in the wheel. Or T2
-//! comes before A2: then A3 reads what T1 or T4 stored, or something that was stored under the lock
-//! after it. If that is too late, A3 sets the alarm, and reads its own timer in T3. The same pair
-//! of fences serves the bits of those who sit: the alarm need not be set if nobody does, and a
-//! worker that sits down sets its bit before T1. (An alarm that was not needed costs one empty
-//! turn.)
+//! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1 wrote, or
+//! something newer, which is no later while the timer is in the wheel. Or T2 comes before A2: then
+//! A3 reads what T1 or T4 stored, or something newer, and sees that the seat is taken, as the
+//! worker took it before T1. If the alarm is too late, the worker is notified. (T4 may overwrite
+//! what A3 has set. Then later timers notify once more, which costs an empty turn.)
 //!
 //! All of this is for a timer that is due before `earliest` of its wheel. Any other one is only
-//! inserted: whoever stored that `earliest` goes through A2 and A3. (If that thread loses its core
-//! in between, the other timers of the wheel wait for it, too.) When that time has come, `expire`
-//! stores the next deadline of the wheel, and the alarm is set for that. It is so as well if the
-//! earlier timer is disarmed meanwhile: `earliest` stays as it is until then, which costs one empty
-//! turn.
+//! inserted: whoever stored that `earliest` goes through A2 and A3. When that time has come,
+//! `expire` stores the next deadline of the wheel. It is so as well if the earlier timer is
+//! disarmed meanwhile: `earliest` stays as it is until then, which costs one empty turn.
 
-use crate::driver::wheel::{self, Wheel};
+use crate::driver::Wakers;
+use crate::driver::wheel::{Key, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use std::task::Waker;
 
@@ -45,7 +41,7 @@ pub(crate) const SLACK: u64 = (1 << 17) - 1;
 pub(crate) struct Timers {
     pub(crate) epoch: Instant,
     pub(crate) shards: Box<[Shard]>,
-    /// What the alarm was last set for: one of those who sit wakes up by then.
+    /// When the worker in the seat wakes up by itself, or earlier.
     pub(crate) alarm_at: AtomicU64,
 }
 
@@ -56,18 +52,21 @@ pub(crate) struct Shard {
     pub(crate) earliest: AtomicU64,
 }
 
-/// Identifies an armed timer: the shard it is in, and its key there.
+/// An armed timer: the shard it is in, and its key there.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct Armed {
     pub(crate) shard: usize,
-    pub(crate) key: wheel::Key,
+    pub(crate) key: Key,
 }
 
 impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
-        let shard = |_| Shard { wheel: Mutex::new(Wheel::new()), earliest: AtomicU64::new(NEVER) };
-        let shards = (0..shards).map(shard).collect();
-        Self { epoch: Instant::now(), shards, alarm_at: AtomicU64::new(0) }
+        let mut all = Vec::new();
+        for _ in 0..shards {
+            let wheel = Mutex::new(Wheel::new());
+            all.push(Shard { wheel, earliest: AtomicU64::new(NEVER) });
+        }
+        Self { epoch: Instant::now(), shards: all.into(), alarm_at: AtomicU64::new(0) }
     }
 
     pub(crate) fn nanos(&self, instant: Instant) -> u64 {
@@ -75,19 +74,19 @@ impl Timers {
         u64::try_from(since_epoch.as_nanos()).unwrap_or(NEVER)
     }
 
-    /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag that is
-    /// returned says that the alarm comes too late for it, if anybody waits for the alarm, and that
-    /// no other thread sees to that.
-    pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Key, bool) {
+    /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag says that the
+    /// alarm comes too late for it: the caller has to notify the worker in the seat, if there is
+    /// one.
+    pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Armed, bool) {
         let deadline = self.nanos(due);
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
         let Shard { wheel, earliest } = &self.shards[shard];
 
         // A1
         let mut wheel = lock(wheel);
-        let key = Key { shard, key: wheel.insert(deadline, waker) };
+        let armed = Armed { shard, key: wheel.insert(deadline, waker) };
         if deadline >= earliest.load(Ordering::Relaxed) {
-            return (key, false);
+            return (armed, false);
         }
         earliest.store(deadline, Ordering::Relaxed);
         drop(wheel);
@@ -96,24 +95,32 @@ impl Timers {
         fence(Ordering::SeqCst);
 
         // A3
-        (key, deadline | SLACK < self.alarm_at.load(Ordering::Relaxed))
+        let until = deadline | SLACK;
+        let is_late = self.alarm_at.fetch_min(until, Ordering::Relaxed) > until;
+        (armed, is_late)
     }
 
     /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or None if
     /// the timer has expired.
-    pub(crate) fn disarm(&self, key: &Key) -> Option<Waker> {
-        lock(&self.shards[key.shard].wheel).remove(key.key)
+    pub(crate) fn disarm(&self, armed: &Armed) -> Option<Waker> {
+        lock(&self.shards[armed.shard].wheel).remove(armed.key)
     }
 
     /// Makes the timer wake `waker`, which becomes the timer's former waker: drop that outside of
     /// any lock. False: the timer has expired.
-    pub(crate) fn replace_waker(&self, key: &Key, waker: &mut Waker) -> bool {
-        let mut wheel = lock(&self.shards[key.shard].wheel);
-        wheel.get_mut(key.key).map(|armed| std::mem::swap(armed, waker)).is_some()
+    pub(crate) fn replace_waker(&self, armed: &Armed, waker: &mut Waker) -> bool {
+        let mut wheel = lock(&self.shards[armed.shard].wheel);
+        match wheel.get_mut(armed.key) {
+            Some(former) => {
+                std::mem::swap(former, waker);
+                true
+            }
+            None => false,
+        }
     }
 
-    /// T1 to T4: what the alarm must be set for; None is for ever. From now on `arm`
-    /// says when it must be set again.
+    /// T1 to T4: until when the worker in the seat may sleep; None is for ever. From now on `arm`
+    /// says when that is too late.
     pub(crate) fn next_alarm(&self) -> Option<Instant> {
         // T1
         self.alarm_at.store(NEVER, Ordering::Relaxed);
@@ -133,11 +140,12 @@ impl Timers {
     /// count until its time. None: no timer is armed.
     pub(crate) fn earliest(&self) -> Option<u64> {
         let read = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
-        self.shards.iter().map(read).min().filter(|&at| at != NEVER)
+        let earliest = self.shards.iter().map(read).min()?;
+        if earliest == NEVER { None } else { Some(earliest) }
     }
 
     /// Takes the wakers of all timers whose deadline has passed.
-    pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
+    pub(crate) fn expire(&self, wakers: &mut Wakers) {
         let now = self.nanos(Instant::now());
         for Shard { wheel, earliest } in &self.shards {
             if earliest.load(Ordering::Relaxed) <= now {
@@ -149,7 +157,9 @@ impl Timers {
     }
 
     /// The runtime ends: takes the wakers of all timers.
-    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
-        self.shards.iter().for_each(|shard| lock(&shard.wheel).expire(NEVER, wakers));
+    pub(crate) fn close(&self, wakers: &mut Wakers) {
+        for shard in &self.shards {
+            lock(&shard.wheel).expire(NEVER, wakers);
+        }
     }
 }

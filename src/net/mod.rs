@@ -4,13 +4,16 @@
 //! `get_ref`. For all other options, `socket2::SockRef::from` takes the socket. The rest of
 //! tokio's names is in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
 
-use crate::{io::Async, task::try_spawn_blocking, time::sleep};
+use crate::io::Async;
+use crate::task::try_spawn_blocking;
+use crate::time::sleep;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
+use std::io::{self, ErrorKind};
 pub use std::net::SocketAddr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
-use std::{io, io::ErrorKind, time::Duration};
+use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted. (std says 128.)
 const BACKLOG: i32 = 1024;
@@ -270,7 +273,7 @@ impl TcpStream {
 ///
 /// The trait is implemented for the types that implement std's trait of this name.
 pub trait ToSocketAddrs: std::net::ToSocketAddrs {
-    /// The text `name:port` to look up. None: std finds the addresses without a lookup.
+    /// The text `name:port` to look up. `None` if std finds the addresses without a lookup.
     fn name(&self) -> Option<String>;
 }
 

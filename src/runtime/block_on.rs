@@ -4,11 +4,21 @@
 //! belong to the workers. On a current-thread runtime the thread takes the lease, if that is
 //! free, and then also runs all tasks (`scheduler/lease.rs`).
 
+use crate::builder::{RuntimeFlavor, UnhandledPanic};
+use crate::hooks::tell;
 use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::{coop, end, lease::Line, shared::Shared, threads::SignedOn, worker::Worker};
-use crate::sync::{Arc, AtomicBool, Ordering, tell, thread};
-use crate::{config::RuntimeFlavor, config::UnhandledPanic, registry::Kind, registry::Origin};
-use std::{rc::Rc, task::Context, task::Poll, task::Wake, task::Waker};
+use crate::scheduler::shared::Shared;
+use crate::scheduler::threads::SignedOn;
+use crate::scheduler::worker::Worker;
+use crate::scheduler::{budget, end};
+use crate::sync::{Arc, AtomicBool, Ordering, thread};
+use crate::task::info::{Kind, Origin};
+use crate::task::list::{Record, RuntimeId, TaskList};
+use crate::task::spawn::FUTURE_SIZE_MAX;
+use std::panic::Location;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Wake, Waker};
 
 #[track_caller]
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
@@ -17,109 +27,182 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
-    let woken = AtomicBool::new(true); // the future is polled once without being woken
-    let main = Arc::new(Main { woken, thread: thread::current(), shared: shared.clone() });
-    let waker = Waker::from(main.clone());
-    // The end wakes what is in this list, and the monitor watches it.
-    let entry = shared.mains.enter_scoped(Origin::new(Kind::Async), waker.clone());
-    let _line = Line(&shared.lease); // takes this thread's name back from those who want the lease
-    let _context = context::enter_as(Role::Polling, shared.clone(), None); // another one panics
-    tell!(blocks_on(entry.key.id.0));
+    let location = Location::caller();
 
-    let mut future = Box::pin(future); // it may be large, and the stack of this thread small
-    let (mut poll, mut lease) = (Poll::Pending, None);
+    // The future may be large, and the stack of this thread small.
+    if size_of::<F>() > FUTURE_SIZE_MAX {
+        run(shared, location, Box::pin(future))
+    } else {
+        run(shared, location, future)
+    }
+}
+
+fn run<F: Future>(
+    shared: &Arc<Shared>,
+    location: &'static Location<'static>,
+    future: F,
+) -> F::Output {
+    // The future is polled once without being woken.
+    let main = Arc::new(Main {
+        woken: AtomicBool::new(true),
+        thread: thread::current(),
+        runtime: shared.id,
+        flavor: shared.config.flavor,
+    });
+    let waker = Waker::from(main.clone());
+
+    // The monitor watches what is in this list, and the end wakes it.
+    let origin = Origin { name: Some("block_on".into()), location, kind: Kind::Main };
+    let record = Record::new(shared.id, origin, fastrand::usize(..));
+    let _listed = Listed::new(&shared.mains, &record, waker.clone());
+    let _context = context::enter_as(Role::Polling, shared.clone(), None);
+    tell!(blocks_on(record.id.0));
+    let mut future = pin!(future);
+    let mut lease = LeaseGuard { shared, running: None };
+
     // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
-    // before it asks whether anybody sits.
+    // before it claims the worker.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
-        // Cleared before the poll: a wake-up that comes during it asks for another one. (The end
-        // wakes this thread, too. If that is cleared here, `is_due` brings another look at it.)
-        // Acquire pairs with `wake`: what was done before the wake-up is seen.
-        let is_due = main.woken.swap(false, Ordering::Acquire);
+        // 1. Look for the end, or else take the lease if it is free.
         if shared.is_ending() {
-            lease = None;
-            assert!(
-                shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
-                "the runtime has ended, by a shutdown or a panic (UnhandledPanic::ShutdownRuntime)"
-            );
-        } else if shared.config.flavor == RuntimeFlavor::CurrentThread && lease.is_none() {
-            lease = LeaseGuard::take(shared);
+            lease.end();
+            refuse_after_the_end(shared);
+        } else if main.flavor == RuntimeFlavor::CurrentThread {
+            lease.take();
         }
 
-        // Behind the look for the end: the future may have got its output from an error by that.
-        if let Poll::Ready(output) = poll {
-            return output;
-        }
-
+        // 2. Poll the future, if it was woken. The flag is cleared before the poll: a wake-up that
+        // comes during it asks for another one. Acquire pairs with `wake`: what was done before the
+        // wake-up is seen.
+        let is_due = main.woken.swap(false, Ordering::Acquire);
         if is_due {
-            entry.key.count_step();
-            shared.monitor.ring(); // it reports a poll that does not return
-            poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
-            entry.key.count_step();
+            // The monitor reports a poll that does not return.
+            record.set_polled(true);
+            shared.monitor.ring();
+            let mut context = Context::from_waker(&waker);
+            let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
+            record.set_polled(false);
+            if let Poll::Ready(output) = poll {
+                // The output may be an error that the end itself caused.
+                refuse_after_the_end(shared);
+                return output;
+            }
         }
 
-        match &lease {
-            // At most one task between two polls of this future, and at most one poll between
-            // two tasks: neither starves the other.
-            Some(lease) if poll.is_pending() => lease.worker.run_one(&is_called),
-            // Foreign code may have parked in the poll, and used up the unpark of another thread
-            // that ended its lease. So ask for the lease once more before parking.
-            _ if is_due => {}
-            _ => thread::park(),
+        // 3. Run one task, or sleep. At most one task comes between two polls of this future, and
+        // at most one poll between two tasks: neither starves the other.
+        match &lease.running {
+            Some(running) => running.worker.run_one(&is_called),
+            // The poll may have parked this thread, and so used up the unpark of a lease that has
+            // ended. So ask for the lease once more before parking.
+            None if is_due => {}
+            None => thread::park(),
         }
+    }
+}
+
+/// # Panics
+///
+/// When the runtime ends, and its policy is that every `block_on` panics then.
+fn refuse_after_the_end(shared: &Shared) {
+    assert!(
+        !shared.is_ending() || shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
+        "the runtime has ended, by a shutdown or a panic (UnhandledPanic::ShutdownRuntime)"
+    );
+}
+
+/// The future is in the list as long as this lives.
+struct Listed<'a> {
+    list: &'a TaskList,
+    record: &'a Record,
+}
+
+impl<'a> Listed<'a> {
+    fn new(list: &'a TaskList, record: &'a Arc<Record>, waker: Waker) -> Self {
+        // After the end this thread asks for itself.
+        list.enter(record, waker, || false);
+        Self { list, record }
+    }
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        drop(self.list.remove(self.record));
     }
 }
 
 /// The waker of the future in `block_on`.
 struct Main {
+    /// The future was woken, and has not been polled since.
     woken: AtomicBool,
     thread: thread::Thread,
-    shared: Arc<Shared>,
+    runtime: RuntimeId,
+    flavor: RuntimeFlavor,
 }
 
 impl Wake for Main {
-    /// SeqCst pairs with both accesses in `block_on`.
+    /// SeqCst pairs with the load in `block_on`.
     fn wake(self: Arc<Self>) {
         if self.woken.swap(true, Ordering::SeqCst) {
             return;
         }
         self.thread.unpark();
 
-        // A thread with the lease sleeps as the only worker does, which always sits. If another
-        // thread has the lease, that one takes an empty turn.
-        if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
-            self.shared.notify_if_seated();
+        // A thread with the lease sleeps as the only worker does, perhaps in the seat. (If another
+        // thread has the lease, that one takes an empty turn.)
+        if self.flavor == RuntimeFlavor::CurrentThread {
+            context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
         }
     }
 }
 
-/// This thread runs the worker of a current-thread runtime as long as this lives.
-struct LeaseGuard {
+/// A thread in `block_on` of a current-thread runtime, which has the lease or would like to.
+struct LeaseGuard<'a> {
+    shared: &'a Arc<Shared>,
+    running: Option<Running>,
+}
+
+/// This thread runs the worker.
+struct Running {
     worker: Rc<Worker>,
     _context: Guard,
     /// The end waits for this thread to leave, as for a worker's own.
     _signed_on: SignedOn,
 }
 
-impl LeaseGuard {
-    /// None: another thread runs it, or the runtime ends.
-    ///
+impl LeaseGuard<'_> {
     /// This thread signs on before it has the lease. Otherwise the end could find the lease taken,
     /// and nobody to wait for, and return while this thread still runs a task.
-    fn take(shared: &Arc<Shared>) -> Option<Self> {
-        let _signed_on = SignedOn::new(shared.clone())?;
-        shared.lease.take_or_wait().then(|| {
-            let worker = Rc::new(Worker::new(shared.clone(), 0));
-            let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
-            Self { worker, _context, _signed_on }
-        })
+    fn take(&mut self) {
+        if self.running.is_some() {
+            return;
+        }
+        let Ok(signed_on) = SignedOn::new(self.shared.clone()) else { return };
+        if self.shared.lease.take_or_wait() {
+            let worker = Rc::new(Worker::new(self.shared.clone(), 0));
+            let running = Some(worker.clone());
+            let context = context::enter_as(Role::Polling, self.shared.clone(), running);
+            self.running = Some(Running { worker, _context: context, _signed_on: signed_on });
+        }
+    }
+
+    /// Gives the lease up, if this thread has it. (The context still names the worker meanwhile.
+    /// That does no harm: nothing is woken on this thread before it is dropped, but by `close`,
+    /// which has a context of its own.)
+    fn end(&mut self) {
+        if let Some(running) = self.running.take() {
+            end::end_lease(self.shared);
+            drop(running);
+        }
     }
 }
 
-impl Drop for LeaseGuard {
+impl Drop for LeaseGuard<'_> {
     fn drop(&mut self) {
-        // `_context` still names the worker. That does no harm: nothing is woken on this thread
-        // before it is dropped, but by `close`, which has a context of its own.
-        end::end_lease(&self.worker.shared);
+        self.end();
+        if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
+            self.shared.lease.stop_waiting();
+        }
     }
 }

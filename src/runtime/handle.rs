@@ -1,11 +1,21 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
-use crate::registry::{Count, Kind, Origin, RuntimeId, TaskInfo};
-use crate::scheduler::{context, context::Role, end, shared::Shared, shared::WorkerShared};
-use crate::sync::{Arc, Duration, lock, thread};
-use crate::task::{JoinHandle, spawn::spawn_on, spawn_blocking};
-use crate::{config::Builder, config::RuntimeFlavor, runtime::block_on::block_on};
-use std::{fmt, io, marker::PhantomData, mem::take, ops::Deref, panic::AssertUnwindSafe};
+use crate::builder::{Builder, RuntimeFlavor};
+use crate::runtime::block_on::block_on;
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::end;
+use crate::scheduler::shared::Shared;
+use crate::sync::{Arc, Duration, Ordering, lock, thread};
+use crate::task::info::{Kind, Origin};
+use crate::task::list::RuntimeId;
+use crate::task::spawn::spawn_on;
+use crate::task::{JoinHandle, TaskInfo, spawn_blocking};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::take;
+use std::ops::Deref;
+use std::panic::AssertUnwindSafe;
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
 ///
@@ -87,7 +97,8 @@ impl Runtime {
     ///
     /// If no thread is in `block_on` of a current-thread runtime, this one drops the futures.
     pub fn shutdown_background(mut self) {
-        self.threads.clear(); // the drop waits for none
+        // The drop waits for none.
+        self.threads.clear();
     }
 
     fn shut_down(&mut self, limit: Duration) {
@@ -111,7 +122,8 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        *lock(&self.shared.unfinished) = Some(Vec::new()); // nobody reads the report
+        // Nobody reads the report.
+        *lock(&self.shared.unfinished) = Some(Vec::new());
         self.shut_down(Duration::MAX);
     }
 }
@@ -140,7 +152,7 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        Self { shared: context::with_current("Handle::current was called", Arc::clone) }
+        Self { shared: Arc::clone(&context::current("Handle::current was called")) }
     }
 
     /// The runtime that this thread is in.
@@ -149,7 +161,8 @@ impl Handle {
     ///
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::try_current().map(|shared| Self { shared }).ok_or(TryCurrentError(()))
+        let shared = context::try_current().ok_or(TryCurrentError(()))?;
+        Ok(Self { shared: Arc::clone(&shared) })
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
@@ -161,7 +174,7 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
-        spawn_on(&self.shared, Origin::new(Kind::Async), future).0
+        spawn_on(&self.shared, Origin::new(Kind::Async), future)
     }
 
     /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
@@ -297,9 +310,13 @@ impl Handle {
     /// # }
     /// ```
     pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
-        let WorkerShared { queue, polls, steals, parks, .. } = &self.shared.workers[worker];
-        let [polls, steals, parks] = [polls, steals, parks].map(Count::get);
-        WorkerCounts { polls, steals, parks, queued: queue.len() }
+        let worker = &self.shared.workers[worker];
+        WorkerCounts {
+            polls: worker.polls.load(Ordering::Relaxed),
+            steals: worker.steals.load(Ordering::Relaxed),
+            parks: worker.parks.load(Ordering::Relaxed),
+            queued: worker.queue.len(),
+        }
     }
 
     /// Describes each task that has not ended, in no particular order.
@@ -320,7 +337,7 @@ impl Handle {
     /// # }
     /// ```
     pub fn tasks(&self) -> Vec<TaskInfo> {
-        self.shared.tasks()
+        self.shared.describe_tasks()
     }
 }
 

@@ -2,10 +2,9 @@
 
 mod block_on;
 mod handle;
-mod monitor;
 mod start;
 
-pub use crate::config::{Builder, RuntimeFlavor, UnhandledPanic};
-pub use crate::registry::RuntimeId as Id;
+pub use crate::builder::{Builder, RuntimeFlavor, UnhandledPanic};
 pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError, WorkerCounts};
 pub use crate::scheduler::context::may_block;
+pub use crate::task::list::RuntimeId as Id;

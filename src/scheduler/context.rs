@@ -1,9 +1,15 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::scheduler::{shared::RUNTIMES, shared::Shared, worker::Worker};
-use crate::{registry::Id, registry::RuntimeId, sync::Arc, sync::Ordering, sync::PoisonError};
-use std::{cell::RefCell, mem::ManuallyDrop, mem::swap, rc::Rc};
+use crate::scheduler::queue::Runnable;
+use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::worker::Worker;
+use crate::sync::{Arc, Ordering, PoisonError};
+use crate::task::Id;
+use crate::task::list::RuntimeId;
+use std::cell::RefCell;
+use std::mem::{ManuallyDrop, swap};
+use std::rc::Rc;
 
 /// What a thread does. This decides whether it may block.
 #[derive(Clone, Copy, PartialEq)]
@@ -20,8 +26,9 @@ pub(crate) enum Role {
 }
 
 struct Current {
-    /// Where `spawn` spawns to, and what sockets and timers register with.
-    runtime: Option<Arc<Shared>>,
+    /// Where `spawn` spawns to, and what sockets and timers register with. It is counted here, on
+    /// this thread alone: to count the runtime itself would be a write to a word of all threads.
+    runtime: Option<Rc<Arc<Shared>>>,
     /// The worker that this thread runs.
     worker: Option<Rc<Worker>>,
     role: Role,
@@ -36,7 +43,7 @@ thread_local! {
     };
 }
 
-/// The id of the task that is being polled, or of the blocking job that this thread runs. None
+/// The id of the task that is being polled, or of the blocking job that this thread runs. `None`
 /// outside of tasks.
 ///
 /// # Examples
@@ -50,46 +57,62 @@ thread_local! {
 /// # }
 /// ```
 pub fn try_id() -> Option<Id> {
-    CURRENT.with_borrow(|current| {
-        if let Role::OwnThread(_, job) = current.role {
-            return job;
-        }
-        let polled = current.worker.as_ref()?.mine().polled.load(Ordering::Relaxed);
-        (polled != 0).then_some(Id(polled)) // 0 is the id of no task
-    })
+    if let Role::OwnThread(_, job) = role() {
+        return job;
+    }
+    match worker()?.mine().polled.load(Ordering::Relaxed) {
+        0 => None,
+        polled => Some(Id(polled)),
+    }
 }
 
-/// The index of the worker that this thread runs, whichever runtime that belongs to.
-pub(crate) fn worker_index() -> Option<usize> {
-    CURRENT.with_borrow(|current| Some(current.worker.as_ref()?.index))
+/// The worker that this thread runs, whichever runtime that belongs to.
+pub(crate) fn worker() -> Option<Rc<Worker>> {
+    CURRENT.with_borrow(|current| current.worker.clone())
 }
 
-/// Finds a runtime by its id, and passes `value` to `act` with it. If this thread runs a worker of
-/// that runtime, `act` gets the worker, too. When the runtime has ended, `value` comes back.
-///
-/// `act` must not run foreign code: it is called under a lock.
-pub(crate) fn hand_to<T, R>(
+/// The worker that this thread runs, if it is one of the runtime.
+fn worker_of(runtime: RuntimeId) -> Option<Rc<Worker>> {
+    worker().filter(|worker| worker.shared.id == runtime)
+}
+
+/// Queues a task that was spawned or woken. If its runtime has ended, the task comes back, to be
+/// dropped.
+pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
+    let id = runnable.metadata().runtime;
+    runnable.metadata().enter_queue();
+
+    // A worker knows its own runtime, without the lock of the table.
+    if let Some(worker) = worker_of(id) {
+        worker.push(runnable);
+        return Ok(());
+    }
+
+    let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
+    match runtimes.get(&id) {
+        Some(runtime) => runtime.inject(runnable),
+        None => return Err(runnable),
+    }
+    Ok(())
+}
+
+/// Finds a runtime by its id, and calls `act` with it, and with the number of the worker that this
+/// thread runs. `None` if the runtime has ended. `act` must not run code of the user's: it is called
+/// under a lock.
+pub(crate) fn with_runtime<R>(
     id: RuntimeId,
-    value: T,
-    act: impl FnOnce(T, &Arc<Shared>, Option<&Worker>) -> R,
-) -> Result<R, T> {
-    CURRENT.with_borrow(|current| {
-        // A worker knows its own runtime, without the lock of the table.
-        if let Some(worker) = &current.worker
-            && worker.shared.id == id
-        {
-            return Ok(act(value, &worker.shared, Some(worker)));
-        }
-
-        let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(runtime) = runtimes.get(&id) else { return Err(value) };
-        Ok(act(value, runtime, None))
-    })
+    act: impl FnOnce(&Shared, Option<usize>) -> R,
+) -> Option<R> {
+    if let Some(worker) = worker_of(id) {
+        return Some(act(&worker.shared, Some(worker.index)));
+    }
+    let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
+    runtimes.get(&id).map(|runtime| act(runtime, None))
 }
 
-/// Finds a runtime by its id. None: it has ended. `act` must not run foreign code.
-pub(crate) fn find_runtime<R>(id: RuntimeId, act: impl FnOnce(&Arc<Shared>) -> R) -> Option<R> {
-    hand_to(id, (), |(), runtime, _| act(runtime)).ok()
+/// Finds a runtime by its id. `None` if it has ended.
+pub(crate) fn find_runtime(id: RuntimeId) -> Option<Arc<Shared>> {
+    RUNTIMES.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
 }
 
 /// Whether the calling thread may block. For libraries, to refuse a call that would block.
@@ -116,28 +139,24 @@ pub(crate) fn role() -> Role {
 }
 
 /// The current runtime, if there is one.
-pub(crate) fn try_current() -> Option<Arc<Shared>> {
+pub(crate) fn try_current() -> Option<Rc<Arc<Shared>>> {
     CURRENT.with_borrow(|current| current.runtime.clone())
 }
 
-/// Calls `act` with the current runtime. `what` says which function of arc needs one. `act` must
-/// not run foreign code.
+/// The current runtime. `what` says which function of arc needs one.
 ///
 /// # Panics
 ///
-/// When there is no current runtime.
+/// When there is none.
 #[track_caller]
-pub(crate) fn with_current<R>(what: &str, act: impl FnOnce(&Arc<Shared>) -> R) -> R {
-    let is_inside = CURRENT.with_borrow(|current| current.runtime.is_some());
-
-    // Outside of the borrow: a panic drops `act`, and a future in it may come here again.
-    assert!(
-        is_inside,
-        "{what} outside an arc runtime: do so in a task, in `Runtime::block_on(async {{ .. }})` \
-         or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
-    );
-    let inside = CURRENT.with_borrow(|current| current.runtime.as_ref().map(act));
-    inside.unwrap_or_else(|| unreachable!("nothing has left the runtime meanwhile"))
+pub(crate) fn current(what: &str) -> Rc<Arc<Shared>> {
+    let Some(runtime) = try_current() else {
+        panic!(
+            "{what} outside an arc runtime: do so in a task, in `Runtime::block_on(async {{ .. }})` \
+             or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
+        );
+    };
+    runtime
 }
 
 /// Restores what the thread was before.
@@ -153,12 +172,11 @@ impl Drop for Guard {
 
 /// Makes `runtime` the current one. A thread that is inside a task is still inside it.
 pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
-    let (worker, role) = CURRENT.with_borrow(|current| (current.worker.clone(), current.role));
-    enter_as(role, runtime, worker)
+    enter_as(role(), runtime, worker())
 }
 
 /// Makes `runtime` the current one, and says what the thread does from now on.
 pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    let current = Current { runtime: Some(runtime), worker, role };
+    let current = Current { runtime: Some(Rc::new(runtime)), worker, role };
     Guard(ManuallyDrop::into_inner(CURRENT.replace(ManuallyDrop::new(current))))
 }

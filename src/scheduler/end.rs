@@ -1,23 +1,13 @@
 //! The end of a runtime, step by step.
 //!
-//! 1. [`begin`] closes the pool, so that no job begins any more, says that the runtime ends, and
-//!    wakes the workers. From now on `Shared::is_ending` is true.
-//! 2. Each worker finishes the poll that it is in, and leaves its loop: it drops the [`InLoop`].
-//!    In a current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
-//! 3. The last one that leaves calls [`close`]. No thread runs a task any more, so that it can
-//!    take everything apart, in this order:
-//!    1. It lists what has not finished, if somebody reads the report.
-//!    2. It closes the registry and the reactor. From now on no task can be spawned, and every
-//!       socket fails. It wakes all tasks. A task that waits enters a queue by that. It also wakes
-//!       the futures in `block_on`. They go on, on their own threads.
-//!    3. It takes the runtime out of the table [`RUNTIMES`]. The table is the gate of the injector
-//!       and of the timers: no thread can push into the injector after this, or arm a timer. So
-//!       now it closes the timers. (The tasks that wait for them were woken before.) The monitor
-//!       is woken, too. Until the last poll has ended it has reported those that hold up the end.
-//!    4. It drops what is in the queues: every task that was left, and every job of
-//!       `spawn_blocking` that has not begun, unless a thread of the pool has dropped it already.
-//!       There is one exception. A task that another thread woke just then may come too late for
-//!       the queue: `schedule` in `task/spawn.rs` drops it, on a thread of its own.
+//! 1. [`begin`] says that the runtime ends, and claims the workers that sleep. From now on
+//!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those that
+//!    a thread is on its way for.
+//! 2. Each worker finishes the poll that it is in, and leaves its loop: [`leave_loop`]. A worker
+//!    that was claimed has left already, but for one, which step 3 needs a thread for. In a
+//!    current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
+//! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
+//!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
 //!    the jobs that they are in.
 //! 5. [`join`] waits for that, joins the workers and the monitor, and [`report`] says what had not
@@ -27,35 +17,47 @@
 //! On a current-thread runtime without a thread in `block_on`, it does step 3 as well. A task can
 //! begin the end, too, by a panic.
 //!
-//! A task is dropped exactly once because async-task makes one [`Runnable`] for it at a time. Only
-//! the holder of the runnable polls the task or drops it. To wake a task that is scheduled,
-//! running or dropped makes no second one.
+//! That it is over is kept in four places, each of which has a gate of its own: `Shared::ending`
+//! (threads and tasks), the table [`RUNTIMES`] (the injector and the timers), the reactor (sockets)
+//! and the pool (jobs).
 //!
-//! [`Runnable`]: crate::scheduler::queue::Runnable
+//! A task is dropped exactly once because async-task makes one runnable for it at a time. Only the
+//! holder of the runnable polls the task or drops it. To wake a task that is scheduled, running or
+//! dropped makes no second one.
 
-use crate::registry::{TaskInfo, TaskState};
-use crate::scheduler::{context, context::Role, shared::RUNTIMES, shared::Shared};
-use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, tell, thread::JoinHandle};
-use crate::{config::RuntimeFlavor, panic::ignore_panic, panic::wake};
-use std::{iter, mem::take};
+use crate::builder::RuntimeFlavor;
+use crate::hooks::tell;
+use crate::panic::{ignore_panic, wake};
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::queue::Runnable;
+use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
+use crate::task::{TaskInfo, TaskState};
+use std::iter;
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
-///
-/// It says so under the lock under which threads sign on: each that has signed on is waited for.
 pub(crate) fn begin(shared: &Arc<Shared>) {
-    // First, so that no job begins after `Registry::close` has looked which have.
-    shared.pool.close();
-
-    // SeqCst pairs with `Shared::is_ending`: a worker that falls asleep sees this, or what
-    // follows sees its bit.
+    // Under the lock under which threads sign on: each that has signed on is waited for. SeqCst
+    // pairs with `Shared::is_ending`: a worker that falls asleep sees this, or what follows sees
+    // its bit.
     let signing_on = lock(&shared.threads);
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
+    shared.pool.close();
 
-    // One of those who sit is enough: each that leaves its seat wakes the next.
-    let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
-    sleepers.for_each(|worker| shared.unpark(worker));
-    shared.notify_if_seated();
+    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake,
+    // but for the first, in case it is the last to leave: what the tasks left is dropped on its
+    // thread and not on this one, which must not be held up.
+    let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
+    let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+    if shared.config.flavor == RuntimeFlavor::MultiThread {
+        for &worker in claimed.iter().skip(1) {
+            leave_loop(shared, worker);
+        }
+    }
+    for worker in claimed {
+        shared.rouse(worker);
+    }
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
     if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
@@ -63,21 +65,20 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     }
 }
 
-/// The workers share one of these in an `Arc`, which each of their threads drops when it has left
-/// its loop. The last one does step 3. What the others did before happens before it: `Arc` sees to
-/// that.
-pub(crate) struct InLoop(pub(crate) Arc<Shared>);
-
-impl Drop for InLoop {
-    fn drop(&mut self) {
-        close(&self.0);
+/// Step 2: a worker leaves its loop, on its own thread or because it was claimed. The last one does
+/// step 3.
+pub(crate) fn leave_loop(shared: &Arc<Shared>, worker: usize) {
+    // Acquire and Release: what the workers did before happens before step 3.
+    let has_left = shared.workers[worker].has_left.swap(true, Ordering::AcqRel);
+    if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
+        close(shared);
     }
 }
 
 /// R1 and R2 of `lease.rs`: the thread that runs the worker of a current-thread runtime gives it
 /// up, because its future is ready or because the runtime ends.
 pub(crate) fn end_lease(shared: &Arc<Shared>) {
-    *lock(&shared.workers[0].thread) = None;
+    shared.sleepers.set_thread(0, None);
     shared.lease.end();
     if shared.is_ending() && shared.lease.take_to_close() {
         close(shared);
@@ -88,49 +89,83 @@ pub(crate) fn end_lease(shared: &Arc<Shared>) {
 fn close(shared: &Arc<Shared>) {
     let _context = context::enter_as(Role::Ending, shared.clone(), None);
 
-    // 3.1
-    lock(&shared.unfinished).get_or_insert_with(|| shared.tasks());
+    // 3.1. List what has not finished, unless nobody reads the report.
+    lock(&shared.unfinished).get_or_insert_with(|| shared.describe_tasks());
 
-    // 3.2
-    let mut wakers = shared.registry.close();
+    tell!(runtime_closes(shared.id.0));
+
+    // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into a
+    // queue, and so is every future in `block_on`: they go on, on their own threads.
+    let mut wakers = shared.tasks.close();
     wakers.extend(shared.mains.close());
     shared.driver.reactor.close(&mut wakers);
     wakers.drain(..).for_each(wake);
 
-    // 3.3. Under the lock, which is harmless: `shared` is another reference to what is dropped.
+    // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are
+    // closed. (The tasks that wait for them were woken before.) The lock does no harm here:
+    // `shared` is another reference to what is dropped.
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
     shared.driver.timers.close(&mut wakers);
     wakers.into_iter().for_each(wake);
-    shared.monitor.unpark();
 
-    // 3.4. A task contains the panic of its future's drop.
-    shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-    shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+    // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the
+    // pool drops it. A task contains the panic of its future's drop. (A task that another thread
+    // woke just now may come too late for the queue. Then `schedule` in `spawn.rs` drops it.)
+    for worker in &shared.workers {
+        iter::from_fn(|| worker.queue.pop()).for_each(drop);
+    }
+    shared.injector.try_iter().for_each(drop);
+    drop_given_up(shared);
+
+    // The monitor has reported until now what holds up the end.
+    shared.monitor.unpark();
+}
+
+/// Drops the jobs that were given up, one after the other: the drop of one may wait for that of
+/// another one, by another thread.
+pub(crate) fn drop_given_up(shared: &Arc<Shared>) {
+    while let Some(job) = shared.pool.next_given_up() {
+        drop_job(shared, job);
+    }
+}
+
+/// The job leaves the list as well, which a task does by itself as long as the table has its
+/// runtime.
+pub(crate) fn drop_job(shared: &Shared, job: Runnable) {
+    let record = job.metadata().clone();
+    drop(job);
+    drop(shared.tasks.remove(&record));
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads
 /// that go on after the limit are left to themselves.
 pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Duration) {
     // A thread of the runtime that drops the runtime does not wait for itself.
-    let myself = usize::from(matches!(context::role(), Role::OwnThread(id, _) if id == shared.id));
+    let is_own = matches!(context::role(), Role::OwnThread(id, _) if id == shared.id);
+    let myself = if is_own { 1 } else { 0 };
+
     // A job of this runtime may wait for something that is dropped only after this.
     let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
-
     let others_run = |count: &mut usize| *count > myself;
     let waited = shared.thread_ended.wait_timeout_while(lock(&shared.threads), limit, others_run);
-    if *waited.unwrap_or_else(PoisonError::into_inner).0 == 0 {
-        threads.into_iter().for_each(|thread| ignore_panic(|| drop(thread.join())));
+    let running = *waited.unwrap_or_else(PoisonError::into_inner).0;
+    if running == 0 {
+        for thread in threads {
+            ignore_panic(|| drop(thread.join()));
+        }
     }
     tell!(runtime_ended());
 }
 
 /// What had not finished when `join` returned.
 pub(crate) fn report(shared: &Shared) -> Vec<TaskInfo> {
-    // If some worker has not left, nothing was dropped yet: the tasks are as they are now. Jobs
-    // that were never polled have not begun, and were given up with the queue.
+    // If some worker has not left, nothing was dropped yet: the tasks are as they are now.
+    let now = shared.describe_tasks();
     let is_job = |task: &TaskInfo| task.state == TaskState::Blocking;
-    let (jobs, tasks): (Vec<_>, Vec<_>) = shared.tasks().into_iter().partition(is_job);
-    let mut report = lock(&shared.unfinished).as_mut().map_or(tasks, take);
+    let (jobs, tasks): (Vec<_>, Vec<_>) = now.into_iter().partition(is_job);
+
+    // Of the jobs, those count that go on. Others were given up with the queue.
+    let mut report = lock(&shared.unfinished).take().unwrap_or(tasks);
     report.retain(|task| !is_job(task));
     report.extend(jobs.into_iter().filter(|job| job.polls > 0));
     report

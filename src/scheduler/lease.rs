@@ -29,7 +29,7 @@
 //!   already, and nobody ends the lease after that.
 
 use crate::sync::{Mutex, lock, thread};
-use std::mem::{replace, take};
+use std::mem::take;
 
 #[derive(Default)]
 pub(crate) struct Lease(Mutex<State>);
@@ -41,20 +41,35 @@ struct State {
     waiting: Vec<thread::Thread>,
 }
 
+impl State {
+    /// Takes the lease, if it is free.
+    fn take(&mut self) -> bool {
+        let is_free = !self.is_taken;
+        self.is_taken = true;
+        is_free
+    }
+
+    fn forget(&mut self, thread: &thread::Thread) {
+        self.waiting.retain(|other| other.id() != thread.id());
+    }
+}
+
 impl Lease {
     /// L1. True: the calling thread may run the worker from now on, and no other thread may.
     pub(crate) fn take_or_wait(&self) -> bool {
-        let mut state = lock(&self.0);
-        let is_mine = !replace(&mut state.is_taken, true);
         let me = thread::current();
-        state.waiting.retain(|thread| thread.id() != me.id());
-        state.waiting.extend((!is_mine).then_some(me));
+        let mut state = lock(&self.0);
+        state.forget(&me);
+        let is_mine = state.take();
+        if !is_mine {
+            state.waiting.push(me);
+        }
         is_mine
     }
 
     /// E2, and the second half of R2.
     pub(crate) fn take_to_close(&self) -> bool {
-        !replace(&mut lock(&self.0).is_taken, true)
+        lock(&self.0).take()
     }
 
     /// R1.
@@ -65,14 +80,10 @@ impl Lease {
         drop(state);
         waiting.iter().for_each(thread::Thread::unpark);
     }
-}
 
-/// Takes the name of the calling thread back when it is dropped. Otherwise the names of threads
-/// that have gone would pile up until the lease ends, and on a server that may be never.
-pub(crate) struct Line<'a>(pub(crate) &'a Lease);
-
-impl Drop for Line<'_> {
-    fn drop(&mut self) {
-        lock(&self.0.0).waiting.retain(|thread| thread.id() != thread::current().id());
+    /// Takes the name of the calling thread back. Otherwise the names of threads that have gone
+    /// would pile up until the lease ends, and on a server that may be never.
+    pub(crate) fn stop_waiting(&self) {
+        lock(&self.0).forget(&thread::current());
     }
 }

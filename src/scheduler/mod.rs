@@ -1,13 +1,14 @@
-//! Run tasks: where they wait for their turn, which thread takes them, and when a thread
-//! sleeps or wakes another one.
+//! Who runs tasks, in which order, and who sleeps meanwhile.
 
+pub(crate) mod budget;
 pub(crate) mod context;
-pub(crate) mod coop;
 pub(crate) mod end;
-pub(crate) mod idle;
 pub(crate) mod lease;
+pub(crate) mod monitor;
+pub(crate) mod policy;
 pub(crate) mod queue;
-pub(crate) mod share;
+pub(crate) mod report;
 pub(crate) mod shared;
+pub(crate) mod sleep;
 pub(crate) mod threads;
 pub(crate) mod worker;

@@ -1,13 +1,21 @@
 //! What the threads of a runtime share.
 
-use crate::registry::{Count, Registry, RuntimeId, Stuck, TaskInfo, TaskState};
-use crate::scheduler::share::MeanPoll;
-use crate::scheduler::{idle::Doorbell, idle::Idle, lease::Lease, queue, queue::Runnable};
-use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Duration, Mutex};
-use crate::sync::{Ordering, RwLock, lock, tell, thread::Thread};
-use crate::{config::Builder, driver::Driver, pool::Pool};
+use crate::builder::Builder;
+use crate::driver::Driver;
+use crate::hooks::tell;
+use crate::scheduler::lease::Lease;
+use crate::scheduler::policy::MeanPoll;
+use crate::scheduler::queue::{self, Runnable};
+use crate::scheduler::sleep::{Doorbell, Sleepers};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
+use crate::sync::{Ordering, RwLock};
+use crate::task::list::{RuntimeId, TaskList};
+use crate::task::pool::Pool;
+use crate::task::{TaskInfo, TaskState};
 use concurrent_queue::ConcurrentQueue;
-use std::{collections::BTreeMap, panic::RefUnwindSafe};
+use std::collections::BTreeMap;
+use std::panic::RefUnwindSafe;
+use std::sync::atomic::AtomicU64 as Count;
 
 /// The runtimes that have not ended. A thread that runs no worker of a runtime finds the runtime
 /// here.
@@ -17,9 +25,8 @@ use std::{collections::BTreeMap, panic::RefUnwindSafe};
 /// worker pushes without it, but all workers have left their loops by then.)
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
-/// How often the monitor looks at a busy runtime, unless nobody needs it (`BUSY_TICK` there). A
-/// look takes some microseconds of a core that a worker could use.
-pub(crate) const TICK: Duration = Duration::from_millis(1);
+/// Threads that call `block_on` at once should not contend for one lock.
+const MAINS_SHARDS: usize = 8;
 
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
@@ -28,15 +35,18 @@ pub(crate) struct Shared {
     /// all threads. They are for whichever worker comes first.
     pub(crate) injector: ConcurrentQueue<Runnable>,
     pub(crate) workers: Box<[WorkerShared]>,
-    pub(crate) idle: Idle,
+    pub(crate) sleepers: Sleepers,
     pub(crate) mean_poll: MeanPoll,
     /// A worker was called to share the load of another one, and none has woken up since.
     pub(crate) helper_is_coming: AtomicBool,
+    /// Some worker has been in the same poll for two ticks of the monitor.
+    pub(crate) any_stuck: AtomicBool,
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
-    pub(crate) registry: Registry,
-    /// The futures that are in `block_on`. They are no tasks, but are watched and woken likewise.
-    pub(crate) mains: Registry,
+    pub(crate) tasks: TaskList,
+    /// The futures that are in `block_on`. They are no tasks, but are listed likewise: the monitor
+    /// watches them, and the end wakes them.
+    pub(crate) mains: TaskList,
     pub(crate) lease: Lease,
     pub(crate) monitor: Doorbell,
     /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
@@ -44,6 +54,8 @@ pub(crate) struct Shared {
     /// The runtime ends: no worker polls another task. This and what follows is the state of the
     /// end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
+    /// How many workers have not left their loops.
+    pub(crate) in_loop: AtomicUsize,
     /// The tasks that had not finished when the last worker left. None: it has not left yet. The
     /// list is empty from the beginning if nobody reads it.
     pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
@@ -52,8 +64,9 @@ pub(crate) struct Shared {
     pub(crate) thread_ended: Condvar,
 }
 
-/// A panic breaks nothing in here: foreign code runs outside of all locks. So what holds a runtime
-/// (handles, sockets, guards) may pass `catch_unwind`. Without this, the hooks would forbid it.
+/// A panic breaks nothing in here: code of the user's runs outside of all locks. So what holds a
+/// runtime (handles, sockets, guards) may pass `catch_unwind`. Without this, the hooks would forbid
+/// it.
 impl RefUnwindSafe for Shared {}
 
 /// What others see of a worker.
@@ -61,35 +74,53 @@ impl RefUnwindSafe for Shared {}
 #[repr(align(128))]
 pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
-    /// The thread that runs the worker. None: no thread does.
-    pub(crate) thread: Mutex<Option<Thread>>,
-    /// For how long the current turn of the worker's loop has lasted, as the monitor sees it.
-    pub(crate) stuck: Stuck,
+    /// How many turns of its loop the worker has begun. Only the worker changes it.
+    pub(crate) turn: AtomicU64,
+    /// For how long it has been in the same poll, in nanoseconds, as far as the monitor knows. 0: it
+    /// moves.
+    pub(crate) stuck: AtomicU64,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
-    /// What [`WorkerCounts`](crate::runtime::WorkerCounts) says.
+    /// The worker has left its loop, or the end has claimed it where it slept.
+    pub(crate) has_left: AtomicBool,
+    /// What [`WorkerCounts`](crate::runtime::WorkerCounts) says. Only the worker counts.
     pub(crate) polls: Count,
     pub(crate) steals: Count,
     pub(crate) parks: Count,
 }
 
+/// Counts for a thread that is the only one to change the counter. So no step is lost between the
+/// load and the store, and no core waits for another one.
+pub(crate) fn count(counter: &Count, more: usize) {
+    counter.store(counter.load(Ordering::Relaxed) + more as u64, Ordering::Relaxed);
+}
+
+impl WorkerShared {
+    /// Whether two ticks of the monitor, at the least, have found the same poll.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.stuck.load(Ordering::Relaxed) > 0
+    }
+}
+
 impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
-        let id = RuntimeId::next();
+        let workers = config.workers;
         Ok(Self {
-            id,
+            id: RuntimeId::next(),
             injector: ConcurrentQueue::unbounded(),
-            workers: (0..config.workers).map(|_| WorkerShared::default()).collect(),
-            idle: Idle::new(config.workers),
+            workers: (0..workers).map(|_| WorkerShared::default()).collect(),
+            sleepers: Sleepers::new(workers),
             mean_poll: MeanPoll::new(),
             helper_is_coming: AtomicBool::new(false),
-            driver: Driver::new(config.workers)?,
-            registry: Registry::new(id, config.workers),
-            mains: Registry::new(id, 1),
+            any_stuck: AtomicBool::new(false),
+            driver: Driver::new(workers)?,
+            tasks: TaskList::new(workers),
+            mains: TaskList::new(MAINS_SHARDS),
             lease: Lease::default(),
             monitor: Doorbell::default(),
             pool: Pool::default(),
             ending: AtomicBool::new(false),
+            in_loop: AtomicUsize::new(workers),
             unfinished: Mutex::default(),
             threads: Mutex::default(),
             thread_ended: Condvar::default(),
@@ -98,61 +129,69 @@ impl Shared {
     }
 
     /// Whether the runtime ends. SeqCst pairs with the store in `end::begin`: a worker that falls
-    /// asleep sets its bit before it loads this, and the end stores this before it claims
-    /// those who are parked and notifies those who sit.
+    /// asleep sets its bit before it loads this, and the end stores this before it claims those who
+    /// sleep.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// P1 to P3 of the sleep protocol (`idle.rs`), by a thread that runs no worker of this runtime,
+    /// P1 to P3 of the sleep protocol (`sleep.rs`), by a thread that runs no worker of this runtime,
     /// or by a worker in the poll of another task, while polls are long.
     pub(crate) fn inject(&self, runnable: Runnable) {
+        // P1
         queue::push(&self.injector, runnable);
-        let is_woken = self.idle.all_asleep() && self.wake_one();
-        if !is_woken && self.mean_poll.is_long() {
-            self.call_helper(); // a worker that is awake may not come by for a long time
+
+        // P2 and P3
+        if self.sleepers.all_asleep() {
+            self.wake_one();
+        } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
+            // A worker that is awake may not come by for a long time.
+            self.call_helper();
         }
     }
 
-    /// Wakes a worker that sleeps: a parked one if there is any, as that costs less. False: there
-    /// was none.
-    fn wake_one(&self) -> bool {
-        let parked = self.idle.claim_one().inspect(|&worker| self.unpark(worker));
-        parked.is_some() || self.notify_if_seated()
+    /// Wakes a worker that sleeps. False: there was none.
+    pub(crate) fn wake_one(&self) -> bool {
+        self.sleepers.wake_one(|| self.driver.notify())
     }
 
-    /// Wakes one of the workers that sit, whichever it is. False: none sits.
-    pub(crate) fn notify_if_seated(&self) -> bool {
-        self.idle.any_seated().then(|| self.driver.notify()).is_some()
+    /// Wakes one particular worker, if it sleeps.
+    pub(crate) fn wake_worker(&self, worker: usize) {
+        if self.sleepers.claim(worker) {
+            self.rouse(worker);
+        }
     }
 
-    /// Wakes a worker to share the load of others, if one sleeps and no helper is on its way.
+    /// Ends the sleep of a worker that the caller has claimed.
+    pub(crate) fn rouse(&self, worker: usize) {
+        tell!(wakes(self.id.0, worker));
+        self.sleepers.rouse(worker, || self.driver.notify());
+    }
+
+    /// Rule 1: wakes a worker to share the load of others, if one sleeps and none is on its way.
     ///
     /// Because of the flag a helper may be missing, but never the one that a task needs. A thread
     /// that injects passes a fence before it comes here, and the helper one in `Doorbell::ring`,
     /// after it has cleared the flag: so either the flag is seen to be clear, or the helper sees
-    /// what was injected. What waits in a worker's own queue needs no helper. (`fetch_and` does not
-    /// set a flag again that the helper has cleared meanwhile. SeqCst pairs with the store in
-    /// `Worker::sleep`.)
+    /// what was injected. What waits in a worker's own queue needs no helper. (SeqCst pairs with the
+    /// store in `Worker::sleep`.)
     pub(crate) fn call_helper(&self) {
-        if self.idle.asleep() != 0 && !self.helper_is_coming.swap(true, Ordering::SeqCst) {
-            self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
+        if !self.sleepers.any_asleep() || self.helper_is_coming.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        if !self.wake_one() {
+            self.helper_is_coming.store(false, Ordering::Relaxed);
         }
     }
 
-    /// Ends the sleep of a parked worker, which the caller has claimed.
-    pub(crate) fn unpark(&self, worker: usize) {
-        tell!(wakes(self.id.0, worker));
-        lock(&self.workers[worker].thread).iter().for_each(Thread::unpark);
-    }
-
     /// Describes each task that has not ended. This is no snapshot: the tasks go on meanwhile.
-    pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
-        let mut tasks = self.registry.tasks();
+    pub(crate) fn describe_tasks(&self) -> Vec<TaskInfo> {
+        let mut tasks = self.tasks.describe();
         for (worker, this) in self.workers.iter().enumerate() {
             let polled = this.polled.load(Ordering::Relaxed);
+            let time = Duration::from_nanos(this.stuck.load(Ordering::Relaxed));
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
-                task.state = TaskState::Running { worker, time: this.stuck.time() };
+                task.state = TaskState::Running { worker, time };
             }
         }
         tasks

@@ -3,27 +3,36 @@
 //! Each of them is signed on before it begins, and signs off as the last thing it does. The end of
 //! the runtime waits until all have signed off. A thread that has the lease signs on as well.
 
-use crate::scheduler::{context, context::Role, shared::Shared};
-use crate::{panic::ignore_panic, sync::Arc, sync::lock, sync::thread};
+use crate::panic::ignore_panic;
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::shared::Shared;
+use crate::sync::{Arc, lock, thread};
 use std::io;
 
-/// Starts a thread that calls the hooks around `main`. `role` is the end of its name.
+/// Starts a thread that calls the hooks around `main`. `suffix` is the end of its name.
 pub(crate) fn start(
     shared: &Arc<Shared>,
     suffix: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
-    let config = &shared.config;
-    let default = || format!("{}-{suffix}", config.thread_name);
-    let name = config.thread_name_fn.as_ref().map_or_else(default, |name| name());
-    let signed_on = SignedOn::new(shared.clone()); // signs off as well if no thread starts
-    thread::Builder::new().stack_size(config.thread_stack_size).name(name).spawn(move || {
-        let Some(signed_on) = signed_on else { return };
+    let name = match &shared.config.thread_name_fn {
+        Some(name) => name(),
+        None => format!("{}-{suffix}", shared.config.thread_name),
+    };
+
+    // If no thread starts, this is dropped, which signs off.
+    let signed_on = SignedOn::new(shared.clone())?;
+    let stack_size = shared.config.thread_stack_size;
+    thread::Builder::new().stack_size(stack_size).name(name).spawn(move || {
         let shared = &signed_on.0;
         let _context = context::enter_as(Role::OwnThread(shared.id, None), shared.clone(), None);
-        ignore_panic(&shared.config.on_thread_start);
+        for hook in &shared.config.on_thread_start {
+            ignore_panic(|| hook());
+        }
         main(shared);
-        ignore_panic(&shared.config.on_thread_stop);
+        for hook in &shared.config.on_thread_stop {
+            ignore_panic(|| hook());
+        }
     })
 }
 
@@ -31,15 +40,17 @@ pub(crate) fn start(
 pub(crate) struct SignedOn(pub(crate) Arc<Shared>);
 
 impl SignedOn {
-    /// None: the runtime ends, and perhaps nobody waits for its threads any more.
-    pub(crate) fn new(shared: Arc<Shared>) -> Option<Self> {
+    /// # Errors
+    ///
+    /// The runtime ends, and perhaps nobody waits for its threads any more.
+    pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Self> {
         let mut threads = lock(&shared.threads);
         if shared.is_ending() {
-            return None;
+            return Err(io::Error::other("the runtime ends and starts no threads"));
         }
         *threads += 1;
         drop(threads);
-        Some(Self(shared))
+        Ok(Self(shared))
     }
 }
 

@@ -1,12 +1,19 @@
 //! Wait for a task, or abort it.
 
-use crate::registry::{Id, JoinError, Key};
-use crate::{panic::Unread, scheduler::coop, sync::tell};
+use crate::hooks::tell;
+use crate::panic::Unread;
+use crate::scheduler::budget;
+use crate::sync::Arc;
+use crate::task::error::JoinError;
+use crate::task::info::Id;
+use crate::task::list::Record;
 use async_task::FallibleTask;
-use std::{panic::AssertUnwindSafe, pin::Pin, task::Context, task::Poll, task::Waker, task::ready};
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 /// What async-task gives for a task.
-type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Key>;
+type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Arc<Record>>;
 
 /// Waits for a task's output: `.await` gives `Result<T, JoinError>`.
 ///
@@ -40,7 +47,7 @@ pub struct JoinHandle<T> {
     /// None after the output was given, and while the handle is being dropped. Unwind safe whatever
     /// the output: that is moved out, and never seen half-way.
     pub(crate) task: Option<AssertUnwindSafe<Task<T>>>,
-    pub(crate) key: Key,
+    pub(crate) record: Arc<Record>,
 }
 
 impl<T> JoinHandle<T> {
@@ -62,12 +69,12 @@ impl<T> JoinHandle<T> {
     /// # }
     /// ```
     pub fn abort(&self) {
-        self.abort_handle().abort();
+        self.record.abort();
     }
 
     /// Returns a handle that can only abort the task, and does not keep its output.
     pub fn abort_handle(&self) -> AbortHandle {
-        AbortHandle(self.key)
+        AbortHandle(self.record.clone())
     }
 
     /// Whether the task has ended: it finished, panicked, or was aborted and dropped.
@@ -77,7 +84,7 @@ impl<T> JoinHandle<T> {
 
     /// The task's id, which stays valid after the task has ended.
     pub fn id(&self) -> Id {
-        self.key.id
+        self.record.id
     }
 }
 
@@ -85,20 +92,24 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(coop::poll_proceed(context));
-        tell!(waits_for_task(self.key.id.0));
+        ready!(budget::poll_proceed(context));
+        tell!(waits_for_task(self.record.id.0));
         let task = self.task.as_mut().expect("JoinHandle polled after completion");
-        // There is no result if the future was dropped because the runtime has ended.
-        let result = ready!(Pin::new(task).poll(context)).and_then(|mut unread| unread.0.take());
+        let output = ready!(Pin::new(task).poll(context));
         self.task = None;
-        coop::made_progress();
-        Poll::Ready(result.unwrap_or(Err(JoinError::cancelled(self.key.id))))
+        budget::made_progress();
+
+        // There is no result if the future was dropped because the runtime has ended.
+        let result = output.and_then(|mut unread| unread.0.take());
+        Poll::Ready(result.unwrap_or_else(|| Err(JoinError::cancelled(self.record.id))))
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        self.task.take().into_iter().for_each(|task| task.0.detach());
+        if let Some(task) = self.task.take() {
+            task.0.detach();
+        }
     }
 }
 
@@ -117,13 +128,12 @@ impl<T> Drop for JoinHandle<T> {
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct AbortHandle(Key);
+pub struct AbortHandle(Arc<Record>);
 
 impl AbortHandle {
     /// Aborts the task, as [`JoinHandle::abort`] does.
     pub fn abort(&self) {
-        // The task finds out that it was aborted when it is polled.
-        self.0.abort().into_iter().for_each(Waker::wake);
+        self.0.abort();
     }
 
     /// Whether the task has ended: it finished, panicked, or was aborted and dropped. Also true

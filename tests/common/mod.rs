@@ -44,7 +44,9 @@ pub fn runtime(workers: usize) -> Runtime {
 }
 
 pub fn builder(workers: usize) -> Builder {
-    Builder::new_multi_thread().workers(workers)
+    let mut builder = Builder::new_multi_thread();
+    builder.workers(workers);
+    builder
 }
 
 /// A runtime whose tasks run only while some thread is in `block_on`.

@@ -36,7 +36,7 @@ pub const fn micros(micros: u64) -> Duration {
 }
 
 pub fn runtime(workers: usize) -> Runtime {
-    let builder = Builder::new_multi_thread().workers(workers);
+    let mut builder = Builder::new_multi_thread().workers(workers).clone();
     builder.build().expect("the runtime is built")
 }
 

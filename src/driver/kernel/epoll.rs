@@ -6,19 +6,22 @@
 //! system calls. So rustix's calls are made on polling's epoll instance. (polling keeps that open,
 //! and takes descriptors out of it, which the portable kernel needs of it as well.)
 //!
-//! * a wait is one `epoll_pwait`. Several threads may wait at once: of these, an event wakes the
-//!   one that came last;
-//! * a notification is one write to an eventfd that is never read;
-//! * a deadline is a timerfd that is never read, and that is set only when the deadline has
-//!   changed or is over. The timeout of `epoll_pwait` itself would be in milliseconds.
+//! * A wait is one `epoll_pwait`.
+//! * A notification is one write to an eventfd that is never read.
+//! * A deadline is a timerfd that is never read, and that is set only when the deadline has changed
+//!   or is over. The timeout of `epoll_pwait` itself would be in milliseconds.
 
-use crate::driver::kernel::event::{Event, Events, Until};
-use crate::sync::{Duration, Instant};
+use crate::driver::kernel::{Event, Events, Until};
+use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::AsSource;
-use rustix::event::{EventfdFlags, Timespec, epoll, epoll::EventData, epoll::EventFlags, eventfd};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use rustix::time::{timerfd_create, timerfd_settime};
-use std::{fs::File, io, io::Write, mem::MaybeUninit, os::fd::OwnedFd};
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 
 /// How many events one wait fetches at most. The buffer is on the stack: 12 KiB.
 const EVENTS_MAX: usize = 1024;
@@ -34,19 +37,23 @@ pub(crate) struct Kernel {
     notifier: File,
     /// A timerfd, registered likewise.
     timer: OwnedFd,
+    /// What the timerfd was last set for. Only the thread that waits locks this.
+    alarm: Mutex<Option<Instant>>,
 }
 
 impl Kernel {
     pub(crate) fn new() -> io::Result<Self> {
         let poller = polling::Poller::new()?;
-        let (edge, no_source) = (EventFlags::IN | EventFlags::ET, EventData::new_u64(NO_SOURCE));
+        let edge = EventFlags::IN | EventFlags::ET;
+        let no_source = EventData::new_u64(NO_SOURCE);
 
         let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&poller, &notifier, no_source, edge)?;
+
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         epoll::add(&poller, &timer, no_source, edge)?;
-        Ok(Self { poller, notifier: notifier.into(), timer })
+        Ok(Self { poller, notifier: notifier.into(), timer, alarm: Mutex::default() })
     }
 
     /// Registers a source for both directions.
@@ -68,30 +75,47 @@ impl Kernel {
 
     /// Waits until something happens, and passes the events to `take`.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
-        let timeout = (until == Until::Now).then(Timespec::default);
+        let timeout = match until {
+            Until::Now => Some(Timespec::default()),
+            Until::Forever => None,
+            Until::Deadline(deadline) => {
+                self.set_alarm(deadline)?;
+                None
+            }
+        };
+
         let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
             Ok((reported, _)) => take(&mut reported.iter().map(event_of)),
-            Err(rustix::io::Errno::INTR) => {} // the caller looks at everything and comes back
+            // A signal came. The caller looks at everything and comes back.
+            Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
-    /// From now on, one of those who wait wakes up when the deadline is over.
-    pub(crate) fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
+    /// Sets the timerfd, unless it is set for this deadline already.
+    fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
+        let mut alarm = lock(&self.alarm);
         let left = deadline.saturating_duration_since(Instant::now());
 
-        // Zero would switch the timer off. A time that the kernel cannot hold becomes zero:
-        // such a deadline is as good as none.
-        let it_value = Timespec::try_from(left.max(Duration::from_nanos(1))).unwrap_or_default();
+        // An alarm whose time is over may have been reported already.
+        if *alarm == Some(deadline) && !left.is_zero() {
+            return Ok(());
+        }
+
+        // Zero would switch the timer off. A time that the kernel cannot hold becomes zero: such a
+        // deadline is as good as none.
+        let left = left.max(Duration::from_nanos(1));
+        let it_value = Timespec::try_from(left).unwrap_or_default();
         let time = Itimerspec { it_interval: Timespec::default(), it_value };
-        Ok(timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time).map(drop)?)
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
+        *alarm = Some(deadline);
+        Ok(())
     }
 
-    /// Ends one wait, or else the next one. If whoever waited has left before the notification
-    /// comes, it is awake, and the next one that waits looks once more.
-    /// (The eventfd would be full after 2^64 - 2 notifications, which nobody lives to see.)
+    /// Ends the current wait, or else the next one. (The eventfd would be full after 2^64 - 2
+    /// notifications, which nobody lives to see.)
     pub(crate) fn notify(&self) -> io::Result<()> {
         // Unlike `write`, this tries again when a signal interrupts it.
         (&self.notifier).write_all(&1_u64.to_ne_bytes())
@@ -99,7 +123,11 @@ impl Kernel {
 }
 
 fn event_of(event: &epoll::Event) -> Event {
-    let (key, flags) = (event.data, event.flags); // by value: the struct is packed
+    // By value: the struct is packed.
+    let key = event.data;
+    let flags = event.flags;
+
+    // An error or a hang-up concerns both directions. The task finds out which when it tries.
     let broken = EventFlags::ERR | EventFlags::HUP;
     let is_writable = flags.intersects(broken | EventFlags::OUT);
     let hang_up = flags.intersects(broken | EventFlags::RDHUP | EventFlags::PRI);

@@ -1,14 +1,14 @@
 //! The crate polling, with oneshot sources: an event ends the source's interest, and to ask
 //! again reports what is there already.
 
-use crate::driver::kernel::event::{Event, Events, Until};
-use crate::sync::{Duration, Instant, Mutex};
+use crate::driver::kernel::{Event, Events, Until};
+use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::{AsSource, Poller};
 use std::io::{self, ErrorKind};
 
 pub(crate) struct Kernel {
     poller: Poller,
-    /// Whoever waits or looks has locked this.
+    /// The memory for events. Only the thread that waits locks this.
     reported: Mutex<polling::Events>,
 }
 
@@ -38,11 +38,10 @@ impl Kernel {
         self.poller.delete(source)
     }
 
-    /// Waits until something happens or the time has come, and passes the events to `take`. If
-    /// another thread waits, this returns at once: that one sees them. polling tries again when a
-    /// signal interrupts it.
+    /// Waits until something happens or the time has come, and passes the events to `take`. polling
+    /// tries again when a signal interrupts it.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
-        let Ok(mut reported) = self.reported.try_lock() else { return Ok(()) };
+        let mut reported = lock(&self.reported);
         let mut timeout = match until {
             Until::Now => Some(Duration::ZERO),
             Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
@@ -65,11 +64,6 @@ impl Kernel {
         // then, too, so nothing depends on knowing about it.
         let both = |key| Event { key, ready: [true; 2], hang_up: false };
         take(&mut reported.iter().map(|event| both(event.key)));
-        Ok(())
-    }
-
-    /// Nothing is to be done: a wait knows its own deadline.
-    pub(crate) fn set_alarm(&self, _: Instant) -> io::Result<()> {
         Ok(())
     }
 

@@ -74,10 +74,10 @@ impl LocalRuntime {
     ///
     /// Fails when the system has no descriptors or threads left.
     pub fn new() -> io::Result<Self> {
-        Self::build(Builder::new_current_thread())
+        Self::build(&mut Builder::new_current_thread())
     }
 
-    pub(super) fn build(builder: Builder) -> io::Result<Self> {
+    pub(super) fn build(builder: &mut Builder) -> io::Result<Self> {
         let runtime = builder.build()?;
         let tasks = Tasks { handle: runtime.handle().clone(), set: Some(LocalSet::new()) };
         Ok(Self { tasks, runtime })

@@ -31,25 +31,21 @@ pub trait BuilderExt: Sized {
     /// # Panics
     ///
     /// Panics when `workers` is 0 or more than 64.
-    #[must_use]
     #[track_caller]
-    fn worker_threads(self, workers: usize) -> Self;
+    fn worker_threads(&mut self, workers: usize) -> &mut Self;
 
     /// Does nothing: IO and timers are always enabled.
-    #[must_use]
-    fn enable_all(self) -> Self {
+    fn enable_all(&mut self) -> &mut Self {
         self
     }
 
     /// Does nothing: IO is always enabled.
-    #[must_use]
-    fn enable_io(self) -> Self {
+    fn enable_io(&mut self) -> &mut Self {
         self
     }
 
     /// Does nothing: timers are always enabled.
-    #[must_use]
-    fn enable_time(self) -> Self {
+    fn enable_time(&mut self) -> &mut Self {
         self
     }
 
@@ -61,16 +57,16 @@ pub trait BuilderExt: Sized {
     /// # Errors
     ///
     /// Fails when the system has no descriptors or threads left.
-    fn build_local(self, options: LocalOptions) -> io::Result<LocalRuntime>;
+    fn build_local(&mut self, options: LocalOptions) -> io::Result<LocalRuntime>;
 }
 
 impl BuilderExt for Builder {
     #[track_caller]
-    fn worker_threads(self, workers: usize) -> Self {
+    fn worker_threads(&mut self, workers: usize) -> &mut Self {
         self.workers(workers)
     }
 
-    fn build_local(self, _options: LocalOptions) -> io::Result<LocalRuntime> {
+    fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
         LocalRuntime::build(self)
     }
 }

@@ -58,9 +58,6 @@ thread_local! {
 
     /// The local task that is being polled or dropped.
     static POLLED: Cell<Option<Id>> = const { Cell::new(None) };
-
-    /// The last id that was given to a local task on this thread.
-    static LAST_ID: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Returns the id of the task that is being polled: of a [`LocalSet`], or of arc. Returns `None`
@@ -338,8 +335,7 @@ impl fmt::Debug for LocalSet {
 
 impl Tasks {
     fn spawn<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
-        let id = Id::after(LAST_ID.get());
-        LAST_ID.set(id.0);
+        let id = Id::next();
         let (abort, registration) = AbortHandle::new_pair();
         let slot = Arc::new(Slot::new(id, abort));
         let finish = Finish(slot.clone());

@@ -1,0 +1,281 @@
+//! What a runtime can be configured with before it is built.
+
+use crate::scheduler::report::Reporter;
+use crate::sync::{Arc, Duration};
+use crate::task::TaskInfo;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::thread::available_parallelism;
+
+/// Each worker has a bit in a 64-bit word, which says who sleeps (`scheduler/sleep.rs`).
+pub(crate) const WORKERS_MAX: usize = 64;
+
+/// Which threads run the tasks of a runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// There is one worker, and a thread in `block_on` runs it.
+    CurrentThread,
+    /// Each worker has a thread of its own.
+    MultiThread,
+}
+
+/// What happens to a runtime when one of its tasks panics. (The process's panic hook runs in each
+/// case.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnhandledPanic {
+    /// Only the task ends. Its handle gives the panic.
+    Ignore,
+    /// The runtime ends. Every `block_on` on it panics, even if its future is ready just then. So
+    /// it does if the runtime is shut down meanwhile.
+    ShutdownRuntime,
+}
+
+/// A hook that a thread calls.
+type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// Configures and builds a [`Runtime`](crate::runtime::Runtime).
+///
+/// Each method changes the builder and returns it. So calls can be chained, or made one by one.
+///
+/// # Examples
+///
+/// ```
+/// let mut builder = arc::runtime::Builder::new_multi_thread();
+/// builder.workers(2);
+/// let runtime = builder.thread_name("server").build()?;
+/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+/// # std::io::Result::Ok(())
+/// ```
+#[derive(Clone)]
+pub struct Builder {
+    pub(crate) flavor: RuntimeFlavor,
+    pub(crate) workers: usize,
+    pub(crate) thread_name: String,
+    pub(crate) thread_name_fn: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    pub(crate) thread_stack_size: usize,
+    pub(crate) max_blocking_threads: usize,
+    pub(crate) thread_keep_alive: Duration,
+    pub(crate) on_thread_start: Vec<Hook>,
+    pub(crate) on_thread_stop: Vec<Hook>,
+    pub(crate) event_interval: u32,
+    pub(crate) long_poll_limit: Duration,
+    pub(crate) on_long_poll: Reporter,
+    pub(crate) unhandled_panic: UnhandledPanic,
+}
+
+impl Builder {
+    /// Configures a runtime with several workers, each on a thread of its own. By default there is
+    /// one per core.
+    pub fn new_multi_thread() -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Self {
+            flavor: RuntimeFlavor::MultiThread,
+            workers: cores.min(WORKERS_MAX),
+            thread_name: "arc".to_owned(),
+            thread_name_fn: None,
+            thread_stack_size: 2 << 20,
+            max_blocking_threads: 512,
+            thread_keep_alive: Duration::from_secs(10),
+            on_thread_start: Vec::new(),
+            on_thread_stop: Vec::new(),
+            event_interval: 61,
+            long_poll_limit: Duration::from_millis(100),
+            on_long_poll: Reporter::default(),
+            unhandled_panic: UnhandledPanic::Ignore,
+        }
+    }
+
+    /// Configures a runtime with one worker, which the thread in
+    /// [`block_on`](crate::runtime::Handle::block_on) runs.
+    ///
+    /// Tasks run only while some thread is in `block_on`. If several are, one of them runs all
+    /// tasks, and each polls its own future. A thread that leaves `block_on` hands the tasks on to
+    /// another one.
+    pub fn new_current_thread() -> Self {
+        let mut builder = Self::new_multi_thread();
+        builder.flavor = RuntimeFlavor::CurrentThread;
+        builder
+    }
+
+    /// Sets how many workers run tasks at once. By default there are as many as the process may use
+    /// cores, but at most 64. A current-thread runtime always has one.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0 or more than 64.
+    #[track_caller]
+    pub fn workers(&mut self, workers: usize) -> &mut Self {
+        self.workers = within("workers", workers, 1..=WORKERS_MAX);
+        self
+    }
+
+    /// Sets what the names of the runtime's threads begin with; "arc" by default.
+    ///
+    /// A name with a null byte, which the system does not take, makes `build` panic.
+    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.thread_name = name.into();
+        self
+    }
+
+    /// Sets a function that names the runtime's threads. It is called once for each thread, and
+    /// takes the place of [`thread_name`](Self::thread_name). If it panics, so does `build`, after
+    /// it has ended the threads that were started before. Later it is called when a job needs a new
+    /// thread. If it panics then, it is as if the system had started none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let started = AtomicUsize::new(0);
+    /// let runtime = arc::runtime::Builder::new_multi_thread()
+    ///     .thread_name_fn(move || format!("server-{}", started.fetch_add(1, Ordering::Relaxed)))
+    ///     .build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert!(runtime.block_on(name)?.unwrap().starts_with("server-"));
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn thread_name_fn(
+        &mut self,
+        name: impl Fn() -> String + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.thread_name_fn = Some(Arc::new(name));
+        self
+    }
+
+    /// Sets the stack size of the runtime's threads, in bytes; 2 MiB by default.
+    ///
+    /// # Panics
+    ///
+    /// When the size is 0.
+    #[track_caller]
+    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
+        self.thread_stack_size = within("thread_stack_size", bytes, 1..=usize::MAX);
+        self
+    }
+
+    /// Sets how many jobs of [`spawn_blocking`](crate::task::spawn_blocking) may run at once, each
+    /// on a thread of its own; 512 by default. Further jobs wait until one of them ends. Name
+    /// lookups are such jobs, too.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0.
+    #[track_caller]
+    pub fn max_blocking_threads(&mut self, threads: usize) -> &mut Self {
+        self.max_blocking_threads = within("max_blocking_threads", threads, 1..=usize::MAX);
+        self
+    }
+
+    /// Sets for how long a thread of `spawn_blocking` that has no job stays for the next one; 10 s
+    /// by default.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.thread_keep_alive = duration;
+        self
+    }
+
+    /// Sets a hook that each thread of the runtime calls when it starts.
+    ///
+    /// A worker runs no task before its call has returned, although a task may have been handed to
+    /// it: keep the hook short. A panic in it is printed and otherwise ignored.
+    pub fn on_thread_start(&mut self, hook: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.on_thread_start.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets a hook that each thread of the runtime calls before it ends. A panic in it is printed
+    /// and otherwise ignored.
+    pub fn on_thread_stop(&mut self, hook: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.on_thread_stop.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets after how many polls a busy worker looks at sockets, timers and the tasks from outside;
+    /// 61 by default, as in tokio. A smaller number favours them, a greater one favours the tasks
+    /// that are in the worker's queue already.
+    ///
+    /// # Panics
+    ///
+    /// When the number is 0.
+    #[track_caller]
+    pub fn event_interval(&mut self, polls: u32) -> &mut Self {
+        self.event_interval = within("event_interval", polls, 1..=u32::MAX);
+        self
+    }
+
+    /// Sets for how long a poll may last before it is [reported](Self::on_long_poll); 100 ms by
+    /// default. `Duration::MAX` switches the reports off. A report may come some
+    /// milliseconds late, 7 on a busy runtime.
+    ///
+    /// # Panics
+    ///
+    /// When the limit is 0.
+    #[track_caller]
+    pub fn long_poll_limit(&mut self, limit: Duration) -> &mut Self {
+        let least = Duration::from_nanos(1);
+        self.long_poll_limit = within("long_poll_limit", limit, least..=Duration::MAX);
+        self
+    }
+
+    /// Sets a hook that is called when one poll of a task, or of the future in a `block_on`, has
+    /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default it prints a line to
+    /// standard error.
+    ///
+    /// The hook is called once for each such poll, while the poll still lasts, on a thread of its
+    /// own. If it blocks, it holds up nothing else: no worker, not the end of the runtime, but only
+    /// other reports, which are made one after the other. The end of the runtime does not wait for
+    /// a call that goes on.
+    ///
+    /// On Linux a poll is not reported as long as its thread mostly waits for a core: then the
+    /// machine is too busy, and the task is not to blame. (The future in a `block_on` is reported
+    /// even so.)
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # mod log { pub fn warn(_: String) {} }
+    /// let builder = arc::runtime::Builder::new_multi_thread()
+    ///     .on_long_poll(|task| log::warn(format!("it should use spawn_blocking: {task}")));
+    /// # builder.build()?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn on_long_poll(&mut self, hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> &mut Self {
+        self.on_long_poll = Reporter::new(hook);
+        self
+    }
+
+    /// Sets whether long polls are [reported](Self::on_long_poll) on standard error.
+    ///
+    /// By default a program that was built without optimization (`debug_assertions`) reports them,
+    /// and a release build does not: what a library prints unasked would be in the way of a
+    /// command-line tool. The environment variable `ARC_LONG_POLLS` sets another default: `report`
+    /// or `off`.
+    pub fn report_long_polls(&mut self, report: bool) -> &mut Self {
+        self.on_long_poll = if report { Reporter::to_stderr() } else { Reporter::off() };
+        self
+    }
+
+    /// Sets what happens to the runtime when a task or a job of `spawn_blocking` panics, whether or
+    /// not anybody awaits its handle. By default the runtime goes on.
+    ///
+    /// # Examples
+    ///
+    /// ```should_panic
+    /// use arc::runtime::{Builder, UnhandledPanic};
+    /// let builder = Builder::new_multi_thread().unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    /// builder.build()?.block_on(async {
+    ///     arc::spawn(async { panic!("oh") }).await
+    /// });
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn unhandled_panic(&mut self, policy: UnhandledPanic) -> &mut Self {
+        self.unhandled_panic = policy;
+        self
+    }
+}
+
+#[track_caller]
+fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
+    assert!(range.contains(&value), "{what} must be in {range:?}, not {value:?}");
+    value
+}

@@ -1,0 +1,198 @@
+//! Which workers sleep, where, and how no wake-up is lost.
+//!
+//! Each worker has a bit in one word, which is set while it sleeps. A worker that sleeps either has
+//! *the seat*, in which it waits for the kernel and the clock, or is *parked* (`thread::park`). To
+//! wake a worker, a thread clears its bit first: it has *claimed* the worker, and nobody else wakes
+//! it as well.
+//!
+//! ```text
+//!   a worker that runs out of work          a thread that brings work
+//!   ------------------------------          -------------------------
+//!   S1  set my bit                          P1  push into the injector
+//!   S2  fence                               P2  fence
+//!   S3  look into the injector again        P3  read the bits; if all are set,
+//!       found something: clear my bit           claim a worker and rouse it
+//!       nothing: sleep while it is set
+//! ```
+//!
+//! The fences have an order. If P2 comes first, S3 finds what P1 pushed. If S2 comes first, P3 sees
+//! the bit. So no task is left while all sleep. The whole proof, and why the kernel never goes
+//! unwatched, is in `sleep.md` beside this file. `inside/examples/09_sleep.rs` has a smaller one to
+//! play with.
+
+use crate::builder::WORKERS_MAX;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering};
+use crate::sync::{fence, lock, thread, thread::Thread};
+
+/// The seat is free.
+const NOBODY: usize = usize::MAX;
+
+/// Who has the seat only to look, without waiting: a busy worker or the monitor. No worker has this
+/// number, so nobody is roused there.
+const LOOKER: usize = usize::MAX - 1;
+
+pub(crate) struct Sleepers {
+    /// The workers that sleep, a bit each.
+    asleep: AtomicU64,
+    /// The bits of the workers that exist.
+    all: u64,
+    /// The number of the worker that has the seat, or `NOBODY`, or `LOOKER`.
+    seat: AtomicUsize,
+    /// The threads that run the workers. None: no thread does.
+    threads: Box<[Mutex<Option<Thread>>]>,
+}
+
+impl Sleepers {
+    /// All workers are awake at first.
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            asleep: AtomicU64::new(0),
+            all: u64::MAX >> (WORKERS_MAX - workers),
+            seat: AtomicUsize::new(NOBODY),
+            threads: (0..workers).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Which thread runs the worker from now on.
+    pub(crate) fn set_thread(&self, worker: usize, thread: Option<Thread>) {
+        *lock(&self.threads[worker]) = thread;
+    }
+
+    /// Whether the worker has a thread, and does not sleep.
+    pub(crate) fn is_running(&self, worker: usize) -> bool {
+        lock(&self.threads[worker]).is_some() && !self.is_asleep(worker)
+    }
+
+    /// Whether any worker is running.
+    pub(crate) fn any_runs(&self) -> bool {
+        (0..self.threads.len()).any(|worker| self.is_running(worker))
+    }
+
+    /// The worker sleeps until it is claimed or the kernel reports something, unless `has_work`
+    /// finds something at the last moment. `wait` waits for the kernel.
+    pub(crate) fn sleep(&self, worker: usize, has_work: impl Fn() -> bool, wait: impl FnOnce()) {
+        // S1: say that this worker sleeps. SeqCst pairs with `claim`.
+        self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
+
+        // S2: pairs with P2 in `all_asleep`.
+        fence(Ordering::SeqCst);
+
+        // S3: its own queue is empty, since only its own thread pushes there. What was injected
+        // before the bit was set has perhaps woken nobody.
+        if has_work() {
+            self.claim(worker);
+            return;
+        }
+
+        // The first that falls asleep waits for the kernel. It leaves the seat before it wakes
+        // anybody, so that a worker which is woken by that may take it.
+        if self.take_seat_as(worker) {
+            wait();
+            self.leave_seat();
+            self.claim(worker);
+        }
+
+        // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
+        while self.is_asleep(worker) {
+            thread::park();
+        }
+    }
+
+    /// Takes the seat to look, if it is free.
+    pub(crate) fn take_seat(&self) -> bool {
+        self.take_seat_as(LOOKER)
+    }
+
+    /// SeqCst pairs with `rouse` and `is_seat_taken`. The worker takes the seat, and then looks at
+    /// its bit. Who rouses it clears the bit, and then looks who has the seat.
+    fn take_seat_as(&self, number: usize) -> bool {
+        let order = Ordering::SeqCst;
+        self.seat.compare_exchange(NOBODY, number, order, order).is_ok()
+    }
+
+    /// Release pairs with the exchange in `take_seat_as`: who has the seat next sees what this
+    /// thread has done there.
+    pub(crate) fn leave_seat(&self) {
+        self.seat.store(NOBODY, Ordering::Release);
+    }
+
+    /// Whether somebody waits for the kernel, or looks. SeqCst pairs with `take_seat_as`.
+    pub(crate) fn is_seat_taken(&self) -> bool {
+        self.seat.load(Ordering::SeqCst) != NOBODY
+    }
+
+    /// Whether the worker sleeps, and nobody has claimed it yet. SeqCst pairs with `claim`.
+    pub(crate) fn is_asleep(&self, worker: usize) -> bool {
+        self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
+    }
+
+    /// Clears the bit of a worker. True: it slept, and the caller has to rouse it. SeqCst pairs with
+    /// S1, for those who change something else than the injector before they claim.
+    pub(crate) fn claim(&self, worker: usize) -> bool {
+        self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
+    }
+
+    /// Whether any worker sleeps. Without a fence before it, this is only a hint.
+    pub(crate) fn any_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed) != 0
+    }
+
+    /// P2 and P3: whether every worker sleeps, so that none is awake to find what was made visible
+    /// to all of them. The fence pairs with S2.
+    pub(crate) fn all_asleep(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.asleep.load(Ordering::Relaxed) == self.all
+    }
+
+    /// Claims one worker and rouses it: a parked one if there is any, since that costs less. As it
+    /// is always the one with the lowest number, its caches are warm. False: none sleeps.
+    pub(crate) fn wake_one(&self, notify: impl FnOnce()) -> bool {
+        let asleep = self.asleep.load(Ordering::Relaxed);
+        let seat = self.seat.load(Ordering::Relaxed);
+        let parked = (0..self.threads.len()).filter(|worker| *worker != seat);
+
+        // Another thread may claim a worker between the look at the bits and this claim.
+        for worker in parked.chain((0..self.threads.len()).filter(|worker| *worker == seat)) {
+            if asleep & (1 << worker) != 0 && self.claim(worker) {
+                self.rouse(worker, notify);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Ends the sleep of a worker that the caller has claimed. `notify` ends the wait for the
+    /// kernel. SeqCst pairs with `take_seat_as`.
+    pub(crate) fn rouse(&self, worker: usize, notify: impl FnOnce()) {
+        if self.seat.load(Ordering::SeqCst) == worker {
+            notify();
+        } else if let Some(thread) = &*lock(&self.threads[worker]) {
+            thread.unpark();
+        }
+    }
+}
+
+/// Wakes the monitor, which sleeps while nobody polls anything (`monitor.rs`).
+#[derive(Default)]
+pub(crate) struct Doorbell {
+    pub(crate) asleep: AtomicBool,
+    pub(crate) thread: OnceLock<Thread>,
+}
+
+impl Doorbell {
+    /// Called by a thread that is about to poll after it slept, or that begins to run a worker.
+    /// The fence pairs with the one in the monitor's `sleep`: either the monitor sees that this
+    /// thread polls, or this thread sees that the monitor sleeps.
+    pub(crate) fn ring(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+            self.unpark();
+        }
+    }
+
+    pub(crate) fn unpark(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Every unfinished task of a runtime.
+//!
+//! Each task has a [`Record`], which the task, its handles and the list share. The list lets tasks
+//! be described, and be found when the runtime ends, wherever their wakers are. It is split into
+//! one shard per worker, so that workers that spawn and finish tasks do not contend with each
+//! other.
+
+use crate::hooks::tell;
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use crate::task::info::{Id, Kind, Origin, TaskInfo, TaskState};
+use slab::Slab;
+use std::fmt;
+use std::task::Waker;
+
+/// Identifies a runtime among all that the process ever had.
+///
+/// Tasks and timers hold this number and no reference to their runtime. A reference would be
+/// counted, in a word that all workers write to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuntimeId(pub u64);
+
+impl RuntimeId {
+    /// An id that no runtime has had.
+    pub(crate) fn next() -> Self {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl fmt::Display for RuntimeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// What is known of a task.
+pub(crate) struct Record {
+    pub(crate) runtime: RuntimeId,
+    pub(crate) id: Id,
+    origin: Origin,
+    /// How often the task was polled. Only the thread that polls it changes this.
+    polls: AtomicU64,
+    /// The task waits in a queue. Of a future in `block_on`: it is being polled.
+    is_queued: AtomicBool,
+    is_aborted: AtomicBool,
+    /// The task's own waker. None: the task has ended, or was never entered.
+    waker: Mutex<Option<Waker>>,
+    /// The shard that the task is in, and its place there, which changes under the shard's lock.
+    shard: usize,
+    place: AtomicUsize,
+}
+
+impl Record {
+    /// `shard` is any number: the worker's, if a worker spawns the task.
+    pub(crate) fn new(runtime: RuntimeId, origin: Origin, shard: usize) -> Arc<Self> {
+        Arc::new(Self {
+            runtime,
+            id: Id::next(),
+            origin,
+            polls: AtomicU64::new(0),
+            is_queued: AtomicBool::new(false),
+            is_aborted: AtomicBool::new(false),
+            waker: Mutex::new(None),
+            shard,
+            place: AtomicUsize::new(0),
+        })
+    }
+
+    /// The task enters a queue.
+    ///
+    /// Relaxed is enough for what is counted here: the queue, or the state of the task itself,
+    /// brings one step after the other.
+    pub(crate) fn enter_queue(&self) {
+        self.is_queued.store(true, Ordering::Relaxed);
+        tell!(step(self.id.0, 2 * self.polls.load(Ordering::Relaxed) + 1));
+    }
+
+    /// The task leaves its queue to be polled. Returns its id.
+    pub(crate) fn begin_poll(&self) -> Id {
+        let polls = self.polls.load(Ordering::Relaxed) + 1;
+        self.polls.store(polls, Ordering::Relaxed);
+        self.is_queued.store(false, Ordering::Relaxed);
+        tell!(step(self.id.0, 2 * polls));
+        self.id
+    }
+
+    /// A future in `block_on` is about to be polled, or has been.
+    pub(crate) fn set_polled(&self, is_polled: bool) {
+        if is_polled {
+            self.begin_poll();
+        }
+        self.is_queued.store(is_polled, Ordering::Relaxed);
+    }
+
+    /// Whether the task was aborted. Only the task itself asks, when it is polled. Relaxed is
+    /// enough: a wake-up follows, and happens before the poll that it causes.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.is_aborted.load(Ordering::Relaxed)
+    }
+
+    /// Marks the task as aborted, and wakes it: it ends when it is polled next.
+    pub(crate) fn abort(&self) {
+        self.is_aborted.store(true, Ordering::Relaxed);
+        // This waker is async-task's own: to clone it under the lock runs no code of the user's.
+        let waker = lock(&self.waker).clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Whether the task has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        lock(&self.waker).is_none()
+    }
+
+    fn is_job(&self) -> bool {
+        self.origin.kind == Kind::Blocking
+    }
+
+    fn describe(&self) -> TaskInfo {
+        let state = if self.is_job() {
+            TaskState::Blocking
+        } else if self.is_queued.load(Ordering::Relaxed) {
+            TaskState::Queued
+        } else {
+            TaskState::Idle
+        };
+        TaskInfo {
+            id: self.id,
+            name: self.origin.name.clone(),
+            location: self.origin.location,
+            state,
+            polls: self.polls.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id.fmt(formatter)
+    }
+}
+
+/// The unfinished tasks of one runtime.
+pub(crate) struct TaskList {
+    shards: Box<[Shard]>,
+}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Shard(Mutex<Slab<Arc<Record>>>);
+
+/// A shard with room for more records gives memory back when three quarters of it are unused.
+const ROOM_MIN: usize = 1024;
+
+impl TaskList {
+    pub(crate) fn new(shards: usize) -> Self {
+        Self { shards: (0..shards).map(|_| Shard::default()).collect() }
+    }
+
+    fn shard_of(&self, record: &Record) -> &Mutex<Slab<Arc<Record>>> {
+        &self.shards[record.shard % self.shards.len()].0
+    }
+
+    /// Enters a task. False: the runtime ends, and the task has to be dropped. (That is asked under
+    /// the shard's lock. So what is entered is found by `close`, which comes later.)
+    pub(crate) fn enter(
+        &self,
+        record: &Arc<Record>,
+        waker: Waker,
+        is_ending: impl Fn() -> bool,
+    ) -> bool {
+        let mut shard = lock(self.shard_of(record));
+        if is_ending() {
+            return false;
+        }
+
+        let Origin { name, location, kind } = &record.origin;
+        tell!(spawned(record.id.0, record.runtime.0, name, location, *kind as u8));
+        *lock(&record.waker) = Some(waker);
+        let place = shard.insert(record.clone());
+        record.place.store(place, Ordering::Relaxed);
+        true
+    }
+
+    /// Forgets a task that has ended. The task's waker is returned, to be dropped outside of any
+    /// lock.
+    pub(crate) fn remove(&self, record: &Record) -> Option<Waker> {
+        let waker = lock(&record.waker).take()?;
+        tell!(ended(record.id.0));
+        let mut shard = lock(self.shard_of(record));
+        shard.try_remove(record.place.load(Ordering::Relaxed));
+
+        // A burst of tasks has gone: move those that are left to a smaller slab.
+        if shard.capacity() > ROOM_MIN && shard.len() < shard.capacity() / 4 {
+            let mut smaller = Slab::with_capacity(2 * shard.len());
+            for record in shard.drain() {
+                record.place.store(smaller.vacant_key(), Ordering::Relaxed);
+                smaller.insert(record);
+            }
+            *shard = smaller;
+        }
+        Some(waker)
+    }
+
+    /// Describes each task, except that it does not know which of them are being polled.
+    pub(crate) fn describe(&self) -> Vec<TaskInfo> {
+        let mut tasks = Vec::new();
+        for Shard(shard) in &self.shards {
+            // Described after the lock: to go through a million tasks takes milliseconds.
+            let records: Vec<_> = lock(shard).iter().map(|(_, record)| record.clone()).collect();
+            tasks.extend(records.iter().map(|record| record.describe()));
+        }
+        tasks
+    }
+
+    /// The runtime ends: takes out all tasks but the jobs, and returns the tasks' wakers. (A job that
+    /// has begun runs to its end, and the end of the runtime waits for it.)
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        for Shard(shard) in &self.shards {
+            lock(shard).retain(|_, record| {
+                if !record.is_job() {
+                    wakers.extend(lock(&record.waker).take());
+                }
+                record.is_job()
+            });
+        }
+        wakers
+    }
+}
