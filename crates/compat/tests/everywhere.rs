@@ -58,6 +58,30 @@ fn the_builder_puts_it_on_the_threads_of_the_runtime() {
     assert!(Handle::try_current().is_err(), "this thread is none of the runtime's");
 }
 
+/// The hooks of a program are called as well, in tokio's context.
+#[test]
+fn hooks_of_the_program_are_called_in_the_context() {
+    let (sender, receiver) = channel();
+    let (before, stop) = (sender.clone(), sender.clone());
+    let mut builder = Builder::new_multi_thread();
+    builder.workers(1).on_thread_start(move || before.send("before").unwrap());
+    let context = everywhere(&mut builder);
+    builder.on_thread_start(move || {
+        drop(tokio::spawn(async {}));
+        sender.send("after").unwrap();
+    });
+    builder.on_thread_stop(move || {
+        drop(tokio::spawn(async {}));
+        stop.send("stop").unwrap();
+    });
+    drop(builder.build().unwrap());
+    drop((context, builder));
+    let mut calls: Vec<_> = receiver.iter().collect();
+    calls.sort_unstable();
+    // Those of the worker, and of the thread that watches it.
+    assert_eq!(calls, ["after", "after", "before", "before", "stop", "stop"]);
+}
+
 /// A connection that is given back to its pool by a task of tokio's, as those of sqlx are.
 struct Connection {
     place: &'static str,

@@ -2,7 +2,7 @@
 
 use super::enter::handle;
 use arc::runtime::Builder;
-use std::mem::{forget, replace};
+use std::mem::forget;
 use tokio::runtime::EnterGuard;
 
 /// Puts tokio's context on every thread of the runtime that is built next, and on the calling one.
@@ -63,8 +63,7 @@ use tokio::runtime::EnterGuard;
 /// # std::io::Result::Ok(())
 /// ```
 pub fn everywhere(builder: &mut Builder) -> EnterGuard<'static> {
-    let old = replace(builder, Builder::new_current_thread());
-    *builder = old.enter_tokio();
+    builder.enter_tokio();
     handle().enter()
 }
 
@@ -92,12 +91,11 @@ pub trait BuilderExt {
     /// assert_eq!(runtime.block_on(task)??, 42);
     /// # std::io::Result::Ok(())
     /// ```
-    #[must_use]
-    fn enter_tokio(self) -> Self;
+    fn enter_tokio(&mut self) -> &mut Self;
 }
 
 impl BuilderExt for Builder {
-    fn enter_tokio(self) -> Self {
+    fn enter_tokio(&mut self) -> &mut Self {
         // A panic in the hook would only be printed: start the runtime here.
         handle();
         // A thread stays in the context until it ends, so that what it drops last is in it, too. To
