@@ -65,7 +65,6 @@
 #[cfg(feature = "axum")]
 pub mod axum;
 mod delegate;
-mod hint;
 mod io;
 mod rt;
 #[cfg(feature = "server")]
@@ -77,6 +76,6 @@ pub mod tower;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 
-pub use hint::explain_tokio_panics;
+pub use arc_hint::explain_tokio_panics;
 pub use io::{FuturesIo, HyperIo, ReadUninit};
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

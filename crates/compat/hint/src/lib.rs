@@ -23,20 +23,17 @@ it returns. docs/TOKIO.md says more. (This is told once.)";
 /// After the panic itself has been reported, a line on standard error says what to do. It comes
 /// once in a process. The panic goes on as it would without it.
 ///
-/// The explanation is added to the panic hook of the process, which is called first. The functions
-/// of this crate around which other crates' code runs (`server::serve`, `axum::serve`,
-/// `tokio::everywhere`, `tokio::enter` and `tokio::handle`) call this themselves. Call it at the
-/// start of a program that uses none of them. A hook that is set later and does not call the one
-/// before it takes the explanation away.
+/// The explanation is added to the panic hook of the process, which is called first. In a program
+/// that has arc-compat, whichever part of it, each runtime of arc that is built does so. A hook
+/// that is set later and does not call the one before it takes the explanation away, and this
+/// function does not bring it back.
 ///
 /// # Examples
 ///
+/// In a program that has no runtime of arc's yet:
+///
 /// ```
-/// #[arc::main]
-/// async fn main() {
-///     arc_compat::explain_tokio_panics();
-///     // ...
-/// }
+/// arc_compat::explain_tokio_panics();
 /// ```
 pub fn explain_tokio_panics() {
     static IS_SET: Once = Once::new();
