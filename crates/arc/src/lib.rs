@@ -93,7 +93,8 @@
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `tracing` | the feature of arc-compat of this name |
-//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
+//! | `axum`, `server`, `tower`, `tokio-io` | the feature of arc-compat of this name |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //!
@@ -161,6 +162,8 @@ pub mod net {
 /// A method that tokio's type has itself may be a method of one of these traits here, for example
 /// `into_split` of a stream. The traits' names are not imported, so they cannot clash.
 pub mod prelude {
+    #[cfg(feature = "tokio-rt")]
+    pub use arc_compat::tokio::BuilderExt as _;
     pub use arc_util::io::{
         AsyncBufReadExt as _, AsyncReadExt as _, AsyncReadNumbersExt as _, AsyncSeekExt as _,
         AsyncShutdownExt as _, AsyncWriteExt as _, AsyncWriteNumbersExt as _, LinesExt as _,
