@@ -38,7 +38,8 @@ async fn lets_others_run(mut next: impl AsyncFnMut()) {
 async fn a_pipe_in_memory_lets_others_run() {
     let (mut near, mut far) = duplex(8);
     lets_others_run(async || {
-        near.write_all(b"x").await.and(far.read_exact(&mut [0]).await).unwrap()
+        near.write_all(b"x").await.unwrap();
+        far.read_exact(&mut [0]).await.unwrap();
     })
     .await;
 }
@@ -171,13 +172,13 @@ async fn pipes_in_memory_that_wait_take_nothing_of_the_budget() {
     let (near, mut far): (Vec<_>, Vec<_>) = (0..200).map(|_| duplex(1)).unzip();
     let (read, mut ends): (Vec<_>, Vec<_>) = near.into_iter().map(split).unzip();
     let first = arc::spawn(select_all(read.into_iter().enumerate().map(|(index, mut end)| {
-        Box::pin(async move { end.read_exact(&mut [0]).await.map(|()| index) })
+        Box::pin(async move { end.read_exact(&mut [0]).await.map(|_| index) })
     })));
     for end in &mut ends {
         end.write_all(b"f").await.unwrap();
     }
     let written = arc::spawn(select_all(ends.into_iter().enumerate().map(|(index, mut end)| {
-        Box::pin(async move { end.write_all(b"ull").await.map(|()| index) })
+        Box::pin(async move { end.write_all(b"ull").await.map(|_| index) })
     })));
     // Both tasks have been polled, and wait.
     yield_now().await;

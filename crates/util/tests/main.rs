@@ -22,6 +22,7 @@ mod coop;
 mod fs;
 mod interval;
 mod io;
+mod io_traits;
 mod join_map;
 mod join_set;
 mod local_set;

@@ -3,7 +3,7 @@
 use crate::common::{DEADLINE, soon, tcp_pair, until};
 use arc::runtime::Handle;
 use arc::task::{TaskInfo, TaskState};
-use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::UdpSocket;
 use arc_util::runtime::{
     Builder, BuilderExt, Dump, HandleExt, LocalOptions, LocalRuntime, RuntimeExt,

@@ -11,6 +11,9 @@ use std::{fmt, net};
 
 /// Splits a stream into two owned halves, one for each direction.
 ///
+/// [`AsyncReadExt`](crate::io::AsyncReadExt) has the method, too. Import one of the traits: in the
+/// scope of both, a call is ambiguous.
+///
 /// [`TcpStream`] implements this trait, and so does [`UnixStream`](super::UnixStream) on Unix.
 /// Other crates cannot implement it.
 ///
@@ -51,6 +54,11 @@ impl<S: sealed::Stream> IntoSplit for S {}
 
 pub(super) mod sealed {
     /// What an `OwnedWriteHalf` needs of its stream.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is no socket that can be split by this method",
+        label = "not a `TcpStream` or `UnixStream`",
+        note = "for other streams, there is the function `io::split(stream)`"
+    )]
     pub trait Stream: Sized {
         /// Shuts the sending direction down. This fails only when the connection is gone, and
         /// then there is nothing left to do.
