@@ -1,8 +1,8 @@
 //! Programs with one dependency build and run, and programs for tokio become programs for arc when
 //! their imports change.
 //!
-//! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and without
-//! arc's prelude, is a program for tokio. Both are built, and talk to each other.
+//! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and
+//! without arc's prelude, is a program for tokio. Both are built, and talk to each other.
 
 mod packages;
 #[cfg(unix)]

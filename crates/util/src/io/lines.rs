@@ -1,7 +1,7 @@
 //! Reading line after line.
 
-use super::buf_read::poll_read_until;
 use super::read::not_text;
+use super::until::poll_read_until;
 use arc::io::AsyncBufRead;
 use futures_core::Stream;
 use pin_project_lite::pin_project;

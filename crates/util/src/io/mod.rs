@@ -2,8 +2,8 @@
 //! output.
 //!
 //! The traits that a type implements are futures-io's. The methods that call them are tokio's, by
-//! the traits [`AsyncReadExt`], [`AsyncWriteExt`], [`AsyncBufReadExt`] and [`AsyncSeekExt`]. tokio's
-//! `copy`, `BufReader` and so on have the same names here.
+//! the traits [`AsyncReadExt`], [`AsyncWriteExt`], [`AsyncBufReadExt`] and [`AsyncSeekExt`].
+//! tokio's `copy`, `BufReader` and so on have the same names here.
 //!
 //! # Cancellation
 //!
@@ -12,8 +12,8 @@
 //! * `read`, `write`, `fill_buf`, `flush`, `next_line` and the stream `lines()`: nothing is lost.
 //!   The next call goes on.
 //! * `read_until`, `read_to_end`: what was read until then is in the vector.
-//! * `read_exact`, `read_to_string`, `read_line`: what was read until then is taken from the reader,
-//!   and may be lost. Keep the future, or use `lines()`.
+//! * `read_exact`, `read_to_string`, `read_line`: what was read until then is taken from the
+//!   reader, and may be lost. Keep the future, or use `lines()`.
 //! * `write_all`, `copy`: some of the bytes were written, and nobody knows how many. After a
 //!   `write_all_buf` the buffer has the rest.
 
@@ -33,6 +33,7 @@ mod stdin;
 mod stdio;
 #[cfg(unix)]
 pub mod unix;
+mod until;
 mod write;
 
 pub use arc::io::{

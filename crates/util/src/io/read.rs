@@ -251,7 +251,9 @@ macro_rules! reads_numbers {
 
             $(
                 #[doc = concat!("Reads an `", stringify!($type), "`.")]
-                fn $read(&mut self) -> Operation<'_, Self, ReadNumber<$type, { size_of::<$type>() }>>
+                fn $read(
+                    &mut self,
+                ) -> Operation<'_, Self, ReadNumber<$type, { size_of::<$type>() }>>
                 where
                     Self: Unpin,
                 {

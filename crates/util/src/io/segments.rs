@@ -1,6 +1,6 @@
 //! Reading up to a separator again and again.
 
-use super::buf_read::poll_read_until;
+use super::until::poll_read_until;
 use arc::io::AsyncBufRead;
 use pin_project_lite::pin_project;
 use std::future::poll_fn;

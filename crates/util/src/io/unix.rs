@@ -4,8 +4,9 @@
 //! what the loop around a guard does.
 
 use super::{Interest, Ready, ReadyExt};
+use crate::kernel::would_block;
 use arc::io::{Async, Direction};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -453,15 +454,6 @@ impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
             }
             result => Ok(result),
         }
-    }
-}
-
-/// Fails with `WouldBlock` if the kernel says that the descriptor is not ready.
-pub(crate) fn would_block(inner: &impl AsFd, wanted: PollFlags) -> io::Result<()> {
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut [PollFd::new(inner, wanted)], Some(&at_once))? {
-        0 => Err(ErrorKind::WouldBlock.into()),
-        _ => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
-use crate::io::unix::would_block;
+use crate::kernel::would_block;
 use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
