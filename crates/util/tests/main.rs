@@ -33,6 +33,7 @@ mod runtime;
 mod scope;
 mod select;
 mod semaphore;
+mod sockets;
 mod split;
 mod stdio;
 mod sync;

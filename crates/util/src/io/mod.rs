@@ -20,8 +20,11 @@
 mod buf_read;
 mod copy;
 mod duplex;
+mod interest;
 mod join;
 mod lines;
+#[cfg(unix)]
+mod news;
 mod nothing;
 mod operation;
 mod read;
@@ -43,11 +46,12 @@ pub use buf_read::AsyncBufReadExt;
 pub use copy::{copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf};
 pub use duplex::{DuplexStream, SimplexStream, duplex, simplex};
 pub use futures_util::io::{Chain, Cursor, LineWriter, Take};
+pub use interest::{Interest, Ready};
 pub use join::{BufStream, Join, join};
 pub use lines::Lines;
 pub use nothing::{Empty, Repeat, Sink, empty, repeat, sink};
 pub use read::AsyncReadExt;
-pub use ready::{Interest, Ready, ReadyExt};
+pub use ready::ReadyExt;
 pub use seek::AsyncSeekExt;
 pub use segments::Split;
 pub use split::{ReadHalf, WriteHalf, split};

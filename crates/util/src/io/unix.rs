@@ -119,6 +119,40 @@ impl<T: AsFd> AsyncFd<T> {
         Self::new(inner)
     }
 
+    /// Does the same as [`try_new`](Self::try_new).
+    ///
+    /// tokio's is unsafe, because its value may have any number for a descriptor. What has `AsFd`
+    /// has a descriptor of its own, and nothing about this is unsafe.
+    ///
+    /// # Errors
+    ///
+    /// As `try_new`.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn register(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
+        Self::try_new(inner)
+    }
+
+    /// Does the same as [`register`](Self::register): all interests are always registered.
+    ///
+    /// # Errors
+    ///
+    /// As `try_new`.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn register_with_interest(
+        inner: T,
+        _interest: Interest,
+    ) -> Result<Self, AsyncFdRegisterError<T>> {
+        Self::try_new(inner)
+    }
+
     /// Returns a reference to the value.
     pub fn get_ref(&self) -> &T {
         &self.inner
@@ -370,6 +404,13 @@ impl<'a, T: AsFd> AsyncFdReadyGuard<'a, T> {
         self.owner.clear(self.ready);
     }
 
+    /// Says that the descriptor is not ready any more for a part of what it was ready for. See
+    /// [`clear_ready`](Self::clear_ready).
+    pub fn clear_ready_matching(&mut self, ready: Ready) {
+        self.owner.clear(self.ready & ready);
+        self.ready = self.ready - ready;
+    }
+
     /// Does nothing: the descriptor stays ready unless [`clear_ready`](Self::clear_ready) is
     /// called.
     pub fn retain_ready(&mut self) {}
@@ -432,6 +473,13 @@ impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
     /// See [`AsyncFdReadyGuard::clear_ready`].
     pub fn clear_ready(&mut self) {
         self.owner.clear(self.ready);
+    }
+
+    /// Says that the descriptor is not ready any more for a part of what it was ready for. See
+    /// [`clear_ready`](Self::clear_ready).
+    pub fn clear_ready_matching(&mut self, ready: Ready) {
+        self.owner.clear(self.ready & ready);
+        self.ready = self.ready - ready;
     }
 
     /// Does nothing: the descriptor stays ready.
