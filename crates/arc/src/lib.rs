@@ -162,12 +162,42 @@ pub mod net {
     // Not its trait `IntoSplit`: the method is one of `AsyncReadExt`, too, and in the scope of both
     // a call is ambiguous.
     pub use arc_util::net::{
-        OwnedReadHalf, OwnedWriteHalf, ReuniteError, SocketAddr, TcpListener, TcpListenerExt,
-        TcpSocket, TcpStream, TcpStreamExt, ToSocketAddrs, UdpSocket, connect, connect_timeout,
-        lookup_host, tcp,
+        OwnedReadHalf, OwnedWriteHalf, ReuniteError, SocketAddr, TcpListenerExt, TcpSocket,
+        TcpStreamExt, ToSocketAddrs, UdpSocket, connect, connect_timeout, lookup_host, tcp,
     };
     #[cfg(unix)]
     pub use arc_util::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream, unix};
+
+    // The pages of these two show their methods by JavaScript only, as they are aliases. So a list
+    // is put before what arc's core says of them.
+
+    /// A TCP connection, with tokio's methods:
+    ///
+    /// * its own: [`connect`](TcpStream::connect), [`from_std`](TcpStream::from_std),
+    ///   [`local_addr`](TcpStream::local_addr), [`peer_addr`](TcpStream::peer_addr),
+    ///   [`nodelay`](TcpStream::nodelay) and [`set_nodelay`](TcpStream::set_nodelay);
+    /// * of [`AsyncReadExt`](crate::io::AsyncReadExt): `read`, `read_exact`, `read_to_end`,
+    ///   `read_u16`, `split`, `into_split` and so on;
+    /// * of [`AsyncWriteExt`](crate::io::AsyncWriteExt): `write`, `write_all`, `write_u16`, `flush`,
+    ///   `shutdown` and so on;
+    /// * of [`TcpStreamExt`]: `peek`, `try_read`, `try_write`, `linger`, `ttl`, `into_std` and so on;
+    /// * of [`ReadyExt`](crate::io::ReadyExt): `ready`, `try_io`, `poll_read_ready` and so on;
+    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `writable`,
+    ///   `read_with`, `get_ref` and so on.
+    ///
+    /// `use arc::prelude::*;` imports the traits.
+    pub use arc_util::net::TcpStream;
+
+    /// A TCP listener, with tokio's methods:
+    ///
+    /// * its own: [`bind`](TcpListener::bind), [`accept`](TcpListener::accept),
+    ///   [`from_std`](TcpListener::from_std) and [`local_addr`](TcpListener::local_addr);
+    /// * of [`TcpListenerExt`]: `poll_accept`, `incoming`, `ttl`, `set_ttl` and `into_std`;
+    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `read_with`,
+    ///   `get_ref` and so on.
+    ///
+    /// `use arc::prelude::*;` imports the traits.
+    pub use arc_util::net::TcpListener;
 }
 
 /// All extension traits of this crate, by one line: `use arc::prelude::*;`.

@@ -38,6 +38,11 @@ use std::{fmt, net};
 /// # sending.await?
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no socket that can be split by this method",
+    label = "not a `TcpStream` or `UnixStream`",
+    note = "for other streams, there is the function `io::split(stream)`"
+)]
 pub trait IntoSplit: sealed::Stream {
     /// Splits the stream into a reading and a writing half, which two tasks can own. The halves
     /// share an allocation.
@@ -54,11 +59,6 @@ impl<S: sealed::Stream> IntoSplit for S {}
 
 pub(super) mod sealed {
     /// What an `OwnedWriteHalf` needs of its stream.
-    #[diagnostic::on_unimplemented(
-        message = "`{Self}` is no socket that can be split by this method",
-        label = "not a `TcpStream` or `UnixStream`",
-        note = "for other streams, there is the function `io::split(stream)`"
-    )]
     pub trait Stream: Sized {
         /// Shuts the sending direction down. This fails only when the connection is gone, and
         /// then there is nothing left to do.
