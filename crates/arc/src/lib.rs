@@ -178,9 +178,10 @@ pub mod net {
     ///   [`nodelay`](TcpStream::nodelay) and [`set_nodelay`](TcpStream::set_nodelay);
     /// * of [`AsyncReadExt`](crate::io::AsyncReadExt): `read`, `read_exact`, `read_to_end`,
     ///   `read_u16`, `split`, `into_split` and so on;
-    /// * of [`AsyncWriteExt`](crate::io::AsyncWriteExt): `write`, `write_all`, `write_u16`, `flush`,
-    ///   `shutdown` and so on;
-    /// * of [`TcpStreamExt`]: `peek`, `try_read`, `try_write`, `linger`, `ttl`, `into_std` and so on;
+    /// * of [`AsyncWriteExt`](crate::io::AsyncWriteExt): `write`, `write_all`, `write_u16`,
+    ///   `flush`, `shutdown` and so on;
+    /// * of [`TcpStreamExt`]: `peek`, `try_read`, `try_write`, `linger`, `ttl`, `into_std` and so
+    ///   on;
     /// * of [`ReadyExt`](crate::io::ReadyExt): `ready`, `try_io`, `poll_read_ready` and so on;
     /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `writable`,
     ///   `read_with`, `get_ref` and so on.
