@@ -104,7 +104,7 @@ impl Ready {
     /// There are urgent data.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub const PRIORITY: Self = Self(1 << 5);
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
     pub(super) const PRIORITY: Self = Self(1 << 5);
     /// Ready for everything.
     pub const ALL: Self = Self((1 << 6) - 1);
