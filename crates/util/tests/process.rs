@@ -532,9 +532,16 @@ fn where_sigchld_is_ignored_nothing_hangs() {
 
 /// What is tried in the child of a fork.
 #[cfg(target_os = "linux")]
-fn after_the_fork(of_the_parent: &mut Child) {
+fn after_the_fork(of_the_parent: &mut Child, spared: Child) {
+    // The copy of a child of its parent's is not killed.
+    drop(spared);
     for runtime in [Runtime::new(), Builder::new_current_thread().build()] {
         runtime.unwrap().block_on(async {
+            assert_eq!(soon(arc::task::spawn_blocking(|| 5)).await.unwrap(), 5);
+            let (mut client, mut server) = common::tcp_pair().await;
+            client.write_all(b"sent").await.unwrap();
+            let mut text = [0; 4];
+            soon(server.read_exact(&mut text)).await.unwrap();
             for code in 0..3 {
                 let status = soon(sh(&format!("exit {code}")).status()).await.unwrap();
                 assert_eq!(status.code(), Some(code));
@@ -568,6 +575,10 @@ fn the_child_of_a_fork_runs_processes() {
     let input = child.stdin.take();
     let mut left = Runtime::new().unwrap().block_on(async { waits_for_input().spawn().unwrap() });
     let left_input = left.stdin.take();
+    let mut command = waits_for_input();
+    command.kill_on_drop(true);
+    let mut spared = Runtime::new().unwrap().block_on(async { command.spawn().unwrap() });
+    let spared_input = spared.stdin.take();
     let left_id = number(&left);
     drop(left);
 
@@ -576,7 +587,7 @@ fn the_child_of_a_fork_runs_processes() {
     match unsafe { fork() }.unwrap() {
         ForkResult::Child => {
             let tried = std::panic::catch_unwind(move || {
-                after_the_fork(&mut child);
+                after_the_fork(&mut child, spared);
                 // Not dropped, which the parent would notice: they share an epoll instance.
                 std::mem::forget(child);
             });
@@ -591,7 +602,9 @@ fn the_child_of_a_fork_runs_processes() {
 
     // The parent has noticed nothing.
     runtime.block_on(async {
-        drop((input, left_input));
+        assert_eq!(spared.try_wait().unwrap(), None);
+        drop((input, left_input, spared_input));
+        assert_eq!(soon(spared.wait()).await.unwrap().code(), Some(3));
         assert_eq!(soon(child.wait()).await.unwrap().code(), Some(3));
         assert!(soon(sh("exit 0").status()).await.unwrap().success());
         until(|| is_gone(left_id)).await;

@@ -1,7 +1,10 @@
 //! A process that was started.
 
-use super::system::Process;
-use super::{ChildStderr, ChildStdin, ChildStdout};
+use super::pipes::{ChildStderr, ChildStdin, ChildStdout};
+#[cfg(unix)]
+use super::unix::Process;
+#[cfg(windows)]
+use super::windows::Process;
 use crate::io::{AsyncRead, AsyncReadExt};
 use futures_util::future::try_join3;
 use std::future::poll_fn;

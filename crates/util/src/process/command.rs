@@ -1,6 +1,6 @@
 //! What to start, and how.
 
-use super::Child;
+use super::child::Child;
 use arc::runtime::Handle;
 use std::ffi::OsStr;
 use std::future::Future;
@@ -199,7 +199,7 @@ impl Command {
              `Handle::enter`"
         );
         #[cfg(unix)]
-        super::system::take_over();
+        super::unix::take_over();
         Child::new(self.std.spawn()?, self.kill_on_drop)
     }
 

@@ -5,8 +5,8 @@
 //!
 //! | system | how the end of a process is heard of |
 //! |---|---|
-//! | Linux since 5.3 | by a descriptor of the process (a pidfd), as sockets are: one for each child |
-//! | other Unix systems, and where pidfds are refused | by the signal SIGCHLD: two descriptors for each child |
+//! | Linux since 5.3 | by a descriptor of the process, a *pidfd* |
+//! | other Unix systems, and where pidfds are refused | by SIGCHLD, with two descriptors a child |
 //! | Windows | by a thread for each child that is waited for |
 //!
 //! # Children that are dropped
@@ -55,8 +55,3 @@ mod windows;
 pub use child::Child;
 pub use command::Command;
 pub use pipes::{ChildStderr, ChildStdin, ChildStdout};
-
-#[cfg(unix)]
-use unix as system;
-#[cfg(windows)]
-use windows as system;

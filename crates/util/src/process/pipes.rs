@@ -1,6 +1,9 @@
 //! The pipes between a process and its parent.
 
-use super::system::{Input, Output};
+#[cfg(unix)]
+use super::unix::{Input, Output};
+#[cfg(windows)]
+use super::windows::{Input, Output};
 use crate::io::{AsyncRead, AsyncWrite};
 use std::io::{Error, IoSlice, IoSliceMut, Result};
 #[cfg(windows)]

@@ -101,7 +101,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::task::{Context, Poll, Wake, Waker};
+    use std::task::{Context, Wake, Waker};
     use std::time::Duration;
 
     struct Woken(AtomicBool);
@@ -115,13 +115,13 @@ mod tests {
     /// A process that runs until its standard input ends.
     fn start(line: &str) -> Child {
         let mut command = Command::new("sh");
-        command.arg("-c").arg(line).stdin(Stdio::piped()).spawn().unwrap()
+        command.arg("-c").arg(line).stdin(Stdio::piped()).spawn().expect("a shell is there")
     }
 
     #[arc::test(flavor = "multi_thread", workers = 2)]
     async fn each_signal_asks_for_each_child() {
         let (mut ours, mut other) = (start("read line; exit 3"), start("read line"));
-        let source = Source::by_signal().unwrap();
+        let source = Source::by_signal().expect("there are descriptors");
         let watch = Watch { runtime: Handle::current().id(), source };
         let woken = Arc::new(Woken(AtomicBool::new(false)));
         let waker = Waker::from(woken.clone());
@@ -130,18 +130,19 @@ mod tests {
 
         // Another one ends: somebody is woken, and goes on waiting.
         drop(other.stdin.take());
-        other.wait().unwrap();
+        other.wait().expect("it has a status");
         let limit = Duration::from_secs(20);
         let is_woken = async {
             while !woken.0.load(Ordering::Relaxed) {
                 arc::time::sleep(Duration::from_micros(100)).await;
             }
         };
-        timeout(limit, is_woken).await.unwrap();
+        timeout(limit, is_woken).await.expect("a signal is heard");
         assert!(poll(&mut Context::from_waker(&waker)).is_pending());
 
         drop(ours.stdin.take());
-        let end = poll_fn(|context| -> Poll<_> { watch.poll_end(&mut ours, context) });
-        assert_eq!(timeout(limit, end).await.unwrap().unwrap().code(), Some(3));
+        let end = poll_fn(|context| watch.poll_end(&mut ours, context));
+        let end = timeout(limit, end).await.expect("a signal is heard");
+        assert_eq!(end.expect("it has a status").code(), Some(3));
     }
 }
