@@ -252,15 +252,20 @@ fn a_future_of_status_that_is_dropped_leaves_no_zombie() {
 
 #[test]
 fn what_outlives_its_runtime_is_asked_for_by_the_next_process() {
-    let runtimes = [Runtime::new().unwrap(), Runtime::new().unwrap()];
-    let start = |runtime: &Runtime| runtime.block_on(async { waits_for_input().spawn().unwrap() });
-    let [mut early, mut late] = [start(&runtimes[0]), start(&runtimes[1])];
-    let ids = [number(&early), number(&late)];
-    let inputs = [early.stdin.take(), late.stdin.take()];
+    let runtime = Runtime::new().unwrap();
+    let mut children =
+        runtime.block_on(async { [(); 3].map(|()| waits_for_input().spawn().unwrap()) });
+    let ids = children.each_ref().map(number);
+    let inputs = children.each_mut().map(|child| child.stdin.take());
 
-    // One is dropped before the end of its runtime, and one after it.
+    // One is dropped before the end of its runtime, one by it, and one after it.
+    let [early, held, late] = children;
     drop(early);
-    drop(runtimes);
+    runtime.spawn(async move {
+        std::future::pending::<()>().await;
+        drop(held);
+    });
+    drop(runtime);
     drop(late);
     Runtime::new().unwrap().block_on(soon(async {
         sh("exit 0").status().await.unwrap();
@@ -283,7 +288,7 @@ fn a_process_is_waited_for_in_another_runtime() {
             child
         });
         // A runtime that is not running, and one that has ended.
-        let first = if ends_before { None } else { Some(first) };
+        let first = Some(first).filter(|_| !ends_before);
         let waited = Runtime::new().unwrap().block_on(soon(child.wait()));
         assert_eq!(waited.unwrap().code(), Some(3));
         drop(first);

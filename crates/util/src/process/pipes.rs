@@ -17,6 +17,9 @@ use std::task::{Context, Poll};
 /// The process reads the end of its input when this is dropped. Closing it (`close`) does nothing,
 /// as tokio's `shutdown` does.
 ///
+/// On Windows pipes are read and written by jobs, as a [`File`](crate::fs::File) is. There an error
+/// of a write is returned by the next one, or by `flush`.
+///
 /// # Errors
 ///
 /// A write fails with `BrokenPipe` when the process has ended, or has closed its input.
