@@ -578,6 +578,9 @@ fn the_child_of_a_fork_runs_processes() {
     let runtime = Builder::new_multi_thread().workers(2).build().unwrap();
     let mut child = runtime.block_on(async { waits_for_input().spawn().unwrap() });
     let input = child.stdin.take();
+    // From now on the event alone tells of its end.
+    let waited = runtime.block_on(async { poll_once(pin!(child.wait()), Waker::noop()) });
+    assert!(waited.is_pending());
     let mut left = Runtime::new().unwrap().block_on(async { waits_for_input().spawn().unwrap() });
     let left_input = left.stdin.take();
     let mut command = waits_for_input();
