@@ -29,6 +29,10 @@ loom = "0.7"
 
 [profile.dev]
 debug = false
+
+# What is wrong on purpose may well have a variable that nobody uses.
+[lints.rust]
+warnings = "allow"
 "#;
 
 pub struct Builder {
@@ -168,7 +172,10 @@ fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String
 
 fn cargo_build(package: &Path, options: &[&str], target: &Path) -> Result<(), String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(target).args(options);
+    command
+        .args(["build", "--quiet", "--keep-going", "--examples", "--target-dir"])
+        .arg(target)
+        .args(options);
     let output = command.current_dir(package).stdout(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !output.status.success() {
