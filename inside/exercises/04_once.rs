@@ -4,8 +4,8 @@
 //! into the kernel each time, and is for nothing if the thread was notified already. The `Inbox`
 //! below has a bell instead. The thread waits until it rings (`hear`), and then takes at most
 //! `MOST` tasks at once (`take`): it has other things to do as well, and then waits for the bell
-//! again. Decide when to ring. A task must never lie in the inbox while nobody has rung for it. And nobody
-//! rings while a ring is not heard yet, or for an empty inbox.
+//! again. Decide when to ring. A task must never lie in the inbox while nobody has rung for it. And
+//! nobody rings while a ring is not heard yet, or for an empty inbox.
 //!
 //! You may add to `State` what you need, and write `push` and `take`. Ring after the lock is
 //! released: the thread that hears it wants the lock. (Tasks are numbers here. `Mutex` is std's,

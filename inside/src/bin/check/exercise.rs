@@ -40,11 +40,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// An exercise, and its solution.
-struct Exercise {
-    name: String,
+pub struct Exercise {
+    pub name: String,
     /// What solves it, without the wrong solutions.
     solution: String,
-    text: String,
+    /// The exercise as it is when nobody has solved it.
+    pub text: String,
     /// What solves it, if that is a change of a file of arc.
     change: Option<Bug>,
     /// What it must refuse: changes of the solution, or of the changed file of arc.
@@ -71,8 +72,14 @@ impl Exercise {
         folder().join("exercises").join(format!("{}.rs", self.name))
     }
 
+    /// The file of arc that it compiles, if what solves it is a change of that.
+    pub fn file_of_arc(&self) -> Option<&str> {
+        let (_, rest) = self.text.split_once(OF_ARC)?;
+        rest.split('"').next()
+    }
+
     /// The name of a program in which a change is made.
-    fn program(&self, change: &str) -> String {
+    pub fn program(&self, change: &str) -> String {
         format!("{}__{change}", self.name)
     }
 
@@ -98,8 +105,7 @@ impl Exercise {
 
     /// The same, if what solves it is a change of a file of arc.
     fn programs_of_arc(&self, change: &Bug) -> Result<Vec<(String, String)>, String> {
-        let (_, rest) = self.text.split_once(OF_ARC).ok_or("it compiles no file of arc")?;
-        let file = rest.split('"').next().unwrap_or_default();
+        let file = self.file_of_arc().ok_or("it compiles no file of arc")?;
         let root = folder().join("..").to_string_lossy().replace('\\', "/");
         let arc = fs::read_to_string(folder().join("..").join(file));
         let arc = arc.map_err(|error| format!("{file}: {error}"))?;
@@ -109,9 +115,8 @@ impl Exercise {
         let mut programs = vec![(self.name.clone(), text)];
         let mut add = |change: &str, changed: String| {
             let program = self.program(change);
-            let text = self.text.replace(&format!("../../{file}"), &format!("arc/{program}.rs"));
+            programs.push((program.clone(), self.over(file, &program)));
             programs.push((format!("arc/{program}"), changed));
-            programs.push((program, text));
         };
         add("solution", solved.clone());
         for bug in self.variants() {
@@ -119,9 +124,14 @@ impl Exercise {
         }
         Ok(programs)
     }
+
+    /// The text of a program that compiles a copy of a file of arc.
+    pub fn over(&self, file: &str, program: &str) -> String {
+        self.text.replace(&format!("../../{file}"), &format!("arc/{program}.rs"))
+    }
 }
 
-fn read_all() -> Result<Vec<Exercise>, String> {
+pub fn read_all() -> Result<Vec<Exercise>, String> {
     let folder = folder().join("exercises/solutions");
     let entries =
         fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -409,7 +419,7 @@ mod tests {
         assert_eq!(programs.len(), 1 + 2 * (1 + exercise.variants().count()));
         assert!(programs[0].1.contains("/../src/scheduler/idle.rs"));
         for pair in programs[1..].chunks(2) {
-            let [(file, change), (_, program)] = pair else { panic!("{pair:?}") };
+            let [(_, program), (file, change)] = pair else { panic!("{pair:?}") };
             assert!(program.contains(&format!("{file}.rs")), "{file}");
             assert!(change.contains("fn wait_until_all_asleep"), "{file}");
         }
