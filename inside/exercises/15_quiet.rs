@@ -47,7 +47,9 @@ mod sync {
     pub(crate) use std::sync::OnceLock;
 
     pub(crate) mod thread {
-        pub(crate) use loom::thread::{Thread, current, park};
+        pub(crate) use loom::thread::Thread;
+        #[allow(unused_imports, reason = "for what you write")]
+        pub(crate) use loom::thread::{current, park};
 
         /// Who gives way and looks again takes a core as long as it waits.
         pub(crate) fn yield_now() {

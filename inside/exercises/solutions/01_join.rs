@@ -246,7 +246,7 @@ fn main() {
 //     + (a_output, b_output) = (a, b);
 //     + panic!("one of them is not done")
 //     + }
-//     you see: not yet: it panics in line
+//     you see: not yet: it panics
 // ```
 
 // RIGHT

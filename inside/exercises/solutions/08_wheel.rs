@@ -157,7 +157,7 @@ fn main() {
 // no-modulo: after eight spans there is no such slot
 //     - let span = (self.now / SLOTS % SLOTS) as usize;
 //     + let span = (self.now / SLOTS) as usize;
-//     you see: not yet: it panics in line
+//     you see: not yet: it panics
 //
 // first-half: of a span, only the first four ticks
 //     - self.insert(deadline, number);

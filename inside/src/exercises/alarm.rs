@@ -28,7 +28,7 @@ fn told(info: &PanicHookInfo<'_>) -> String {
     let text = text.or(payload.downcast_ref::<&str>().copied());
     let reason = text.unwrap_or("it does not say why");
     match info.location() {
-        Some(place) => format!("it panics in line {}: {reason}", place.line()),
+        Some(place) => format!("it panics in {}, line {}: {reason}", place.file(), place.line()),
         None => format!("it panics: {reason}"),
     }
 }

@@ -26,6 +26,7 @@ shuttle = ["arc-inside/shuttle"]
 arc-inside = { path = '@' }
 async-task = "4.7.1"
 loom = "0.7"
+slab = "0.4.10"
 
 [profile.dev]
 debug = false
@@ -84,8 +85,8 @@ impl Builder {
         build(&package, false, self.target.join("inside/std"))
     }
 
-    /// Builds a program that somebody else has written, and the files that it needs, which are given
-    /// by name and text as well. What was built before under its name is gone first.
+    /// Builds a program that somebody else has written, and the files that it needs, given by name
+    /// and text as well. What was built before under its name is gone first.
     pub fn build_one(&self, program: &str, texts: &[(String, String)]) -> Result<Built, String> {
         let package = self.target.join("inside/grade");
         let target = self.target.join("inside/std");
@@ -185,10 +186,7 @@ fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String
 
 fn cargo_build(package: &Path, options: &[&str], target: &Path) -> Result<(), String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .args(["build", "--quiet", "--keep-going", "--examples", "--target-dir"])
-        .arg(target)
-        .args(options);
+    command.args(["build", "--quiet", "--target-dir"]).arg(target).args(options);
     let output = command.current_dir(package).stdout(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !output.status.success() {

@@ -28,8 +28,9 @@
 //! Behind them, after a line `// RIGHT`, stand other solutions that are right. They are written in
 //! the same way, and `you see: solved`.
 //!
-//! Exercise 15 is a change of arc. What solves it is one more such change, of arc's file. The
-//! wrong solutions are changes of that again. All are made in copies: arc itself stays as it is.
+//! Exercises 15 and 16 are changes of arc. What solves one is one more such change, of arc's file.
+//! The other solutions are changes of that again. All are made in copies: arc itself stays as it
+//! is.
 
 use crate::build::Builder;
 use crate::{Complaints, at_once};
@@ -410,18 +411,22 @@ mod tests {
     #[test]
     fn change_of_arc_is_made_in_copies_of_its_file() {
         let exercises = read_all().unwrap();
-        let mut of_arc = exercises.iter().filter(|exercise| exercise.change.is_some());
-        let exercise = of_arc.next().unwrap();
-        assert!(of_arc.next().is_none(), "the other exercises are solved in their own files");
-        let programs = exercise.programs().unwrap();
+        let of_arc = exercises.iter().filter_map(|exercise| exercise.file_of_arc());
+        let of_arc: Vec<&str> = of_arc.collect();
+        assert_eq!(of_arc, ["src/scheduler/idle.rs", "src/driver/wheel.rs"]);
 
-        // The exercise as it is, and two texts for its solution and for each wrong one.
-        assert_eq!(programs.len(), 1 + 2 * (1 + exercise.variants().count()));
-        assert!(programs[0].1.contains("/../src/scheduler/idle.rs"));
-        for pair in programs[1..].chunks(2) {
-            let [(_, program), (file, change)] = pair else { panic!("{pair:?}") };
-            assert!(program.contains(&format!("{file}.rs")), "{file}");
-            assert!(change.contains("fn wait_until_all_asleep"), "{file}");
+        let methods = ["fn wait_until_all_asleep", "fn reset"];
+        let changed = exercises.iter().filter(|exercise| exercise.change.is_some());
+        for ((exercise, file_of_arc), method) in changed.zip(of_arc).zip(methods) {
+            // The exercise as it is, and two texts for its solution and for each other one.
+            let programs = exercise.programs().unwrap();
+            assert_eq!(programs.len(), 1 + 2 * (1 + exercise.variants().count()));
+            assert!(programs[0].1.contains(&format!("/../{file_of_arc}")));
+            for pair in programs[1..].chunks(2) {
+                let [(_, program), (file, change)] = pair else { panic!("{pair:?}") };
+                assert!(program.contains(&format!("{file}.rs")), "{file}");
+                assert!(change.contains(method), "{file}");
+            }
         }
     }
 }
