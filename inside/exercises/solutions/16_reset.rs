@@ -242,6 +242,18 @@ fn at_random(seed: u64) {
 //     + self.entries[index].deadline = deadline;
 //     you see: not yet: `next_expiry` is later than the earliest deadline
 //
+// lazily: a later deadline stays in its slot, goes up when that is emptied, and hides what is due
+//     - self.unlink(self.entries[index].place);
+//     - self.entries[index].deadline = deadline;
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     + let is_later = deadline >= self.entries[index].deadline;
+//     + self.entries[index].deadline = deadline;
+//     + if !is_later {
+//     + self.unlink(self.entries[index].place);
+//     + self.entries[index].place = self.link(key.index, deadline);
+//     + }
+//     you see: not yet: timer 219 is due, and does not expire
+//
 // only-the-list: the entry still says its old deadline
 //     - self.entries[index].deadline = deadline;
 //     + let _ = index;
