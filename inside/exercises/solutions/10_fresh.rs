@@ -336,6 +336,11 @@ fn what_is_seen() {
 //     + Ordering::Relaxed,
 //     you see: not yet: the value is fresh, and whoever finds that may not see it
 //
+// relaxed-look: the same, from the other side
+//     - self.0.load(Ordering::Acquire) & FRESH != 0
+//     + self.0.load(Ordering::Relaxed) & FRESH != 0
+//     you see: not yet: the value is fresh, and whoever finds that may not see it
+//
 // never-fresh: nothing is ever wrong, and the value is computed each time
 //     - let _ = self.0.compare_exchange(
 //     - ...

@@ -273,6 +273,11 @@ fn at_random(seed: u64) {
 //     + if !self.entries.contains(key.index as usize) {
 //     you see: not yet: a timer is gone, and `reset` moves it, or another one
 //
+// only-the-future: a deadline that has passed is taken for a mistake
+//     - if self.get_mut(key).is_none() {
+//     + if self.get_mut(key).is_none() || deadline < self.elapsed {
+//     you see: not yet: a timer is there, and `reset` says it is gone
+//
 // another-key: removed and inserted, and the caller's key is of no use any more
 //     - let index = key.index as usize;
 //     - self.unlink(self.entries[index].place);
