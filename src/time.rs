@@ -65,7 +65,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// As [`sleep`].
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline, state: State::Expired }
+    Sleep { deadline, state: State::Unarmed }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -85,7 +85,7 @@ enum State {
     /// Armed in this runtime. It may have expired since.
     Armed(RuntimeId, Armed),
     /// Not armed. The next poll reads the clock.
-    Expired,
+    Unarmed,
 }
 
 impl Sleep {
@@ -119,7 +119,7 @@ impl Sleep {
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
-        let State::Armed(runtime, armed) = std::mem::replace(&mut self.state, State::Expired)
+        let State::Armed(runtime, armed) = std::mem::replace(&mut self.state, State::Unarmed)
         else {
             return;
         };
@@ -154,7 +154,7 @@ impl Sleep {
         });
         self.state = match armed {
             Some(armed) => State::Armed(id, armed),
-            None => State::Expired,
+            None => State::Unarmed,
         };
         matches!(self.state, State::Armed(..))
     }
@@ -176,8 +176,8 @@ impl Sleep {
                     return Poll::Ready(());
                 }
             }
-            State::Expired if self.is_elapsed() => return Poll::Ready(()),
-            State::New | State::Expired => {}
+            State::Unarmed if self.is_elapsed() => return Poll::Ready(()),
+            State::New | State::Unarmed => {}
         }
 
         let runtime = context::current("a timer was used").id;
@@ -209,7 +209,7 @@ impl Future for Sleep {
 /// Awaits a future, but not for longer than `duration`.
 ///
 /// The future is polled before the time is looked at, so a future that is ready wins over a timeout
-/// of zero. One that is not is polled once more when the time is over. The timeout ends in time even if the future uses up the task's budget in each poll. A
+/// of zero. One that is not has one more poll then, as others have their turn. The timeout ends in time even if the future uses up the task's budget in each poll. A
 /// duration that is too long for the clock counts as 30 years.
 ///
 /// # Errors
@@ -236,7 +236,12 @@ impl Future for Sleep {
 /// # }
 /// ```
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep(duration) }
+    let mut sleep = sleep(duration);
+    if !duration.is_zero() {
+        // The future is polled first, and that may take long.
+        sleep.state = State::Unarmed;
+    }
+    Timeout { future: future.into_future(), sleep }
 }
 
 /// Awaits a future, but not beyond the deadline. See [`timeout`].

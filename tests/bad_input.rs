@@ -44,8 +44,9 @@ fn a_build_that_panics_leaves_no_runtime_behind() {
     for mut builder in [common::builder(2), Builder::new_current_thread()] {
         let held = Arc::new(());
         let holds = held.clone();
-        let builder = builder.on_thread_start(move || drop(holds.clone())).thread_name("a\0b");
+        builder.on_thread_start(move || drop(holds.clone())).thread_name("a\0b");
         panics("Builder::build", "a name with a null byte", "null byte", || builder.build());
+        drop(builder);
         wait_until("the runtime is gone", || Arc::strong_count(&held) == 1);
     }
 }

@@ -391,6 +391,7 @@ fn short_polls_and_idle_tasks_are_not_reported() {
             let mut builder = builder(workers).long_poll_limit(DEADLINE / 2).clone();
             let report = move |task: &TaskInfo| sender.lock().unwrap().send(task.id).unwrap();
             let runtime = builder.on_long_poll(report).build().unwrap();
+            drop(builder);
             drop(runtime.spawn(pending::<()>()));
             runtime.block_on(async {
                 for _ in 0..20 {

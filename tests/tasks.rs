@@ -507,6 +507,6 @@ fn a_join_error_passes_for_one_of_io() {
         let result: std::io::Result<()> = runtime.block_on(async { Ok(task.await?) });
         let error = result.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::Other);
-        assert!(error.to_string().contains("panicked: lost"), "{error}");
+        assert!(error.to_string().contains("panicked with message \"lost"), "{error}");
     });
 }

@@ -638,7 +638,6 @@ fn deadline_in_the_past_is_over_at_once() {
     run_each(|| async {
         let now = Instant::now();
         assert_eq!(poll_once(&mut sleep_until(now), Waker::noop()), Poll::Ready(()));
-        assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_ready());
         if let Some(past) = now.checked_sub(millis(1)) {
             assert!(poll_once(&mut sleep_until(past), Waker::noop()).is_ready());
             assert!(timeout_at(past, pending::<()>()).await.is_err());
@@ -646,6 +645,22 @@ fn deadline_in_the_past_is_over_at_once() {
         assert!(timeout(Duration::ZERO, pending::<()>()).await.is_err());
         // What is ready wins, however late.
         assert_eq!(timeout(Duration::ZERO, ready(7)).await, Ok(7));
+    });
+}
+
+/// As on tokio: programs pace themselves by it, and others must have their turn.
+#[test]
+fn sleep_of_zero_is_pending_at_its_first_poll_and_over_soon() {
+    run_each(|| async {
+        assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_pending());
+        let mut limit = pin!(timeout(Duration::ZERO, pending::<()>()));
+        assert!(poll_pinned(limit.as_mut()).is_pending());
+        assert!(limit.await.is_err());
+
+        // A task that was queued before has its turn meanwhile, where all share one worker.
+        for _ in 0..100 {
+            sleep(Duration::ZERO).await;
+        }
     });
 }
 
@@ -734,7 +749,7 @@ fn timer_that_is_not_polled_costs_nothing_and_needs_no_runtime() {
     assert!(timer.deadline() > Instant::now());
     drop(timer);
     // One that is over needs none either.
-    assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_ready());
+    assert!(poll_once(&mut sleep_until(Instant::now()), Waker::noop()).is_ready());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, thread};
 use crate::task::Id;
 use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::panic::Location;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -31,16 +31,16 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 
     // The future may be large, and the stack of this thread small.
     if size_of::<F>() > FUTURE_SIZE_MAX {
-        run(shared, location, Box::pin(future).as_mut())
+        run(shared, location, Box::pin(future))
     } else {
-        run(shared, location, pin!(future))
+        run(shared, location, future)
     }
 }
 
 fn run<F: Future>(
     shared: &Arc<Shared>,
     location: &'static Location<'static>,
-    mut future: Pin<&mut F>,
+    future: F,
 ) -> F::Output {
     let main = Arc::new(Main {
         id: Id::next(),
@@ -57,17 +57,27 @@ fn run<F: Future>(
     // The monitor watches what is in this list, and the end wakes it.
     let _entry = shared.mains.enter(main.clone());
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
+    let mut future = pin!(future);
     let mut lease = LeaseGuard { shared, running: None };
 
     // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
     // before it claims the worker.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
-        // 1. Poll the future, if it was woken. The flag is cleared before the poll: a wake-up that
+        // 1. Look for the end, or else take the lease if it is free.
+        if shared.is_ending() {
+            lease.end();
+            refuse_after_the_end(shared);
+        } else if main.may_run_worker && lease.running.is_none() {
+            lease.take();
+        }
+
+        // 2. Poll the future, if it was woken. The flag is cleared before the poll: a wake-up that
         // comes during it asks for another one. Acquire pairs with `wake`: what was done before the
         // wake-up is seen.
-        if main.woken.swap(false, Ordering::Acquire) {
-            // It reports a poll that does not return.
+        let is_due = main.woken.swap(false, Ordering::Acquire);
+        if is_due {
+            // The monitor reports a poll that does not return.
             main.count_turn();
             shared.monitor.ring();
             let mut context = Context::from_waker(&waker);
@@ -80,21 +90,13 @@ fn run<F: Future>(
             }
         }
 
-        // 2. Look for the end, or else take the lease if it is free. No code of the user's may run
-        // from here to the sleep: it could park, and use up the unpark of a lease that ends.
-        if shared.is_ending() {
-            lease.end();
-            refuse_after_the_end(shared);
-        } else if main.may_run_worker && lease.running.is_none() {
-            lease.take();
-        }
-
         // 3. Run one task, or sleep. At most one task comes between two polls of this future, and
         // at most one poll between two tasks: neither starves the other.
         match &lease.running {
             Some(running) => running.worker.run_one(&is_called),
-            // The unpark of this wake-up may have been used up in the poll.
-            None if main.woken.load(Ordering::Relaxed) => {}
+            // The poll may have parked this thread, and so used up the unpark of a lease that has
+            // ended. So ask for the lease once more before parking.
+            None if is_due => {}
             None => thread::park(),
         }
     }

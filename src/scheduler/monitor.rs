@@ -155,17 +155,17 @@ impl Monitor<'_> {
             let sighting = self.workers.entry(index).or_default();
             let turn = worker.turn.load(Ordering::Relaxed);
             let is_still_there = sighting.is_still_in(turn, step);
-            let mut nanos = 0;
             if !is_still_there {
                 moved += 1;
+                worker.stuck.store(0, Ordering::Relaxed);
             } else if self.shared.sleepers.is_running(index) {
                 stuck += 1;
-                nanos = u64::try_from(sighting.time.as_nanos()).unwrap_or(u64::MAX);
+                let nanos = u64::try_from(sighting.time.as_nanos()).unwrap_or(u64::MAX);
+                worker.stuck.store(nanos, Ordering::Relaxed);
                 is_stranded |= worker.queue.len() > 0;
                 report_if_due(self.shared, worker, sighting);
                 is_watched |= sighting.is_watched();
             }
-            worker.stuck.store(nanos, Ordering::Relaxed);
         }
 
         self.shared.any_stuck.store(stuck > 0, Ordering::Relaxed);

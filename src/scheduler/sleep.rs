@@ -69,13 +69,8 @@ impl Sleepers {
     }
 
     /// The worker sleeps until it is claimed or the kernel reports something, unless `has_work`
-    /// finds something at the last moment. `wait` waits for the kernel. Returns whether it slept.
-    pub(crate) fn sleep(
-        &self,
-        worker: usize,
-        has_work: impl Fn() -> bool,
-        wait: impl FnOnce(),
-    ) -> bool {
+    /// finds something at the last moment. `wait` waits for the kernel.
+    pub(crate) fn sleep(&self, worker: usize, has_work: impl Fn() -> bool, wait: impl FnOnce()) {
         // S1: say that this worker sleeps. SeqCst pairs with `claim`.
         self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
 
@@ -86,7 +81,7 @@ impl Sleepers {
         // before the bit was set has perhaps woken nobody.
         if has_work() {
             self.claim(worker);
-            return false;
+            return;
         }
 
         // The first that falls asleep waits for the kernel. It leaves the seat before it wakes
@@ -101,7 +96,6 @@ impl Sleepers {
         while self.is_asleep(worker) {
             thread::park();
         }
-        true
     }
 
     /// Takes the seat to look, if it is free.

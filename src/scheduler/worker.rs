@@ -195,14 +195,18 @@ impl Worker {
         self.stretch.borrow_mut().end(&self.shared.mean_poll);
         tell!(sleeps());
         let shared = &*self.shared;
-        let has_work = || stop() || !shared.injector.is_empty();
+        let has_work = || {
+            let found = stop() || !shared.injector.is_empty();
+            if !found {
+                count(&self.mine().parks, 1);
+            }
+            found
+        };
         let wait = || {
             let is_called = || !shared.sleepers.is_asleep(self.index);
             shared.driver.wait(&mut self.wakers.borrow_mut(), is_called);
         };
-        if shared.sleepers.sleep(self.index, has_work, wait) {
-            count(&self.mine().parks, 1);
-        }
+        shared.sleepers.sleep(self.index, has_work, wait);
         tell!(awake());
         *self.stretch.borrow_mut() = Stretch::new();
 

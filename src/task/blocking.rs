@@ -94,6 +94,7 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 fn run_jobs(runtime: &Arc<Shared>) {
     while let Some(job) = runtime.pool.next(runtime.config.thread_keep_alive) {
         run_job(runtime, job);
+        runtime.pool.is_done();
     }
 
     // As in `end::close`: a job may hold what waits for the drop of another one.

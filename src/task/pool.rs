@@ -32,8 +32,9 @@ struct State<J> {
     threads: usize,
     /// How many are being started, of which nobody knows yet whether they will run.
     starting: usize,
-    /// How many threads wait for a job. A thread that was notified counts until it runs.
-    idle: usize,
+    /// How many threads wait for a job or are on their way to it, those that are being started among
+    /// them. A thread that was notified counts until it runs.
+    free: usize,
     is_closed: bool,
 }
 
@@ -45,7 +46,7 @@ impl<J> Default for Pool<J> {
             last: 0,
             threads: 0,
             starting: 0,
-            idle: 0,
+            free: 0,
             is_closed: false,
         };
         Self { state: Mutex::new(state), news: Condvar::default() }
@@ -78,8 +79,8 @@ impl<J> Pool<J> {
         let number = state.last;
         state.jobs.push_back((number, job));
 
-        // Each thread that waits or is on its way takes one job.
-        let has_thread = state.idle + state.starting >= state.jobs.len();
+        // Each free thread takes one job.
+        let has_thread = state.free >= state.jobs.len();
         if has_thread || state.threads >= threads_max {
             drop(state);
             self.news.notify_one();
@@ -87,6 +88,7 @@ impl<J> Pool<J> {
         }
 
         state.threads += 1;
+        state.free += 1;
         state.starting += 1;
         drop(state);
         let started = contain(start).unwrap_or_else(|panic| {
@@ -107,6 +109,7 @@ impl<J> Pool<J> {
         // As long as any thread runs, it comes to the job. The jobs of others stay in any case:
         // what they hold may need a lock of the caller's in order to be dropped.
         state.threads -= 1;
+        state.free -= 1;
         let place = state.jobs.iter().position(|(other, _)| *other == number);
         let own = match place {
             Some(place) if state.threads == state.starting => state.jobs.remove(place),
@@ -116,16 +119,20 @@ impl<J> Pool<J> {
         if own.is_some() { started } else { Ok(()) }
     }
 
+    /// The calling thread has run its job, and is free.
+    pub(crate) fn is_done(&self) {
+        lock(&self.state).free += 1;
+    }
+
     /// The next job for the calling thread, which waits for one for `keep_alive` at most. `None`
     /// means that the thread has to end.
     pub(crate) fn next(&self, keep_alive: Duration) -> Option<J> {
-        let mut state = lock(&self.state);
-        state.idle += 1;
+        let state = lock(&self.state);
         let waits = |state: &mut State<J>| state.jobs.is_empty() && !state.is_closed;
         let waited = self.news.wait_timeout_while(state, keep_alive, waits);
 
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        state.idle -= 1;
+        state.free -= 1;
         let job = state.jobs.pop_front();
         if job.is_none() {
             state.threads -= 1;
@@ -133,12 +140,12 @@ impl<J> Pool<J> {
         job.map(|(_, job)| job)
     }
 
-    /// From now on a job begins only if a thread waits or is on its way for it.
+    /// From now on a job begins only if a free thread takes it.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         if !state.is_closed {
             state.is_closed = true;
-            let begun = state.jobs.len().min(state.idle + state.starting);
+            let begun = state.jobs.len().min(state.free);
             state.given_up = state.jobs.split_off(begun);
         }
         drop(state);
