@@ -117,13 +117,20 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 // ~ src/task/pool.rs
 // - self.news.notify_one();
 // ~ src/task/pool.rs
-// - let has_thread = state.idle + state.starting >= state.jobs.len();
-// + let has_thread = state.idle + state.starting > 0;
+// - let has_thread = state.free >= state.jobs.len();
+// + let has_thread = state.free > 0;
 // ~ src/task/pool.rs
 // - if job.is_none() {
 // + if false {
 // ~ src/task/pool.rs
-// - state.idle -= 1;
+// - state.free -= 1;
+// - let job = state.jobs.pop_front();
+// + let job = state.jobs.pop_front();
+// ~ src/task/blocking.rs
+// - run_job(runtime, job);
+// - runtime.pool.is_done();
+// + runtime.pool.is_done();
+// + run_job(runtime, job);
 #[test]
 fn every_job_finds_a_thread() {
     for (limit, keep_alive) in [1, 2].into_iter().flat_map(|it| [(it, MAX), (it, SOME)]) {
@@ -232,13 +239,15 @@ fn poll_may_wait_for_its_job_while_the_runtime_ends() {
 /// The end comes while a thread is on its way for a job, which has begun by that: it runs. Another
 /// one, which no thread is on its way for, is dropped.
 // ~ src/task/pool.rs
-// - let begun = state.jobs.len().min(state.idle + state.starting);
+// - let begun = state.jobs.len().min(state.free);
 // + let begun = 0;
 // ~ src/task/pool.rs
-// - let begun = state.jobs.len().min(state.idle + state.starting);
+// - let begun = state.jobs.len().min(state.free);
 // + let begun = state.jobs.len();
 // ~ src/task/pool.rs
-// - state.starting -= 1;
+// - state.free += 1;
+// - state.starting += 1;
+// + state.starting += 1;
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     for new in [Builder::new_multi_thread, Builder::new_current_thread] {

@@ -121,7 +121,7 @@ fn another_thread_runs_what_one_leaves_behind() {
 /// The same, but the future of the thread that takes over blocks its thread when it is polled,
 /// and the unpark that the end of the lease brings may end that park instead.
 // ~ src/runtime/block_on.rs
-// - None if main.woken.load(Ordering::Relaxed) => {}
+// - None if is_due => {}
 // - None => thread::park(),
 // + None => thread::park(),
 #[test]

@@ -214,6 +214,9 @@ fn task_outlives_the_block_on_that_spawned_it() {
 /// Another thread wakes the future of `block_on`, again and again, while it is polled and while
 /// its thread parks.
 // ~ src/runtime/block_on.rs
+// - let is_due = main.woken.swap(false, Ordering::Acquire);
+// + let is_due = main.woken.load(Ordering::SeqCst);
+// ~ src/runtime/block_on.rs
 // - let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
 // + let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
 // + main.woken.store(false, Ordering::SeqCst);
@@ -253,7 +256,7 @@ fn main_future_is_woken_from_outside() {
 /// The future of `block_on` blocks its thread after it has left its waker. The unpark of its own
 /// wake-up may end that park instead.
 // ~ src/runtime/block_on.rs
-// - None if main.woken.load(Ordering::Relaxed) => {}
+// - None if is_due => {}
 // - None => thread::park(),
 // + None => thread::park(),
 #[test]
