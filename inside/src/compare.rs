@@ -3,13 +3,17 @@
 use crate::stage::Stage;
 use std::collections::BTreeMap;
 
-/// The stage that a stage is compared with: the one before it, and 09_steps with none.
+/// The stage that a stage is compared with: the one before it in the row, if it stands in the row.
 pub fn before(stages: &[Stage], index: usize) -> Option<&Stage> {
-    let is_apart = |stage: &&Stage| stage.name == "09_steps";
-    if is_apart(&&stages[index]) {
+    if !is_in_row(&stages[index].name) {
         return None;
     }
-    stages[..index].iter().rev().find(|stage| !is_apart(stage))
+    stages[..index].iter().rev().find(|stage| is_in_row(&stage.name))
+}
+
+/// Whether it is one of the ten stages, 01 to 10, each of which grows out of the one before.
+fn is_in_row(name: &str) -> bool {
+    name != "09_steps" && ("01".."11").contains(&name)
 }
 
 /// The lines of `new` that are not in `old`, in the shortest list there is: what is left of `new`
@@ -77,6 +81,14 @@ mod tests {
         assert_eq!(new_lines(&lines("a b c d"), &lines("a x c y d z")), ["x", "y", "z"]);
         assert_eq!(new_lines(&lines(""), &lines("a b")), ["a", "b"]);
         assert!(new_lines(&lines("a b"), &lines("b")).is_empty());
+    }
+
+    #[test]
+    fn ten_stages_stand_in_a_row() {
+        let row = ["01_block_on", "09_sleep", "10_arc"].map(is_in_row);
+        assert_eq!(row, [true; 3]);
+        let apart = ["00_future", "09_steps", "15_cancel", "16_lock"].map(is_in_row);
+        assert_eq!(apart, [false; 4]);
     }
 
     #[test]

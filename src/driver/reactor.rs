@@ -166,7 +166,7 @@ impl Reactor {
         tell!(waits_for_io(source.number, direction as usize));
 
         // If the kernel refuses, the waker is not left here: a later poll would not ask again.
-        let mut wanted = waiting.each_ref().map(|waiting| !waiting.is_empty());
+        let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
         wanted[direction as usize] = true;
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
@@ -212,7 +212,7 @@ impl Source {
 
 /// How many wakers of `poll_` functions a source keeps in each direction. With one more, the oldest
 /// is woken and forgotten. If its task still waits, it comes back; if not, nothing is lost.
-const POLLS_MAX: usize = 32;
+pub(crate) const POLLS_MAX: usize = 32;
 
 /// The tasks that wait for one direction of a source.
 #[derive(Default)]
@@ -225,8 +225,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    fn is_empty(&self) -> bool {
-        self.futures.is_empty() && self.polls.is_empty()
+    pub(crate) fn len(&self) -> usize {
+        self.futures.len() + self.polls.len()
     }
 
     fn take_all(&mut self, wakers: &mut Wakers) {

@@ -66,7 +66,7 @@ impl Timers {
             let wheel = Mutex::new(Wheel::new());
             all.push(Shard { wheel, earliest: AtomicU64::new(NEVER) });
         }
-        Self { epoch: Instant::now(), shards: all.into(), alarm_at: AtomicU64::new(NEVER) }
+        Self { epoch: Instant::now(), shards: all.into(), alarm_at: AtomicU64::new(0) }
     }
 
     pub(crate) fn nanos(&self, instant: Instant) -> u64 {

@@ -5,15 +5,15 @@
 //! free, and then also runs all tasks (`scheduler/lease.rs`).
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
+use crate::hooks::tell;
 use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::cores::folder_of_this_thread;
-use crate::scheduler::mains::Main;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::SignedOn;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{budget, end};
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, thread};
-use crate::task::Id;
+use crate::sync::{Arc, AtomicBool, Ordering, thread};
+use crate::task::info::{Kind, Origin};
+use crate::task::list::{Record, RuntimeId, TaskList};
 use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::panic::Location;
 use std::pin::pin;
@@ -42,21 +42,21 @@ fn run<F: Future>(
     location: &'static Location<'static>,
     future: F,
 ) -> F::Output {
+    // The future is polled once without being woken.
     let main = Arc::new(Main {
-        id: Id::next(),
-        location,
-        runtime: shared.id,
-        may_run_worker: shared.config.flavor == RuntimeFlavor::CurrentThread,
-        turn: AtomicU64::new(0),
         woken: AtomicBool::new(true),
         thread: thread::current(),
-        folder: folder_of_this_thread(),
+        runtime: shared.id,
+        flavor: shared.config.flavor,
     });
     let waker = Waker::from(main.clone());
 
     // The monitor watches what is in this list, and the end wakes it.
-    let _entry = shared.mains.enter(main.clone());
+    let origin = Origin { name: Some("block_on".into()), location, kind: Kind::Main };
+    let record = Record::new(shared.id, origin, fastrand::usize(..));
+    let _listed = Listed::new(&shared.mains, &record, waker.clone());
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
+    tell!(blocks_on(record.id.0));
     let mut future = pin!(future);
     let mut lease = LeaseGuard { shared, running: None };
 
@@ -68,7 +68,7 @@ fn run<F: Future>(
         if shared.is_ending() {
             lease.end();
             refuse_after_the_end(shared);
-        } else if main.may_run_worker && lease.running.is_none() {
+        } else if main.flavor == RuntimeFlavor::CurrentThread {
             lease.take();
         }
 
@@ -78,11 +78,11 @@ fn run<F: Future>(
         let is_due = main.woken.swap(false, Ordering::Acquire);
         if is_due {
             // The monitor reports a poll that does not return.
-            main.count_turn();
+            record.set_polled(true);
             shared.monitor.ring();
             let mut context = Context::from_waker(&waker);
             let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
-            main.count_turn();
+            record.set_polled(false);
             if let Poll::Ready(output) = poll {
                 // The output may be an error that the end itself caused.
                 refuse_after_the_end(shared);
@@ -112,7 +112,35 @@ fn refuse_after_the_end(shared: &Shared) {
     );
 }
 
+/// The future is in the list as long as this lives.
+struct Listed<'a> {
+    list: &'a TaskList,
+    record: &'a Record,
+}
+
+impl<'a> Listed<'a> {
+    fn new(list: &'a TaskList, record: &'a Arc<Record>, waker: Waker) -> Self {
+        // After the end this thread asks for itself.
+        list.enter(record, waker, || false);
+        Self { list, record }
+    }
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        drop(self.list.remove(self.record));
+    }
+}
+
 /// The waker of the future in `block_on`.
+struct Main {
+    /// The future was woken, and has not been polled since.
+    woken: AtomicBool,
+    thread: thread::Thread,
+    runtime: RuntimeId,
+    flavor: RuntimeFlavor,
+}
+
 impl Wake for Main {
     /// SeqCst pairs with the load in `block_on`.
     fn wake(self: Arc<Self>) {
@@ -123,7 +151,7 @@ impl Wake for Main {
 
         // A thread with the lease sleeps as the only worker does, perhaps in the seat. (If another
         // thread has the lease, that one takes an empty turn.)
-        if self.may_run_worker {
+        if self.flavor == RuntimeFlavor::CurrentThread {
             context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
         }
     }
@@ -147,6 +175,9 @@ impl LeaseGuard<'_> {
     /// This thread signs on before it has the lease. Otherwise the end could find the lease taken,
     /// and nobody to wait for, and return while this thread still runs a task.
     fn take(&mut self) {
+        if self.running.is_some() {
+            return;
+        }
         let Ok(signed_on) = SignedOn::new(self.shared.clone()) else { return };
         if self.shared.lease.take_or_wait() {
             let worker = Rc::new(Worker::new(self.shared.clone(), 0));

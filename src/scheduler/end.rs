@@ -99,7 +99,7 @@ fn close(shared: &Arc<Shared>) {
     // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into a
     // queue, and so is every future in `block_on`: they go on, on their own threads.
     let mut wakers = shared.tasks.close();
-    wakers.extend(shared.mains.wakers());
+    wakers.extend(shared.mains.close());
     shared.driver.reactor.close(&mut wakers);
     wakers.drain(..).for_each(wake);
 

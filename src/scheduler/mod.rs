@@ -2,10 +2,8 @@
 
 pub(crate) mod budget;
 pub(crate) mod context;
-pub(crate) mod cores;
 pub(crate) mod end;
 pub(crate) mod lease;
-pub(crate) mod mains;
 pub(crate) mod monitor;
 pub(crate) mod policy;
 pub(crate) mod queue;

@@ -8,12 +8,9 @@
 //! nothing happens for a while it sleeps, so that an idle runtime makes no system calls. (Go's
 //! sysmon is the same idea.)
 
-use crate::builder::Builder;
 use crate::panic::wake;
-use crate::scheduler::cores::{CoreTime, ThreadFolder};
-use crate::scheduler::mains::Main;
 use crate::scheduler::shared::{Shared, WorkerShared};
-use crate::sync::{Arc, Duration, Instant, Ordering, fence, lock, thread};
+use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
 use crate::task::{Id, TaskInfo, TaskState};
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -88,8 +85,6 @@ struct Sighting {
     turn: u64,
     /// For how long it has been in it, from the first tick that saw that.
     time: Duration,
-    /// What the thread has had of its core since the second one.
-    mark: Option<CoreTime>,
     is_reported: bool,
 }
 
@@ -104,32 +99,20 @@ impl Sighting {
         true
     }
 
+    /// Reports the poll that `describe` finds, when that has lasted for as long as the limit says.
+    fn report_if_due(&mut self, shared: &Shared, describe: impl FnOnce() -> Option<TaskInfo>) {
+        if self.is_reported || self.time < shared.config.long_poll_limit {
+            return;
+        }
+        self.is_reported = match describe() {
+            Some(task) => shared.config.on_long_poll.report(task),
+            None => true,
+        };
+    }
+
     /// Whether the poll may have to be reported soon.
     fn is_watched(&self) -> bool {
         !self.is_reported && self.time < WATCHED_MAX
-    }
-
-    /// Whether the poll is to be reported now. If the thread wanted to run but had no core, the
-    /// machine is too busy, and the poll is not to blame: then its time counts anew.
-    fn is_due(&mut self, limit: Duration, folder: &ThreadFolder) -> bool {
-        if self.is_reported {
-            return false;
-        }
-        if self.mark.is_none() {
-            self.mark = CoreTime::of(folder);
-        }
-        if self.time < limit {
-            return false;
-        }
-
-        let now = CoreTime::of(folder);
-        if let (Some(now), Some(mark)) = (&now, &self.mark)
-            && now.is_starved_since(mark)
-        {
-            *self = Self { turn: self.turn, mark: None, ..Self::default() };
-            return false;
-        }
-        true
     }
 }
 
@@ -163,7 +146,8 @@ impl Monitor<'_> {
                 let nanos = u64::try_from(sighting.time.as_nanos()).unwrap_or(u64::MAX);
                 worker.stuck.store(nanos, Ordering::Relaxed);
                 is_stranded |= worker.queue.len() > 0;
-                report_if_due(self.shared, worker, sighting);
+                let turn = sighting.turn;
+                sighting.report_if_due(self.shared, || stuck_task(self.shared, worker, turn));
                 is_watched |= sighting.is_watched();
             }
         }
@@ -189,21 +173,18 @@ impl Monitor<'_> {
     fn watch_mains(&mut self, step: Duration) -> bool {
         let mut before = take(&mut self.mains);
         let mut is_watched = false;
-        for main in self.shared.mains.all() {
-            let turn = main.turn.load(Ordering::Relaxed);
+        for mut main in self.shared.mains.describe() {
             let mut sighting = before.remove(&main.id).unwrap_or_default();
-            let is_still_there = sighting.is_still_in(turn, step);
-            let Builder { long_poll_limit: limit, on_long_poll, .. } = &self.shared.config;
-            if is_still_there && main.is_polled() && sighting.is_due(*limit, &main.folder) {
-                sighting.is_reported = on_long_poll.report(TaskInfo {
-                    id: main.id,
-                    name: Some("block_on".into()),
-                    location: main.location,
-                    state: TaskState::InBlockOn { time: sighting.time },
-                    polls: turn / 2 + 1,
-                });
+            let is_still_there = sighting.is_still_in(main.polls, step);
+
+            // See `Record::is_queued`.
+            if main.state == TaskState::Queued {
+                main.state = TaskState::InBlockOn { time: sighting.time };
+                if is_still_there {
+                    sighting.report_if_due(self.shared, || Some(main.clone()));
+                }
+                is_watched |= sighting.is_watched();
             }
-            is_watched |= main.is_polled() && sighting.is_watched();
             self.mains.insert(main.id, sighting);
         }
         is_watched
@@ -242,14 +223,13 @@ impl Monitor<'_> {
         fence(Ordering::SeqCst);
 
         // A poll in `block_on` that was reported already may go on for ever.
-        let is_known = |main: &Main| {
-            let turn = main.turn.load(Ordering::Relaxed);
+        let is_settled = |main: &TaskInfo| {
             let sighting = self.mains.get(&main.id);
-            sighting.is_some_and(|sighting| sighting.turn == turn && !sighting.is_watched())
+            let is_known = sighting.is_some_and(|it| it.turn == main.polls && !it.is_watched());
+            main.state != TaskState::Queued || is_known
         };
-        let mains = self.shared.mains.all();
-        let no_main_runs = mains.iter().all(|main| !main.is_polled() || is_known(main));
-        let is_idle = no_main_runs && !self.shared.sleepers.any_runs();
+        let is_idle =
+            self.shared.mains.describe().iter().all(is_settled) && !self.shared.sleepers.any_runs();
         while is_idle && asleep.load(Ordering::Relaxed) && !self.shared.is_ending() {
             thread::park();
         }
@@ -257,22 +237,12 @@ impl Monitor<'_> {
     }
 }
 
-/// Reports the task that a stuck worker polls, when that has lasted for as long as the limit says.
-fn report_if_due(shared: &Shared, worker: &WorkerShared, sighting: &mut Sighting) {
-    let Builder { long_poll_limit: limit, on_long_poll, .. } = &shared.config;
-    if !sighting.is_due(*limit, &lock(&worker.folder)) {
-        return;
-    }
-
+/// Describes the task that a stuck worker polls. `None` if it has gone on meanwhile.
+fn stuck_task(shared: &Shared, worker: &WorkerShared, turn: u64) -> Option<TaskInfo> {
     // Acquire pairs with the Release in `Worker::poll`: if this is the id of a later task, the
-    // turn that it began with is seen as well, and nothing is reported.
+    // turn that it began with is seen as well.
     let polled = worker.polled.load(Ordering::Acquire);
     let mut tasks = shared.describe_tasks().into_iter();
-    let task = tasks.find(|task| task.id.0 == polled);
-    sighting.is_reported = match task {
-        Some(task) if worker.turn.load(Ordering::Relaxed) == sighting.turn => {
-            on_long_poll.report(task)
-        }
-        _ => true,
-    };
+    let task = tasks.find(|task| task.id.0 == polled)?;
+    if worker.turn.load(Ordering::Relaxed) == turn { Some(task) } else { None }
 }

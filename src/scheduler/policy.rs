@@ -57,14 +57,17 @@ impl MeanPoll {
 }
 
 /// The current stretch of a worker.
+///
+/// This is a pure structure: times go in, and whether to look comes out. So tests and simulations
+/// can drive it in virtual time.
 pub(crate) struct Stretch {
     began: Instant,
     polls: u32,
 }
 
 impl Stretch {
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), polls: 0 }
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { began: now, polls: 0 }
     }
 
     pub(crate) fn count_poll(&mut self) {
@@ -72,7 +75,7 @@ impl Stretch {
     }
 
     /// Rule 3: whether the worker should look at the kernel now.
-    pub(crate) fn is_over(&self, polls_max: u32) -> bool {
+    pub(crate) fn is_over(&self, polls_max: u32, now: impl FnOnce() -> Instant) -> bool {
         if self.polls == 0 || self.polls >= polls_max {
             return self.polls > 0;
         }
@@ -80,16 +83,15 @@ impl Stretch {
         // To read the clock takes a third as long as a poll that does next to nothing. So it is
         // read after 1, 2, 4 and 8 polls, and then after every sixteenth.
         let reads_clock = self.polls.is_power_of_two() || self.polls.is_multiple_of(16);
-        reads_clock && self.began.elapsed() > STRETCH_MAX
+        reads_clock && now().saturating_duration_since(self.began) > STRETCH_MAX
     }
 
     /// The stretch ends, with a look at the kernel or because there is nothing to do. The mean
     /// learns how long its polls took. Then the next one begins.
-    pub(crate) fn end(&mut self, mean: &MeanPoll) {
-        let now = Instant::now();
+    pub(crate) fn end(&mut self, mean: &MeanPoll, now: Instant) {
         if self.polls > 0 {
-            mean.learn(self.polls, now - self.began);
+            mean.learn(self.polls, now.saturating_duration_since(self.began));
         }
-        *self = Self { began: now, polls: 0 };
+        *self = Self::new(now);
     }
 }

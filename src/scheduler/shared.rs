@@ -3,9 +3,7 @@
 use crate::builder::Builder;
 use crate::driver::Driver;
 use crate::hooks::tell;
-use crate::scheduler::cores::ThreadFolder;
 use crate::scheduler::lease::Lease;
-use crate::scheduler::mains::Mains;
 use crate::scheduler::policy::MeanPoll;
 use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::sleep::{Doorbell, Sleepers};
@@ -27,6 +25,9 @@ use std::sync::atomic::AtomicU64 as Count;
 /// worker pushes without it, but all workers have left their loops by then.)
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
+/// Threads that call `block_on` at once should not contend for one lock.
+const MAINS_SHARDS: usize = 8;
+
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
     pub(crate) config: Builder,
@@ -43,8 +44,9 @@ pub(crate) struct Shared {
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
     pub(crate) tasks: TaskList,
-    /// The futures that are in `block_on`. They are no tasks, but are watched and woken likewise.
-    pub(crate) mains: Mains,
+    /// The futures that are in `block_on`. They are no tasks, but are listed likewise: the monitor
+    /// watches them, and the end wakes them.
+    pub(crate) mains: TaskList,
     pub(crate) lease: Lease,
     pub(crate) monitor: Doorbell,
     /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
@@ -77,8 +79,6 @@ pub(crate) struct WorkerShared {
     /// For how long it has been in the same poll, in nanoseconds, as far as the monitor knows. 0: it
     /// moves.
     pub(crate) stuck: AtomicU64,
-    /// Where the system tells of the worker's thread.
-    pub(crate) folder: Mutex<ThreadFolder>,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
     /// The worker has left its loop, or the end has claimed it where it slept.
@@ -115,7 +115,7 @@ impl Shared {
             any_stuck: AtomicBool::new(false),
             driver: Driver::new(workers)?,
             tasks: TaskList::new(workers),
-            mains: Mains::default(),
+            mains: TaskList::new(MAINS_SHARDS),
             lease: Lease::default(),
             monitor: Doorbell::default(),
             pool: Pool::default(),

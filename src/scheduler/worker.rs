@@ -21,11 +21,10 @@
 use crate::hooks::{sim, tell};
 use crate::panic::wake;
 use crate::scheduler::budget;
-use crate::scheduler::cores::folder_of_this_thread;
 use crate::scheduler::policy::Stretch;
 use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::shared::{Shared, WorkerShared, count};
-use crate::sync::{Arc, Ordering, lock, thread};
+use crate::sync::{Arc, Instant, Ordering, thread};
 use std::cell::RefCell;
 use std::task::Waker;
 
@@ -42,10 +41,14 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         shared.sleepers.set_thread(index, Some(thread::current()));
-        *lock(&shared.workers[index].folder) = folder_of_this_thread();
         shared.monitor.ring();
         tell!(runs_worker(shared.id.0, index));
-        Self { shared, index, stretch: RefCell::new(Stretch::new()), wakers: RefCell::default() }
+        Self {
+            shared,
+            index,
+            stretch: RefCell::new(Stretch::new(Instant::now())),
+            wakers: RefCell::default(),
+        }
     }
 
     /// What others see of this worker.
@@ -65,7 +68,7 @@ impl Worker {
 
         // 1. A queue that is never empty must hide neither the kernel nor the injector.
         let mut next = None;
-        if self.stretch.borrow().is_over(self.shared.config.event_interval) {
+        if self.stretch.borrow().is_over(self.shared.config.event_interval, Instant::now) {
             next = self.look_outside();
         }
 
@@ -132,7 +135,7 @@ impl Worker {
     /// first injected task must not always be the next one, or a stream of them would keep the
     /// queue waiting for ever. Once in four times, by chance, this looks at another worker instead.
     fn look_outside(&self) -> Option<Runnable> {
-        self.stretch.borrow_mut().end(&self.shared.mean_poll);
+        self.stretch.borrow_mut().end(&self.shared.mean_poll, Instant::now());
         if self.shared.sleepers.take_seat() {
             self.shared.driver.look(&mut self.wakers.borrow_mut());
             self.shared.sleepers.leave_seat();
@@ -192,7 +195,7 @@ impl Worker {
 
     /// The sleep. Its steps S1 to S3 are in `sleep.rs`.
     fn sleep(&self, stop: &impl Fn() -> bool) {
-        self.stretch.borrow_mut().end(&self.shared.mean_poll);
+        self.stretch.borrow_mut().end(&self.shared.mean_poll, Instant::now());
         tell!(sleeps());
         let shared = &*self.shared;
         let has_work = || {
@@ -208,7 +211,7 @@ impl Worker {
         };
         shared.sleepers.sleep(self.index, has_work, wait);
         tell!(awake());
-        *self.stretch.borrow_mut() = Stretch::new();
+        *self.stretch.borrow_mut() = Stretch::new(Instant::now());
 
         // The end has claimed this worker: from then on it must not touch a task. (Acquire pairs
         // with the swap in `end::leave_loop`.)

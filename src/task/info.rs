@@ -56,7 +56,7 @@ pub enum TaskState {
         /// The number of the worker, from 0.
         worker: usize,
         /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
-        /// milliseconds late, and leaves out time for which the thread had no core.
+        /// milliseconds late.
         time: Duration,
     },
     /// The task is a job of `spawn_blocking`: it has a thread, or waits for one.
@@ -65,7 +65,7 @@ pub enum TaskState {
     /// `Builder::on_long_poll` reports such futures.
     InBlockOn {
         /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
-        /// milliseconds late, and leaves out time for which the thread had no core.
+        /// milliseconds late.
         time: Duration,
     },
 }
@@ -77,6 +77,8 @@ pub(crate) enum Kind {
     Async,
     /// A thread of the blocking pool runs it.
     Blocking,
+    /// It is the future in a `block_on`, whose thread polls it.
+    Main,
 }
 
 /// Where a task comes from.

@@ -40,7 +40,7 @@ pub(crate) struct Record {
     origin: Origin,
     /// How often the task was polled. Only the thread that polls it changes this.
     polls: AtomicU64,
-    /// The task waits in a queue.
+    /// The task waits in a queue. Of a future in `block_on`: it is being polled.
     is_queued: AtomicBool,
     is_aborted: AtomicBool,
     /// The task's own waker. None: the task has ended, or was never entered.
@@ -82,6 +82,14 @@ impl Record {
         self.is_queued.store(false, Ordering::Relaxed);
         tell!(step(self.id.0, 2 * polls));
         self.id
+    }
+
+    /// A future in `block_on` is about to be polled, or has been.
+    pub(crate) fn set_polled(&self, is_polled: bool) {
+        if is_polled {
+            self.begin_poll();
+        }
+        self.is_queued.store(is_polled, Ordering::Relaxed);
     }
 
     /// Whether the task was aborted. Only the task itself asks, when it is polled. Relaxed is

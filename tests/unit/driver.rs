@@ -1,15 +1,13 @@
-//! The driver alone: who waits, who looks, and what ends a wait. A wait that does not end is found
-//! by the time limit of `ends`.
+//! The driver alone: what ends a wait. A wait that does not end is found by the time limit of
+//! `ends`.
 
-use std::cell::Cell;
 use std::sync::{Arc, mpsc};
 use std::task::Waker;
 use std::thread;
 use std::time::Duration;
 
 use crate::driver::Driver;
-use crate::driver::kernel::is_shared;
-use crate::sync::{Instant, Ordering};
+use crate::sync::Instant;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -23,8 +21,7 @@ fn wait(driver: &Arc<Driver>) -> mpsc::Receiver<usize> {
     let driver = driver.clone();
     thread::spawn(move || {
         let mut wakers = Vec::new();
-        driver.sleep(&mut wakers);
-        driver.is_notified.store(false, Ordering::SeqCst);
+        driver.wait(&mut wakers, || false);
         let _ = sender.send(wakers.len());
     });
     receiver
@@ -34,14 +31,15 @@ fn ends(wait: &mpsc::Receiver<usize>) -> usize {
     wait.recv_timeout(LONG).expect("the wait ends")
 }
 
+/// As `Sleep` does while somebody has the seat.
 fn arm(driver: &Driver, deadline: Instant) {
     if driver.timers.arm(Some(0), deadline, Waker::noop().clone()).1 {
-        driver.move_alarm();
+        driver.notify();
     }
 }
 
 #[test]
-fn notification_ends_a_wait_and_after_it_was_taken_another_one_does() {
+fn a_notification_ends_a_wait_or_the_next_one() {
     let driver = driver();
     for _ in 0..100 {
         driver.notify();
@@ -55,38 +53,14 @@ fn notification_ends_a_wait_and_after_it_was_taken_another_one_does() {
     }
 }
 
-/// A timer is there, or a look would have nothing to look at.
 #[test]
-fn look_passes_on_a_notification_that_was_for_somebody_else() {
+fn a_worker_that_was_called_before_it_had_the_seat_does_not_wait() {
     let driver = driver();
+    let mut wakers = Vec::new();
+    driver.wait(&mut wakers, || true);
     arm(&driver, Instant::now() + 1000 * LONG);
-    let look = |answers: [bool; 2]| {
-        let asked = Cell::new(0);
-        driver.look(&mut Vec::new(), || {
-            asked.set(asked.get() + 1);
-            answers[asked.get() - 1]
-        });
-        asked.get()
-    };
-    for _ in 0..100 {
-        // A worker sits down during the look, and is notified.
-        driver.notify();
-        assert_eq!(look([false, true]), 2);
-        assert_eq!(ends(&wait(&driver)), 0);
-    }
-    assert_eq!(look([false, true]), 2);
-    let is_notified = driver.is_notified.load(Ordering::SeqCst);
-    assert_eq!(is_notified, !is_shared(), "there was nothing to pass on");
-    driver.notify();
-    assert_eq!(look([true, true]), 1, "no look while somebody sits");
-    assert_eq!(ends(&wait(&driver)), 0);
-
-    // Nobody sits: the notification is over.
-    driver.notify();
-    assert_eq!(look([false, false]), 2);
-    let waiting = wait(&driver);
-    driver.notify();
-    assert_eq!(ends(&waiting), 0);
+    driver.wait(&mut wakers, || true);
+    assert!(wakers.is_empty());
 }
 
 /// The time of the alarm is over, and that was told. A timer that shares it comes later.
@@ -94,9 +68,9 @@ fn look_passes_on_a_notification_that_was_for_somebody_else() {
 fn wait_for_a_deadline_that_has_been_told_ends_at_once() {
     let driver = driver();
     let deadline = Instant::now() + Duration::from_millis(2);
-    for _ in 0..3 {
-        arm(&driver, deadline);
-        assert_eq!(ends(&wait(&driver)), 1);
+    for round in 0..3 {
+        driver.timers.arm(Some(0), deadline, Waker::noop().clone());
+        assert_eq!(ends(&wait(&driver)), 1, "{round}");
         assert!(Instant::now() >= deadline);
     }
 }
@@ -104,36 +78,29 @@ fn wait_for_a_deadline_that_has_been_told_ends_at_once() {
 #[test]
 fn timer_that_is_armed_during_a_wait_ends_it_in_time() {
     let driver = driver();
-    arm(&driver, Instant::now() + 1000 * LONG);
+    driver.timers.arm(Some(0), Instant::now() + 1000 * LONG, Waker::noop().clone());
     let waiting = wait(&driver);
     let deadline = Instant::now() + Duration::from_millis(5);
     arm(&driver, deadline);
-    // Where only one thread can wait, it is notified, and sees itself when it must wake up.
-    let woken = match ends(&waiting) {
-        0 if !is_shared() => ends(&wait(&driver)),
-        woken => woken,
-    };
+
+    // It is notified unless it saw the timer itself, and sees then when it must wake up.
+    let mut woken = ends(&waiting);
+    while woken == 0 {
+        woken = ends(&wait(&driver));
+    }
     assert_eq!(woken, 1);
     assert!(Instant::now() >= deadline);
 }
 
 #[test]
-fn each_of_those_who_wait_can_be_woken() {
-    if !is_shared() {
-        return;
-    }
+fn a_look_does_not_wait_and_finds_what_is_due() {
     let driver = driver();
-    let (sender, receiver) = mpsc::channel();
-    for _ in 0..8 {
-        let (driver, sender) = (driver.clone(), sender.clone());
-        thread::spawn(move || {
-            driver.sleep(&mut Vec::new());
-            driver.is_notified.store(false, Ordering::SeqCst);
-            let _ = sender.send(());
-        });
-    }
-    for _ in 0..8 {
-        driver.notify();
-        receiver.recv_timeout(LONG).expect("one of them comes back");
-    }
+    let mut wakers = Vec::new();
+    driver.look(&mut wakers);
+    driver.timers.arm(Some(0), Instant::now() + 1000 * LONG, Waker::noop().clone());
+    driver.look(&mut wakers);
+    assert!(wakers.is_empty());
+    driver.timers.arm(Some(1), Instant::now(), Waker::noop().clone());
+    driver.look(&mut wakers);
+    assert_eq!(wakers.len(), 1);
 }

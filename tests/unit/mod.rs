@@ -2,12 +2,9 @@
 //! private to it. (Those of the wheel stand in its own module: nothing else sees its inside.)
 
 mod driver;
-mod idle;
+mod policy;
 mod queue;
 mod reactor;
 mod readiness;
-mod share;
-#[cfg(target_os = "linux")]
-mod stuck;
+mod sleep;
 mod timers;
-mod worker;

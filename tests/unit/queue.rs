@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{iter, thread};
 
 use proptest::prelude::*;
@@ -153,43 +153,6 @@ fn thief_takes_half_but_not_too_many() {
     (0..100_000).for_each(|item| owner.push(item));
     assert_eq!(thief.steal_from(&owner), Some(0));
     assert_eq!(thief.len(), BATCH_MAX - 1);
-}
-
-/// That the owner waits for a thief is only seen in the figures of `yield, 200 tasks`.
-#[test]
-fn owner_does_not_wait_for_ever_for_a_thief() {
-    let owner = Local::default();
-    (1..=2).for_each(|item| owner.push(item));
-    owner.is_robbed.store(true, Ordering::Relaxed); // by a thief that has lost its core
-    assert_eq!(owner.pop(), Some(1));
-    assert!(!owner.is_robbed.load(Ordering::Relaxed), "it waits once, and not before each pop");
-    assert_eq!(owner.pop(), Some(2));
-}
-
-#[test]
-fn thief_tells_the_owner_while_it_takes_several_items() {
-    const STEALS_MAX: usize = 1_000_000;
-    let (owner, thief) = (Local::default(), Local::default());
-    let is_seen = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let steals = scope.spawn(|| {
-            for _ in 0..STEALS_MAX {
-                if is_seen.load(Ordering::Relaxed) {
-                    break;
-                }
-                (0..100).for_each(|item| owner.push(item));
-                assert_eq!(thief.steal_from(&owner), Some(0));
-                assert!(!owner.is_robbed.load(Ordering::Relaxed), "it is over");
-                assert_eq!(iter::from_fn(|| owner.pop()).count(), 50);
-                assert_eq!(iter::from_fn(|| thief.pop()).count(), 49);
-            }
-        });
-        let robbed = || owner.is_robbed.load(Ordering::Relaxed);
-        let goes_on = |_: &bool| !steals.is_finished();
-        let seen = iter::repeat_with(robbed).take_while(goes_on).any(|robbed| robbed);
-        is_seen.store(true, Ordering::Relaxed);
-        assert!(seen, "a thief took 50 items a million times, and never said so");
-    });
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! The reactor over real descriptors, one wait at a time: who is woken by what,
 //! and what is left behind.
 
-use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
-use crate::driver::kernel::event::Until;
+use crate::driver::kernel::Until;
 use crate::driver::reactor::*;
-use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
+use crate::sync::{Arc, Duration, Instant, Mutex, lock};
 use std::task::{Context, Waker};
 
 /// Counts how often it is woken.
@@ -46,7 +45,6 @@ fn pair() -> (TcpStream, TcpStream) {
 /// Waits for what comes within the time, and wakes.
 fn turn(reactor: &Reactor, timeout: Duration) -> usize {
     let (deadline, mut wakers) = (Instant::now() + timeout, Vec::new());
-    reactor.kernel.set_alarm(deadline).unwrap();
     reactor.wait(Until::Deadline(deadline), &mut wakers).unwrap();
     let count = wakers.len();
     wakers.into_iter().for_each(Waker::wake);
@@ -69,8 +67,8 @@ fn is_ready(
     direction: Direction,
     waker: &Waker,
 ) -> bool {
-    let poll = reactor.poll_ready(source, io, direction, &Context::from_waker(waker));
-    poll.is_ready()
+    let context = Context::from_waker(waker);
+    reactor.poll_ready(source, io, direction, &context, &mut Waiter::Poll).is_ready()
 }
 
 /// Says that nothing can be done until an event comes.
@@ -147,83 +145,119 @@ fn list_that_was_cleared_out_still_asks_for_the_last_one() {
     }
 }
 
+/// How many wakers wait for a direction.
+fn waiting(source: &Source, direction: Direction) -> usize {
+    lock(&source.waiting)[direction as usize].len()
+}
+
 #[test]
-fn wakers_of_waits_that_were_given_up_do_not_pile_up() {
+fn wakers_of_polls_that_were_given_up_do_not_pile_up() {
     let reactor = Reactor::new().unwrap();
     let (_left, right) = pair();
     let source = register(&reactor, &right);
-    let kept = || lock(&source.waiting)[Direction::Read as usize].len();
     // One that comes back whenever it is woken.
     let (patient, waker) = counting();
-    let mut largest = 0;
     for _ in 0..10_000 {
         let (_, given_up) = counting();
         assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &waker));
         assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &given_up));
-        largest = largest.max(kept());
+        assert!(waiting(&source, Direction::Read) <= POLLS_MAX);
     }
-    assert!(patient.count() > 0, "nobody was ever asked to come back");
-    // The bound doubles each time that it is reached soon.
-    assert!(largest <= 8_192, "{largest} wakers");
+    assert!(patient.count() > 0, "it was pushed out, and nobody asked it to come back");
+    assert_eq!(waiting(&source, Direction::Write), 0);
     reactor.deregister(&source, &right).unwrap();
 }
 
-/// Where waits are given up at leisure, the lists of wakers do not grow for ever. In each direction
-/// one is full whenever 120 ms have passed, and the two in turns.
+/// As many as there is room for: nobody is pushed out.
 #[test]
-fn list_of_wakers_grows_only_if_it_is_soon_full_again() {
+fn those_who_poll_do_not_wake_each_other() {
     let reactor = Reactor::new().unwrap();
     let (_left, right) = pair();
     let source = register(&reactor, &right);
-    let room = |direction| lock(&source.waiting)[direction as usize].capacity();
-    let kept = |direction| lock(&source.waiting)[direction as usize].len();
-    let give_up = |direction| {
-        let (_, given_up) = counting();
-        assert!(!is_ready(&reactor, (&source, &right), direction, &given_up));
-    };
-    let mut was_full: [Option<(Instant, Instant)>; 2] = [None; 2];
-    for millis in [0, 0, 0, 60, 60, 60, 0] {
-        for direction in [Direction::Read, Direction::Write] {
-            (kept(direction)..room(direction)).for_each(|_| give_up(direction));
-            thread::sleep(Duration::from_millis(millis));
-            let (before, old) = (Instant::now(), room(direction));
-            give_up(direction);
-            let (after, new) = (Instant::now(), room(direction));
-            // The time is known but for the microseconds that it takes, or more on a busy machine.
-            let soon = Duration::from_millis(100);
-            match was_full[direction as usize].replace((before, after)) {
-                None => assert_eq!((old, new), (0, 4)),
-                Some((_, last)) if before - last >= soon => assert_eq!(new, old),
-                Some((first, _)) if after - first < soon => assert_eq!(new, 2 * old),
-                Some(_) => {}
-            }
+    let crowd: Vec<_> = (0..POLLS_MAX).map(|_| counting()).collect();
+    for _ in 0..3 {
+        for (_, waker) in &crowd {
+            assert!(!is_ready(&reactor, (&source, &right), Direction::Read, waker));
         }
     }
+    assert!(crowd.iter().all(|(counting, _)| counting.count() == 0));
+    assert_eq!(waiting(&source, Direction::Read), crowd.len());
     reactor.deregister(&source, &right).unwrap();
 }
 
-/// All that are woken come back, one after the other, as a worker polls them.
+/// Polls a future that waits to read, and has this ticket.
+fn wait(
+    reactor: &Reactor,
+    source: &Source,
+    io: &TcpStream,
+    waiter: &mut Waiter<'_>,
+    waker: &Waker,
+) {
+    let context = Context::from_waker(waker);
+    assert!(reactor.poll_ready(source, io, Direction::Read, &context, waiter).is_pending());
+}
+
 #[test]
-fn those_who_wait_do_not_wake_each_other_for_ever() {
+fn a_future_that_is_dropped_takes_its_waker_out() {
     let reactor = Reactor::new().unwrap();
-    let (_left, right) = pair();
+    let (mut left, right) = pair();
     let source = register(&reactor, &right);
-    let crowd: Vec<_> = (0..100).map(|_| counting()).collect();
-    let mut queue: VecDeque<usize> = (0..crowd.len()).collect();
-    let mut woken = vec![0; crowd.len()];
-    let mut polls = 0;
-    while let Some(next) = queue.pop_front() {
-        assert!(!is_ready(&reactor, (&source, &right), Direction::Read, &crowd[next].1));
-        polls += 1;
-        assert!(polls < 10_000, "they wake each other for ever");
-        for (index, (counting, _)) in crowd.iter().enumerate() {
-            if counting.count() > woken[index] {
-                woken[index] = counting.count();
-                queue.push_back(index);
-            }
-        }
+    let (first, waker_1) = counting();
+    let (second, waker_2) = counting();
+    let mut stays = Waiter::Future(Ticket::new(&source, Direction::Read));
+    let mut goes = Waiter::Future(Ticket::new(&source, Direction::Read));
+    wait(&reactor, &source, &right, &mut stays, &waker_1);
+    wait(&reactor, &source, &right, &mut goes, &waker_2);
+    assert_eq!(waiting(&source, Direction::Read), 2);
+    drop(goes);
+    assert_eq!(waiting(&source, Direction::Read), 1);
+    assert_eq!(Arc::strong_count(&second), 2, "the waker was dropped, but for the test's own");
+    left.write_all(b"x").unwrap();
+    turn_until(&reactor, || first.count() == 1);
+    assert_eq!(second.count(), 0);
+    reactor.deregister(&source, &right).unwrap();
+}
+
+/// A future that is polled again, perhaps by another task, has one waker: the last one.
+#[test]
+fn a_future_has_one_waker() {
+    let reactor = Reactor::new().unwrap();
+    let (mut left, right) = pair();
+    let source = register(&reactor, &right);
+    let (former, waker_1) = counting();
+    let (last, waker_2) = counting();
+    let mut waiter = Waiter::Future(Ticket::new(&source, Direction::Read));
+    for _ in 0..100 {
+        wait(&reactor, &source, &right, &mut waiter, &waker_1);
+        wait(&reactor, &source, &right, &mut waiter, &waker_2);
+        assert_eq!(waiting(&source, Direction::Read), 1);
     }
-    assert_eq!(lock(&source.waiting)[Direction::Read as usize].len(), crowd.len());
+    left.write_all(b"x").unwrap();
+    turn_until(&reactor, || last.count() == 1);
+    assert_eq!(former.count(), 0);
+    reactor.deregister(&source, &right).unwrap();
+}
+
+/// After an event its place belongs to another future.
+#[test]
+fn a_ticket_of_an_earlier_event_takes_out_nobody_elses_waker() {
+    let reactor = Reactor::new().unwrap();
+    let (mut left, right) = pair();
+    let source = register(&reactor, &right);
+    let (first, waker_1) = counting();
+    let (second, waker_2) = counting();
+    let mut old = Waiter::Future(Ticket::new(&source, Direction::Read));
+    wait(&reactor, &source, &right, &mut old, &waker_1);
+    left.write_all(b"x").unwrap();
+    turn_until(&reactor, || first.count() == 1);
+    clear(&source, Direction::Read);
+
+    let mut new = Waiter::Future(Ticket::new(&source, Direction::Read));
+    wait(&reactor, &source, &right, &mut new, &waker_2);
+    drop(old);
+    assert_eq!(waiting(&source, Direction::Read), 1);
+    left.write_all(b"x").unwrap();
+    turn_until(&reactor, || second.count() == 1);
     reactor.deregister(&source, &right).unwrap();
 }
 

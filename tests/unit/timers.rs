@@ -28,11 +28,11 @@ impl Wake for Numbered {
 }
 
 /// What `Sleep` does when it is polled again.
-fn rewake(timers: &Timers, key: &Key, waker: &Waker) -> bool {
+fn rewake(timers: &Timers, key: &Armed, waker: &Waker) -> bool {
     timers.replace_waker(key, &mut waker.clone())
 }
 
-fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Key, bool) {
+fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Armed, bool) {
     timers.arm(Some(shard % timers.shards.len()), deadline, waker)
 }
 
@@ -67,7 +67,7 @@ struct Timer {
 struct Model {
     timers: Timers,
     woken: Arc<Mutex<Vec<usize>>>,
-    keys: Vec<Key>,
+    keys: Vec<Armed>,
     /// By place in `keys`.
     armed: BTreeMap<usize, Timer>,
     wakers: usize,
@@ -119,6 +119,9 @@ impl Model {
                 // If an earlier timer is in the wheel, who armed that one was told.
                 assert_eq!(too_late, deadline < earliest && deadline | SLACK < self.alarm_at);
                 self.is_told |= too_late;
+                if too_late {
+                    self.alarm_at = deadline | SLACK;
+                }
                 self.armed.insert(self.keys.len(), Timer { deadline, waker });
                 self.keys.push(key);
             }

@@ -7,7 +7,7 @@ use inside::compare;
 use inside::stage::{self, Bug, Stage};
 
 use crate::items::Items;
-use crate::page::Page;
+use crate::page::{Page, spoken};
 
 /// The forms of a block's first line, for whoever wrote another one.
 const FORMS: &str = "`rust FILE.rs::ITEM`, the same with ` nodoc`, `diff inside STAGE`, \
@@ -102,9 +102,9 @@ fn with_contents(text: &str, pages: &[Page]) -> String {
         let file = page.name.rsplit('/').next().unwrap_or_default();
         list += &format!("- [{}]({file})\n", page.title());
     }
-    list += "- Answers\n";
+    list += "- [Answers](answers/index.md)\n";
     for number in pages.iter().filter_map(|page| page.chapter()) {
-        list += &format!("  - [Chapter {}](answers/{number}.md)\n", number.trim_start_matches('0'));
+        list += &format!("  - [Chapter {}](answers/{number}.md)\n", spoken(number));
     }
     format!("{before}{first}\n{list}\n{last}{after}")
 }
@@ -295,12 +295,15 @@ mod tests {
 
     #[test]
     fn contents_are_the_chapters_and_their_answers() {
+        let first = Page::new("docs/book/00-future.md", "# 0. A future\n");
         let chapter = Page::new("docs/book/03-queue.md", "# 3. A queue\n");
         let other = Page::new("docs/book/README.md", "# The book\n");
         let text = "a\n<!-- contents -->\nold\n<!-- end of contents -->\nb\n";
-        let expected = "a\n<!-- contents -->\n\n- [3. A queue](03-queue.md)\n- Answers\n  - \
-                        [Chapter 3](answers/03.md)\n\n<!-- end of contents -->\nb\n";
-        assert_eq!(with_contents(text, &[chapter, other]), expected);
+        let expected = "a\n<!-- contents -->\n\n- [0. A future](00-future.md)\n- [3. A \
+                        queue](03-queue.md)\n- [Answers](answers/index.md)\n  - [Chapter \
+                        0](answers/00.md)\n  - [Chapter 3](answers/03.md)\n\n<!-- end \
+                        of contents -->\nb\n";
+        assert_eq!(with_contents(text, &[first, chapter, other]), expected);
         assert_eq!(with_contents("none", &[]), "none");
     }
 

@@ -8,9 +8,11 @@
 //! | `items.rs` | find an item in a source file |
 //! | `rules.rs` | what a page must have, and where its links lead |
 //! | `commands.rs` | whether a command exists |
+//! | `html.rs` | the book as a folder for a web server, by mdBook |
 
 mod commands;
 mod fill;
+mod html;
 mod items;
 mod page;
 mod rules;
@@ -29,6 +31,8 @@ Fill the code into the book, docs/book/, and check its pages.
 usage: cargo xtask book [OPTION]
 
   --check  change nothing, and fail if a code block is stale
+  --html   the same, and make the folder target/mdbook of the book: a web server can serve it as it
+           is (needs mdBook: cargo install mdbook)
   --help   print this text
 
 docs/book/README.md says what may stand in a page.
@@ -41,8 +45,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let complaints = match words[..] {
-        [] => run(&root(), true),
-        ["--check"] => run(&root(), false),
+        [] => run(&root(), true, false),
+        ["--check"] => run(&root(), false, false),
+        ["--html"] => run(&root(), false, true),
         ["--help"] => {
             print!("{HELP}");
             Ok(Vec::new())
@@ -64,11 +69,12 @@ fn root() -> PathBuf {
     Path::new(&folder).join("../..")
 }
 
-/// Checks the book below `root`, and writes what is stale if `may_write`.
+/// Checks the book below `root`. Writes what is stale if `may_write`, and makes a folder for a web
+/// server if `makes_html`.
 ///
 /// # Errors
 /// A file cannot be read or written.
-fn run(root: &Path, may_write: bool) -> Result<Vec<String>, String> {
+fn run(root: &Path, may_write: bool, makes_html: bool) -> Result<Vec<String>, String> {
     let mut sources = Sources::new(root)?;
     let workspace = Workspace::read(root, sources.stages())?;
     let mut complaints = Vec::new();
@@ -103,6 +109,9 @@ fn run(root: &Path, may_write: bool) -> Result<Vec<String>, String> {
     complaints.extend(rules::pictures(&pages, root)?);
     let chapters = pages.iter().filter(|page| page.is_chapter()).count();
     println!("{chapters} chapters, {} pages", pages.len());
+    if makes_html {
+        complaints.extend(html::make(root, &pages)?);
+    }
     Ok(complaints)
 }
 

@@ -107,6 +107,11 @@ impl Page {
     }
 }
 
+/// The number of a chapter as one says it: without a leading zero.
+pub fn spoken(number: &str) -> &str {
+    number.strip_prefix('0').unwrap_or(number)
+}
+
 /// The anchor of a heading, as forges make it: lower case, hyphens for spaces, no marks.
 fn anchor_of(heading: &str) -> String {
     let words = heading.to_lowercase();

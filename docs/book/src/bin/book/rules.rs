@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::commands::Workspace;
 use crate::fill::{Form, Sources, form};
-use crate::page::{Link, List, Page};
+use crate::page::{Block, Link, List, Page, spoken};
 use crate::{FOLDER, files_in, read};
 
 /// The most words that a chapter may have. What is longer is not read at one sitting.
@@ -32,13 +32,18 @@ pub fn check(
         }
     }
     for block in &page.blocks {
-        if form(&block.info) != Some(Form::Shell) {
-            continue;
-        }
-        for (index, command) in page.text[block.body.clone()].lines().enumerate() {
-            if let Err(what) = workspace.check(command) {
-                complain(block.line + 1 + index, what);
+        match form(&block.info) {
+            Some(Form::Shell) => {
+                for (index, command) in page.text[block.body.clone()].lines().enumerate() {
+                    if let Err(what) = workspace.check(command) {
+                        complain(block.line + 1 + index, what);
+                    }
+                }
             }
+            Some(Form::Transcript { .. }) if !is_folded(&page.text, block) => {
+                complain(block.line, format!("fold what a program prints: {FOLDED}"));
+            }
+            _ => {}
         }
     }
     if let Some(number) = page.chapter() {
@@ -49,13 +54,25 @@ pub fn check(
     complaints
 }
 
+/// How a block is folded.
+const FOLDED: &str = "`<details>`, a `<summary>`, an empty line, the block, an empty line, \
+                      `</details>`";
+
+/// Whether a block is folded, so that one predicts what is in it before one looks.
+fn is_folded(text: &str, block: &Block) -> bool {
+    let before = text[..block.body.start].rsplit_once("\n\n```").map_or("", |(before, _)| before);
+    let after = &text[block.body.end..];
+    let last = before.lines().next_back().unwrap_or_default();
+    last.ends_with("</summary>") && after.starts_with("```\n\n</details>\n")
+}
+
 /// What a chapter has too much or too little of.
 fn check_chapter(page: &Page, number: &str, pages: &[Page]) -> Vec<String> {
     let mut complaints = Vec::new();
     if page.words > WORDS_MAX {
         complaints.push(format!("{} words, at most {WORDS_MAX}: tell less", page.words));
     }
-    let start = format!("{}. ", number.trim_start_matches('0'));
+    let start = format!("{}. ", spoken(number));
     if !page.title().starts_with(&start) {
         complaints.push(format!("the first heading must begin with `{start}`"));
     }
@@ -129,7 +146,7 @@ fn check_link(
 }
 
 /// `path` seen from `folder`.
-fn resolve(folder: &str, path: &str) -> String {
+pub fn resolve(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -237,6 +254,11 @@ mod tests {
         let code = chapter() + "\n```text\n" + &"word ".repeat(WORDS_MAX) + "\n```\n";
         assert_eq!(found_in(&code, answers(5)), [""; 0]);
 
+        let first = Page::new("docs/book/00-a.md", &chapter().replace("# 3.", "# 0."));
+        let of_first = Page::new("docs/book/answers/00.md", &answers(5).text);
+        let told = "no link leads to answers/00.md";
+        let found = check_chapter(&first, "00", &[of_first]);
+        assert_eq!(found, [told]);
         let found = found_in(&chapter().replace("# 3.", "# 4."), answers(5));
         assert_eq!(found, ["the first heading must begin with `3. `"]);
         let found = found_in(&(chapter() + "\n# More\n"), answers(5));
@@ -283,6 +305,23 @@ mod tests {
                 found.starts_with(expected) && found.is_empty() == expected.is_empty(),
                 "{found}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_printed_is_folded() {
+        let good =
+            "<details>\n<summary>What?</summary>\n\n```text inside 03\na\n```\n\n</details>\n";
+        for (old, new, expected) in [
+            ("\na\n", "\nb\n", true),
+            ("</summary>\n\n", "</summary>\n", false),
+            ("<summary>What?</summary>", "What?", false),
+            ("```\n\n</details>", "```\n</details>", false),
+            ("</details>", "", false),
+        ] {
+            let page = Page::new(CHAPTER, &good.replace(old, new));
+            let found = page.blocks.first().is_some_and(|block| is_folded(&page.text, block));
+            assert_eq!(found, expected, "{}", page.text);
         }
     }
 
