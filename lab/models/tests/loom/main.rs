@@ -70,14 +70,14 @@ mod event;
 mod ring;
 
 // The models.
-//mod alarms;
-//mod ending;
-//mod leases;
-//mod lists;
+mod alarms;
+mod ending;
+mod leases;
+mod lists;
 mod parking;
 mod permits;
 mod recorder;
-//mod sockets;
+mod sockets;
 
 /// Stands for src/hooks.rs: nobody is told of anything, and nothing is simulated.
 mod hooks {
@@ -107,6 +107,22 @@ mod inside {
             shared.monitor.thread.get_or_init(thread::current);
             monitor(shared).sleep();
         }
+    }
+
+    /// src/runtime/start.rs
+    pub(crate) mod start {
+        include!(concat!(env!("OUT_DIR"), "/start.rs"));
+
+        /// The main function of the thread of a worker, which has not left its loop yet.
+        pub(crate) fn worker(shared: &Arc<Shared>, index: usize) -> impl FnOnce() + Send + 'static {
+            let in_loop = InLoop(shared.clone(), index);
+            move || run_worker(in_loop)
+        }
+    }
+
+    /// src/task/list.rs
+    pub(crate) mod list {
+        include!(concat!(env!("OUT_DIR"), "/list.rs"));
     }
 }
 

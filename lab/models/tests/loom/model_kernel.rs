@@ -10,6 +10,8 @@ use std::io;
 pub(crate) struct Kernel {
     state: Mutex<State>,
     news: Condvar,
+    /// A thread waits now, or is notified.
+    changed: Condvar,
     seat: Seat,
 }
 
@@ -64,6 +66,7 @@ impl Kernel {
         let has_seat = self.seat.0.get_mut();
         let mut state = lock(&self.state);
         state.until = Some(until);
+        self.changed.notify_all();
         let is_quiet = |state: &mut State| {
             until != Until::Now && !state.is_notified && state.events.is_empty()
         };
@@ -83,11 +86,18 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether the last wait was to end by `limit`.
-    pub(crate) fn waits_until(&self, limit: Instant) -> bool {
-        match lock(&self.state).until {
-            Some(Until::Deadline(deadline)) => deadline <= limit,
-            until => until == Some(Until::Now),
-        }
+    /// Waits until a thread waits for ever.
+    pub(crate) fn until_somebody_waits(&self) {
+        let is_early = |state: &mut State| state.until != Some(Until::Forever);
+        drop(self.changed.wait_timeout_while(lock(&self.state), Duration::MAX, is_early));
+    }
+
+    /// Waits until a thread waits for `limit` at most. If none ever does, loom reports a deadlock.
+    pub(crate) fn until_alarm_is_set(&self, limit: Instant) {
+        let is_late = |state: &mut State| match state.until {
+            Some(Until::Deadline(deadline)) => deadline > limit,
+            _ => true,
+        };
+        drop(self.changed.wait_timeout_while(lock(&self.state), Duration::MAX, is_late));
     }
 }

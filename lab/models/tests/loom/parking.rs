@@ -1,14 +1,17 @@
 //! Falling asleep and being woken: workers that park or wait for the kernel, and the monitor.
 
-use crate::driver::reactor::{Direction, Ticket, Waiter};
 use crate::inside;
+use crate::model_within;
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::queue;
 use crate::scheduler::shared::Shared;
-use crate::sync::{AtomicUsize, thread};
-use crate::world::{Crew, Gate, make_polls_short, shared, task};
-use crate::{model_within, race_within};
-use loom::sync::atomic::Ordering;
+use crate::scheduler::worker::Worker;
+use crate::sync::{Ordering, thread};
+use crate::world::{self, Crew, Gate, block_on, make_polls_short, shared, task};
+use std::future::poll_fn;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Context;
+use std::task::Poll;
 
 /// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody is
 /// called for another reason. A thread from outside injects tasks, and each of them is polled. Of
@@ -61,7 +64,7 @@ use std::task::Context;
 // + if self.seat.load(Ordering::Relaxed) == worker {
 #[test]
 fn injected_task_is_polled() {
-    for (workers, tasks, preemptions) in [(1, 2, 3), (2, 1, 2)] {
+    for (workers, tasks, preemptions) in [(1, 2, 4), (2, 1, 2)] {
         model_within(preemptions, move || {
             let shared = shared(workers);
             make_polls_short(&shared);
@@ -75,4 +78,197 @@ fn injected_task_is_polled() {
             crew.stop();
         });
     }
+}
+
+/// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected is
+/// polled by the other worker, which is called, or is on its way, or about to sleep.
+// ~ src/scheduler/worker.rs
+// - shared.helper_is_coming.store(false, Ordering::SeqCst);
+// ~ src/scheduler/worker.rs
+// - shared.helper_is_coming.store(false, Ordering::SeqCst);
+// - shared.monitor.ring();
+// - self.wake_collected();
+// + shared.monitor.ring();
+// + self.wake_collected();
+// + if shared.injector.is_empty() {
+// +     shared.helper_is_coming.store(false, Ordering::SeqCst);
+// + }
+// ~ src/scheduler/shared.rs
+// - if !self.wake_one() {
+// + if false {
+// ~ src/scheduler/shared.rs
+// - } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
+// -     self.call_helper();
+// - }
+// + }
+#[test]
+fn task_that_is_injected_beside_a_long_poll_is_polled() {
+    for is_known_to_be_stuck in [false, true] {
+        model_within(3, move || {
+            let shared = shared(2);
+            if is_known_to_be_stuck {
+                make_polls_short(&shared);
+                shared.any_stuck.store(true, Ordering::Relaxed);
+            }
+            let crew = Crew::start_all_but(&shared, 1);
+            let polled = Gate::default();
+            for times in 1..=2 {
+                let opens = polled.clone();
+                shared.inject(task(&shared, move || opens.open()));
+                polled.wait(times);
+            }
+            crew.stop();
+        });
+    }
+}
+
+/// A runtime of two workers, of which nobody runs any, and which has something to wait for.
+fn shared_with_a_source() -> (Arc<Shared>, usize) {
+    let shared = shared(2);
+    make_polls_short(&shared);
+    let source = shared.driver.reactor.register(&std::io::stderr()).unwrap();
+    (shared, source.key)
+}
+
+/// A busy worker looks at the kernel while another one falls asleep: never both at once.
+// ~ src/scheduler/worker.rs
+// - self.shared.driver.look(&mut self.wakers.borrow_mut());
+// - self.shared.sleepers.leave_seat();
+// + self.shared.sleepers.leave_seat();
+// + self.shared.driver.look(&mut self.wakers.borrow_mut());
+// ~ src/scheduler/worker.rs
+// - if self.shared.sleepers.take_seat() {
+// + if true {
+// ~ src/scheduler/sleep.rs
+// - self.seat.store(NOBODY, Ordering::Release);
+// + self.seat.store(NOBODY, Ordering::Relaxed);
+// ~ src/scheduler/sleep.rs
+// - if self.take_seat_as(worker) {
+// -     wait();
+// + if true {
+// +     wait();
+#[test]
+fn look_of_a_busy_worker_does_not_meet_the_wait_of_another_one() {
+    model_within(3, || {
+        let (shared, _) = shared_with_a_source();
+        let worker = Rc::new(Worker::new(shared.clone(), 0));
+        let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+
+        // A stretch is over after one poll, as the models' builder says.
+        shared.workers[0].queue.push(task(&shared, || ()));
+        worker.run_one(&|| true);
+        let crew = Crew::start_all_but(&shared, 1);
+        worker.run_one(&|| true);
+        crew.stop();
+    });
+}
+
+/// The monitor looks at the kernel, as no worker seems to move, while the last worker falls asleep.
+/// The event that comes after both is seen.
+// ~ src/scheduler/monitor.rs
+// - if sleepers.all_asleep() {
+// + if false {
+// ~ src/scheduler/monitor.rs
+// - self.shared.driver.look(&mut wakers);
+// - sleepers.leave_seat();
+// + sleepers.leave_seat();
+// + self.shared.driver.look(&mut wakers);
+// ~ src/scheduler/monitor.rs
+// - if sleepers.take_seat() {
+// + if true {
+// ~ src/scheduler/monitor.rs
+// - sleepers.leave_seat();
+// ~ src/scheduler/sleep.rs
+// - wait();
+// - self.leave_seat();
+// + wait();
+#[test]
+fn look_of_the_monitor_leaves_the_kernel_watched() {
+    model_within(3, || {
+        let shared = shared(1);
+        make_polls_short(&shared);
+        let socket = world::Socket::new(&shared);
+        let crew = Crew::start(&shared);
+        let looks = {
+            let shared = shared.clone();
+            thread::spawn(move || inside::monitor::watch_kernel(&shared))
+        };
+        let woken = Gate::default();
+        socket.leave_waker(woken.waker());
+        looks.join().unwrap();
+        socket.event(false);
+        woken.wait(1);
+        crew.stop();
+    });
+}
+
+/// The monitor falls asleep while a thread begins to poll. It does not sleep on while that thread
+/// polls.
+// ~ src/scheduler/sleep.rs
+// - fence(Ordering::SeqCst);
+// - if self.asleep.load(Ordering::Relaxed)
+// + if self.asleep.load(Ordering::Relaxed)
+// ~ src/scheduler/monitor.rs
+// - fence(Ordering::SeqCst);
+// ~ src/scheduler/monitor.rs
+// - asleep.store(true, Ordering::Relaxed);
+// - fence(Ordering::SeqCst);
+// + fence(Ordering::SeqCst);
+// ~ src/runtime/block_on.rs
+// - record.set_polled(true);
+// - shared.monitor.ring();
+// + shared.monitor.ring();
+// + record.set_polled(true);
+#[test]
+fn monitor_does_not_sleep_while_a_future_is_polled() {
+    model_within(4, || {
+        let shared = shared(1);
+        let is_awake = Gate::default();
+        let monitor = {
+            let (shared, is_awake) = (shared.clone(), is_awake.clone());
+            thread::spawn(move || {
+                inside::monitor::sleep(&shared);
+                is_awake.open();
+            })
+        };
+        // It goes on as soon as the monitor does not sleep.
+        block_on(&shared, poll_fn(|_| Poll::Ready(is_awake.wait(1))));
+        monitor.join().unwrap();
+    });
+}
+
+/// The same with a worker, which is woken and polls a task.
+// ~ src/scheduler/worker.rs
+// - shared.monitor.ring();
+// - self.wake_collected();
+// + self.wake_collected();
+// ~ src/scheduler/sleep.rs
+// - if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+// -     self.unpark();
+// - }
+// + self.asleep.swap(false, Ordering::Relaxed);
+#[test]
+fn monitor_does_not_sleep_while_a_task_is_polled() {
+    model_within(2, || {
+        let shared = shared(1);
+        make_polls_short(&shared);
+        let crew = Crew::start(&shared);
+        let is_awake = Gate::default();
+        let monitor = {
+            let (shared, is_awake) = (shared.clone(), is_awake.clone());
+            thread::spawn(move || {
+                inside::monitor::sleep(&shared);
+                is_awake.open();
+            })
+        };
+        let polled = Gate::default();
+        let ends = polled.clone();
+        shared.inject(task(&shared, move || {
+            is_awake.wait(1);
+            ends.open();
+        }));
+        polled.wait(1);
+        crew.stop();
+        monitor.join().unwrap();
+    });
 }

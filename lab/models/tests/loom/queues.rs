@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-/// The injector is as weak as can be: nothing is ordered by it. The others are the queues of the
+/// The injector is as weak as can be: who pops an item sees what was done before it was pushed, and
+/// nothing else is ordered by it. The others are the queues of the
 /// workers, in which a push or a pop is one step.
 pub(crate) struct ConcurrentQueue<T> {
     items: Mutex<VecDeque<T>>,
@@ -47,15 +48,15 @@ impl<T> ConcurrentQueue<T> {
         items.push_back(item);
         drop(items);
         if let Some(seen) = &self.seen {
-            seen.fetch_add(1, Ordering::Relaxed);
+            seen.fetch_add(1, Ordering::Release);
         }
         Ok(())
     }
 
     pub(crate) fn pop(&self) -> Result<T, ()> {
         if let Some(seen) = &self.seen {
-            let order = Ordering::Relaxed;
-            seen.fetch_update(order, order, |count| count.checked_sub(1)).map_err(|_| ())?;
+            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+            seen.fetch_update(acquire, relaxed, |count| count.checked_sub(1)).map_err(|_| ())?;
         }
         self.items().pop_front().ok_or(())
     }
