@@ -88,7 +88,8 @@
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf` and `write_buf`, for buffers of the crate bytes |
 //! | `process` | `arc::process`, by the crate async-process |
-//! | `full` | all of the above |
+//! | `full` | all of the above: everything that tokio's `full` has |
+//! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
@@ -188,25 +189,11 @@ pub use arc_util::signal;
 /// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. They take part in the
 /// budget that keeps a busy task from starving the others. `broadcast`, `Mutex`, `RwLock`,
 /// `Barrier`, `OnceCell` and `SetOnce` are tokio's own, with the feature `sync`: they need no
-/// tokio runtime, and start no thread. `mpmc`, a channel with several receivers, is the crate
-/// async-channel, with the same feature. In a loop over a lock that nobody else holds, await
-/// [`cooperative(mutex.lock())`](task::coop::cooperative).
+/// tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// [`cooperative(mutex.lock())`](task::coop::cooperative). `mpmc`, a channel with several
+/// receivers, which tokio does not have, is the crate async-channel, with the feature `mpmc`.
 pub mod sync {
-    pub use arc_util::sync::{
-        AcquireError, CancellationToken, DropGuard, DropGuardRef, Notify, OwnedSemaphorePermit,
-        RunUntilCancelledFuture, RunUntilCancelledFutureOwned, Semaphore, SemaphorePermit,
-        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpsc, oneshot,
-        watch,
-    };
-    #[cfg(feature = "sync")]
-    pub use async_channel as mpmc;
-    #[cfg(feature = "sync")]
-    pub use tokio::sync::{
-        Barrier, BarrierWaitResult, MappedMutexGuard, Mutex, MutexGuard, OnceCell,
-        OwnedMappedMutexGuard, OwnedMutexGuard, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
-        OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-        SetError, SetOnce, SetOnceError, TryLockError, broadcast,
-    };
+    pub use arc_util::sync::*;
 
     /// Futures that have names.
     pub mod futures {

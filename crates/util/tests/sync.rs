@@ -316,7 +316,7 @@ async fn a_watched_value_knows_whether_anybody_watches() {
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
-async fn the_locks_of_async_lock_work() {
+async fn the_locks_work() {
     let lock = Arc::new((Mutex::new(0), RwLock::new(0)));
     let (barrier, cell) = (Arc::new(Barrier::new(10)), Arc::new(OnceCell::new()));
     let mut set = JoinSet::new();
@@ -342,11 +342,10 @@ async fn the_locks_of_async_lock_work() {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_channels_work() {
     let (sender, receiver) = mpmc::bounded(2);
-    let (mut shout, heard) = broadcast::broadcast(16);
-    shout.set_overflow(true);
+    let (shout, _) = broadcast::channel(16);
     let mut set = JoinSet::new();
     for _ in 0..4 {
-        let (receiver, mut heard) = (receiver.clone(), heard.clone());
+        let (receiver, mut heard) = (receiver.clone(), shout.subscribe());
         set.spawn(async move {
             let mut sum = heard.recv().await.unwrap();
             while let Ok(number) = receiver.recv().await {
@@ -355,8 +354,8 @@ async fn the_channels_work() {
             sum
         });
     }
-    drop((receiver, heard));
-    shout.broadcast(1000).await.unwrap();
+    drop(receiver);
+    assert_eq!(shout.send(1000).unwrap(), 4);
     for number in 0..100 {
         soon(sender.send(number)).await.unwrap();
     }
