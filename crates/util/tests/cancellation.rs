@@ -139,22 +139,22 @@ fn a_guard_cancels_unless_it_is_disarmed() {
 }
 
 /// A task of one's own can hold the future in a field, as its type has a name.
-struct Waiting(WaitForCancellationFutureOwned);
+struct Waiting(Pin<Box<WaitForCancellationFutureOwned>>);
 
 #[test]
 fn a_wait_that_was_made_before_the_cancel_is_told_of_it() {
     let token = CancellationToken::new();
     let (woken, waker) = Woken::new();
-    let mut borrowed: WaitForCancellationFuture<'_> = token.cancelled();
-    let mut owned = Waiting(token.clone().cancelled_owned());
-    assert!(poll_once(Pin::new(&mut borrowed), &waker).is_pending());
-    assert!(poll_once(Pin::new(&mut owned.0), &waker).is_pending());
+    let mut borrowed: Pin<&mut WaitForCancellationFuture<'_>> = pin!(token.cancelled());
+    let mut owned = Waiting(Box::pin(token.clone().cancelled_owned()));
+    assert!(poll_once(borrowed.as_mut(), &waker).is_pending());
+    assert!(poll_once(owned.0.as_mut(), &waker).is_pending());
 
     let late = token.cancelled();
     token.cancel();
     assert_eq!(woken.count(), 2);
-    assert!(poll_once(Pin::new(&mut borrowed), &waker).is_ready());
-    assert!(poll_once(Pin::new(&mut owned.0), &waker).is_ready());
+    assert!(poll_once(borrowed.as_mut(), &waker).is_ready());
+    assert!(poll_once(owned.0.as_mut(), &waker).is_ready());
     assert!(poll_once(pin!(late), &waker).is_ready());
 }
 
@@ -185,4 +185,15 @@ fn a_guard_that_borrows_cancels_unless_it_is_disarmed() {
     assert!(!token.is_cancelled());
     drop(token.drop_guard_ref());
     assert!(token.is_cancelled());
+}
+
+#[test]
+fn tokens_are_keys_of_a_map() {
+    let token = CancellationToken::new();
+    let others = [CancellationToken::new(), token.child_token()];
+    let mut map = std::collections::HashMap::from([(token.clone(), 1)]);
+    assert_eq!(map.insert(token, 2), Some(1), "a clone is the same key");
+    for other in others {
+        assert_eq!(map.insert(other, 3), None);
+    }
 }

@@ -1,5 +1,6 @@
 //! A set of tasks that are awaited in the order in which they end.
 
+use super::builder::JoinSetBuilder;
 use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
@@ -55,6 +56,25 @@ impl<T: 'static> JoinSet<T> {
     /// Returns whether all tasks have been joined.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
+    }
+
+    /// Returns a builder that spawns a task with a name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::task::JoinSet;
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let mut set = JoinSet::new();
+    /// set.build_task().name("waiter").spawn(std::future::pending::<()>())?;
+    /// let tasks = arc::runtime::Handle::current().tasks();
+    /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn build_task(&mut self) -> JoinSetBuilder<'_, T> {
+        JoinSetBuilder::new(self)
     }
 
     /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and adds it
@@ -288,7 +308,7 @@ impl<T: Send + 'static> JoinSet<T> {
         self.insert(handle.spawn_blocking(function))
     }
 
-    fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+    pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.push(Joining::Sent(handle));
         abort

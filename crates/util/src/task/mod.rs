@@ -39,7 +39,7 @@ mod scope;
 mod tracker;
 
 pub use arc::task::{AbortHandle, Id, JoinError};
-pub use builder::Builder;
+pub use builder::{Builder, JoinSetBuilder};
 pub use coop::{Unconstrained, cooperative, unconstrained};
 pub use join_map::JoinMap;
 pub use join_set::JoinSet;
