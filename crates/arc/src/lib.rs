@@ -90,16 +90,18 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above: everything that tokio's `full` has |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
-//! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
+//! | `axum`, `hyper`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name, and `compat` |
+//! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
-//! | `tracing` | the feature of arc-compat of this name |
-//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
+//! | `console` | nothing: tokio-console knows tokio's tasks alone |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //!
-//! tokio's other features (`rt`, `fs`, `net`, `time` ...) exist too. They add nothing, because
-//! the parts that they name are always there.
+//! The names of tokio's other features (`rt`, `fs`, `net`, `time`, `parking_lot` ...) are accepted,
+//! so that a list of them stays valid. They add nothing: most of these parts are always there.
+//! `test-util` is not accepted, as the clock of a test stops in a simulation alone: use `sim`.
 //!
 //! # What this crate is made of
 //!
