@@ -90,7 +90,7 @@
 //! | `process` | `arc::process`, by the crate async-process |
 //! | `full` | all of the above: everything that tokio's `full` has |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
-//! | `axum`, `hyper`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name, and `compat` |
+//! | `axum`, `hyper`, `server`, `tower`, `tokio-io`, `tokio-rt` | `compat`, and its part |
 //! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |

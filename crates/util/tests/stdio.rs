@@ -313,3 +313,79 @@ fn handles_of_standard_input_share_what_was_read() {
     child.stdin.take().unwrap().write_all(b"abcd").unwrap();
     ended(child);
 }
+
+/// Somebody who shares a stream with this process, such as node or ssh, has made it non-blocking.
+#[cfg(unix)]
+mod non_blocking {
+    use super::*;
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::fd::AsFd;
+
+    const BYTES: usize = 300_000;
+
+    fn set(stream: &impl AsFd, is_non_blocking: bool) {
+        let mut flags = fcntl_getfl(stream).unwrap();
+        flags.set(OFlags::NONBLOCK, is_non_blocking);
+        fcntl_setfl(stream, flags).unwrap();
+    }
+
+    #[test]
+    fn output_waits_for_its_reader_and_loses_nothing() {
+        let test = "stdio::non_blocking::output_waits_for_its_reader_and_loses_nothing";
+        let Some(mut child) = child(test, "") else {
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            return runtime.block_on(async {
+                println!();
+                set(&std::io::stdout(), true);
+                let mut out = stdout();
+                out.write_all(&[b'X'; BYTES]).await.unwrap();
+                // More than a pipe holds has begun to be written, and nobody reads it yet.
+                let mut line = std::pin::pin!(out.write_all(b"the end"));
+                assert!((&mut line).now_or_never().is_none());
+                eprintln!("it waits");
+                line.await.unwrap();
+                // A part of a line, which a buffer of std's holds back.
+                out.flush().await.unwrap();
+                set(&std::io::stdout(), false);
+            });
+        };
+        let mut told = String::new();
+        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        while !told.ends_with("it waits\n") {
+            let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
+            assert!(count > 0, "{told}");
+        }
+        let mut out = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        err.read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success(), "{told}");
+        assert!(out.contains(&format!("{}the end", "X".repeat(BYTES))), "{} bytes", out.len());
+    }
+
+    #[test]
+    fn input_waits_for_its_writer() {
+        let test = "stdio::non_blocking::input_waits_for_its_writer";
+        let Some(mut child) = child(test, "") else {
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            return runtime.block_on(async {
+                set(&std::io::stdin(), true);
+                let mut text = String::new();
+                let mut input = stdin();
+                let mut read = std::pin::pin!(input.read_to_string(&mut text));
+                assert!((&mut read).now_or_never().is_none());
+                eprintln!("it waits");
+                soon(read).await.unwrap();
+                assert_eq!(text, "late");
+            });
+        };
+        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut told = String::new();
+        while !told.ends_with("it waits\n") {
+            let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
+            assert!(count > 0, "{told}");
+        }
+        child.stdin.take().unwrap().write_all(b"late").unwrap();
+        err.read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success(), "{told}");
+    }
+}

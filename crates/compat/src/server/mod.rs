@@ -39,7 +39,7 @@ const LAST_TURNS: usize = 64;
 
 /// The client's address. [`serve`] adds it to the extensions of each request.
 ///
-/// In a handler of axum it is an extractor, as axum's own is. That one needs axum's feature `tokio`.
+/// In a handler of axum it is an extractor, as axum's own is, which needs axum's feature `tokio`.
 /// The type parameter is there for axum's way to write it: `ConnectInfo<SocketAddr>`.
 ///
 /// # Examples
