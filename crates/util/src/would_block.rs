@@ -2,9 +2,9 @@
 //!
 //! The setting belongs to what is open, and not to a descriptor: all processes that share a
 //! terminal or a pipe share it. ssh, node and many programs for a whole screen turn it on, and
-//! leave it so. A call then fails with `WouldBlock` where it should wait, and std's `write_all` does
-//! not say how much it had written until then. futures-io forbids that error. So the calls here
-//! wait, as they would have done without the setting, and go on.
+//! leave it so. A call then fails with `WouldBlock` where it should wait, and std's `write_all`
+//! does not say how much it had written until then. futures-io forbids that error. So the calls
+//! here wait, as they would have done without the setting, and go on.
 
 use std::io::{ErrorKind, Read, Result, Write};
 

@@ -362,29 +362,35 @@ mod non_blocking {
         assert!(out.contains(&format!("{}the end", "X".repeat(BYTES))), "{} bytes", out.len());
     }
 
+    /// Many rounds, as a byte that comes before the thread looks for it is no test.
     #[test]
     fn input_waits_for_its_writer() {
+        const ROUNDS: usize = 200;
         let test = "stdio::non_blocking::input_waits_for_its_writer";
         let Some(mut child) = child(test, "") else {
             let runtime = arc::runtime::Runtime::new().unwrap();
             return runtime.block_on(async {
                 set(&std::io::stdin(), true);
-                let mut text = String::new();
-                let mut input = stdin();
-                let mut read = std::pin::pin!(input.read_to_string(&mut text));
-                assert!((&mut read).now_or_never().is_none());
-                eprintln!("it waits");
-                soon(read).await.unwrap();
-                assert_eq!(text, "late");
+                let (mut input, mut byte) = (stdin(), [0]);
+                for _ in 0..ROUNDS {
+                    let mut read = input.read(&mut byte);
+                    assert!((&mut read).now_or_never().is_none());
+                    eprintln!("it waits");
+                    assert_eq!(soon(read).await.unwrap(), 1);
+                }
+                assert_eq!(soon(input.read(&mut byte)).await.unwrap(), 0);
             });
         };
-        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut input = child.stdin.take().unwrap();
         let mut told = String::new();
-        while !told.ends_with("it waits\n") {
+        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        for _ in 0..ROUNDS {
             let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
-            assert!(count > 0, "{told}");
+            assert!(count > 0 && told.ends_with("it waits\n"), "{told}");
+            // An error of the child is told by what it has written.
+            let _ = input.write_all(b"!");
         }
-        child.stdin.take().unwrap().write_all(b"late").unwrap();
+        drop(input);
         err.read_to_string(&mut told).unwrap();
         assert!(child.wait().unwrap().success(), "{told}");
     }
