@@ -157,7 +157,7 @@ fn numbers_of_runtimes_are_those_of_arc() {
         let item = "RuntimeExt::shutdown_timeout";
         panicked(item, "called in a task", text, &*error.into_panic());
         for name in ["", "a\0b"] {
-            let task = arc_util::task::Builder::new().name(name).spawn(async { 1 });
+            let task = arc_util::task::Builder::new().name(name).spawn(async { 1 }).unwrap();
             assert_eq!(task.await.unwrap(), 1);
             goes("task::Builder::name", &format!("{name:?}"), "works: it is listed so");
         }

@@ -33,9 +33,9 @@ fn a_program_for_tokio_builds_and_ends_its_runtime() {
 #[arc::test]
 async fn tasks_have_the_names_that_they_were_given() {
     let handle = Handle::current();
-    let named = task::Builder::new().name("one").spawn(pending::<()>());
-    let other = task::Builder::new().name("two").spawn_on(pending::<()>(), &handle);
-    let nameless = task::Builder::new().spawn(pending::<()>());
+    let named = task::Builder::new().name("one").spawn(pending::<()>()).unwrap();
+    let other = task::Builder::new().name("two").spawn_on(pending::<()>(), &handle).unwrap();
+    let nameless = task::Builder::new().spawn(pending::<()>()).unwrap();
     let tasks = handle.tasks();
     let name = |id| tasks.iter().find(|task| task.id == id).unwrap().name.as_deref();
     assert_eq!(name(named.id()), Some("one"));
