@@ -74,8 +74,8 @@ fn other_panics_and_other_threads_are_left_alone() {
         let outside = std::thread::spawn(|| drop(tokio::spawn(async {})));
         assert!(outside.join().is_err());
         // To print a panic with its backtrace may take as long as a poll should.
-        let builder = arc::runtime::Builder::new_multi_thread().long_poll_limit(Duration::MAX);
-        builder.build().expect("a runtime").block_on(async {
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        builder.long_poll_limit(Duration::MAX).build().expect("a runtime").block_on(async {
             let task = arc::spawn(async { panic!("there is no bread") });
             assert!(soon(task).await.is_err());
         });
