@@ -18,7 +18,6 @@
 //! repeat themselves with the seed.
 
 pub mod cell;
-pub mod clock;
 pub mod costs;
 pub mod ideal;
 pub mod machine;
@@ -34,7 +33,6 @@ mod policy;
 
 /// What the policy takes from arc.
 mod sync {
-    pub(crate) use crate::clock::Instant;
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
-    pub(crate) use std::time::Duration;
+    pub(crate) use std::time::{Duration, Instant};
 }

@@ -1,12 +1,12 @@
 //! arc's workers: the policy is `src/scheduler/policy.rs` itself, and the loop around it is that of
 //! `worker.rs`, `shared.rs`, `sleep.rs` and `monitor.rs`, in the same order.
 
-use crate::clock;
 use crate::machine::{Nanos, Step};
 use crate::policy::{MeanPoll, Stretch};
 use crate::system::{Policy, Request, System};
 use std::collections::VecDeque;
 use std::mem::take;
+use std::time::{Duration, Instant};
 
 /// As in `Builder`.
 const EVENT_INTERVAL: u32 = 61;
@@ -43,11 +43,11 @@ struct Worker {
 }
 
 impl Worker {
-    fn new() -> Self {
+    fn new(now: Instant) -> Self {
         Self {
             state: State::Begins,
             queue: VecDeque::new(),
-            stretch: Stretch::new(),
+            stretch: Stretch::new(now),
             is_asleep: false,
             moved: false,
             is_stuck: false,
@@ -68,14 +68,16 @@ pub struct Arc {
     any_stuck: bool,
     quiet_ticks: u32,
     ticks_to_pass: u32,
+    /// When virtual time began.
+    start: Instant,
 }
 
 impl Arc {
     /// All are awake.
     pub fn new(workers: usize) -> Self {
-        clock::set(0);
-        let this = Self {
-            workers: (0..workers).map(|_| Worker::new()).collect(),
+        let start = Instant::now();
+        Self {
+            workers: (0..workers).map(|_| Worker::new(start)).collect(),
             injector: VecDeque::new(),
             mean_poll: MeanPoll::new(),
             helper_is_coming: false,
@@ -83,23 +85,14 @@ impl Arc {
             any_stuck: false,
             quiet_ticks: 0,
             ticks_to_pass: 0,
-        };
-        clock::take_readings();
-        this
+            start,
+        }
     }
 
-    /// Asks the policy, and pays for each reading of the clock.
-    fn ask<T>(
-        &mut self,
-        index: usize,
-        spent: &mut Nanos,
-        system: &System,
-        question: impl FnOnce(&mut Stretch, &MeanPoll) -> T,
-    ) -> T {
-        clock::set(system.now() + *spent);
-        let answer = question(&mut self.workers[index].stretch, &self.mean_poll);
-        *spent += system.costs.clock * clock::take_readings();
-        answer
+    /// Reads the clock, which costs a little.
+    fn read_clock(&self, spent: &mut Nanos, system: &System) -> Instant {
+        *spent += system.costs.clock;
+        self.start + Duration::from_nanos(system.now() + *spent)
     }
 
     /// `Worker::run_one`, until a poll or a sleep.
@@ -109,8 +102,8 @@ impl Arc {
             self.workers[index].is_stuck = false;
 
             let mut found = None;
-            let over = |stretch: &mut Stretch, _: &MeanPoll| stretch.is_over(EVENT_INTERVAL);
-            if self.ask(index, &mut spent, system, over) {
+            let clock = || self.read_clock(&mut spent, system);
+            if self.workers[index].stretch.is_over(EVENT_INTERVAL, clock) {
                 found = self.look_outside(index, &mut spent, system);
             }
             if found.is_none() {
@@ -153,6 +146,11 @@ impl Arc {
         0
     }
 
+    fn end_stretch(&mut self, index: usize, spent: &mut Nanos, system: &System) {
+        let now = self.read_clock(spent, system);
+        self.workers[index].stretch.end(&self.mean_poll, now);
+    }
+
     /// `Worker::look_outside`.
     fn look_outside(
         &mut self,
@@ -160,7 +158,7 @@ impl Arc {
         spent: &mut Nanos,
         system: &mut System,
     ) -> Option<Request> {
-        self.ask(index, spent, system, Stretch::end);
+        self.end_stretch(index, spent, system);
         if self.seat.is_none() {
             self.look(index, spent, system);
         }
@@ -253,7 +251,7 @@ impl Arc {
 
     /// `Worker::sleep`. False: it did not sleep, as there was something.
     fn falls_asleep(&mut self, index: usize, spent: &mut Nanos, system: &mut System) -> bool {
-        self.ask(index, spent, system, Stretch::end);
+        self.end_stretch(index, spent, system);
         if !self.injector.is_empty() {
             self.after_sleep(index, spent, system);
             return false;
@@ -277,7 +275,8 @@ impl Arc {
 
     fn after_sleep(&mut self, index: usize, spent: &mut Nanos, system: &System) {
         self.helper_is_coming = false;
-        self.ask(index, spent, system, |stretch, _| *stretch = Stretch::new());
+        let now = self.read_clock(spent, system);
+        self.workers[index].stretch = Stretch::new(now);
     }
 
     /// `Shared::call_helper`: gives what it costs the caller.
