@@ -24,6 +24,8 @@
 mod blocking_io;
 pub mod fs;
 pub mod io;
+#[cfg(unix)]
+mod kernel;
 mod macros;
 pub mod net;
 pub mod runtime;
