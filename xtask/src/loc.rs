@@ -351,13 +351,13 @@ impl Loc {
         let tokio = lines_table(&format!("tokio {version}"), folders_of_tokio);
 
         format!(
-            "**{} lines**, of at most {}: everything of its own that `cargo build -p arc-runtime` \
-             compiles.\nThat is all of {}, the macros and both kernels included (Linux compiles \
-             `epoll.rs`,\nother systems `portable.rs`). Code, comments and blanks are counted as \
-             tokei counts them,\nand doc comments are not. \"In functions\" are the lines of \
-             functions of {SHORTEST_WITH_AIR} lines and more, and what\nof these is blank or has \
-             a comment; a wide line of code has {WIDE} columns or more.\n\n{}\n{limits}\n{}\n{}\n\
-             {beside}\n{tokio}",
+            "**{} lines**, of at most {}: everything of its own that `cargo build -p arc-runtime`\n\
+             compiles. That is all of {},\nthe macros and both kernels included: Linux \
+             compiles `epoll.rs`, and other systems\n`portable.rs`. Code, comments and blanks are \
+             counted as tokei counts them, and doc\ncomments are not. \"In functions\" are the \
+             lines of functions of {SHORTEST_WITH_AIR} lines and more, and\nwhat of these is \
+             blank or has a comment. A wide line of code has {WIDE} columns or more.\n\n\
+             {}\n{limits}\n{}\n{}\n{beside}\n{tokio}",
             number(lines.total()),
             number(self.limits.lines),
             folders.join(" and "),
