@@ -87,7 +87,7 @@
 //! |---|---|
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
-//! | `process` | `arc::process`, by the crate async-process |
+//! | `process` | `arc::process` |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
@@ -121,24 +121,9 @@ pub use arc_compat as compat;
 #[doc(inline)]
 pub use arc_util::fs;
 
-/// Processes: the crate async-process.
-///
-/// Most names are those of [`std::process`]. A child's `status()` is what tokio calls `wait()`,
-/// `try_status()` is `try_wait()`, and `kill()` is no future.
-///
-/// # Panics
-///
-/// The first use starts two threads, and takes descriptors for them. It panics if there are none
-/// left. So in a program that may run out of them, run one command at the beginning of `main`.
-///
-/// # Errors
-///
-/// `status()` has to hear of children that end. A program whose parent ignores `SIGCHLD` starts
-/// with that ignored, and then `status()` fails.
 #[cfg(feature = "process")]
-pub mod process {
-    pub use async_process::*;
-}
+#[doc(inline)]
+pub use arc_util::process;
 
 /// Reading and writing: buffers, copying, in-memory pipes, standard input and output.
 ///

@@ -28,7 +28,7 @@ mod join_set;
 mod local_set;
 mod mpsc;
 mod oneshot;
-mod others;
+mod process;
 mod runtime;
 mod scope;
 mod select;

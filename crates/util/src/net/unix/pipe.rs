@@ -213,6 +213,12 @@ macro_rules! end {
                 register(<$inner>::from(OwnedFd::from(file))).map(Self)
             }
 
+            /// Makes a pipe of a child process asynchronous.
+            #[track_caller]
+            pub(crate) fn of_child(pipe: impl Into<OwnedFd>) -> Result<Self> {
+                Self::from_file_unchecked(pipe.into().into())
+            }
+
             /// Deregisters the pipe and returns its descriptor, which stays non-blocking.
             ///
             /// # Errors
