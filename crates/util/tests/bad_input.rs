@@ -142,7 +142,7 @@ fn copying_needs_buffers() {
 fn numbers_of_runtimes_are_those_of_arc() {
     for (workers, input) in [(0, "0"), (65, "65")] {
         let text = "workers must be in 1..=64";
-        let build = || Builder::new_multi_thread().worker_threads(workers);
+        let build = || drop(Builder::new_multi_thread().worker_threads(workers).build());
         panics("BuilderExt::worker_threads", input, text, build);
     }
     within_limit(|| {

@@ -62,8 +62,9 @@ async fn a_path_that_deletes_its_file_is_dropped_when_the_file_is_open() {
 
 /// Both kinds of runtimes.
 fn runtimes() -> [Runtime; 2] {
-    [Builder::new_current_thread(), Builder::new_multi_thread().workers(2)]
-        .map(|builder| builder.build().unwrap())
+    let mut threads = Builder::new_multi_thread();
+    threads.workers(2);
+    [Builder::new_current_thread(), threads].map(|mut builder| builder.build().unwrap())
 }
 
 #[test]

@@ -161,8 +161,8 @@ fn a_signal_prints_a_dump_even_if_the_workers_hang() {
 
     let test = "runtime::a_signal_prints_a_dump_even_if_the_workers_hang";
     let Some(mut child) = crate::common::child(test, ":") else {
-        let builder = Builder::new_multi_thread().workers(1).long_poll_limit(Duration::MAX);
-        let runtime = builder.build().unwrap();
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.workers(1).long_poll_limit(Duration::MAX).build().unwrap();
         let quit = SignalKind::quit();
         runtime.dump_on_signal(quit).unwrap();
         let hangs = runtime.block_on(async {
@@ -231,7 +231,7 @@ thread_local! {
 #[test]
 fn a_local_runtime_drops_its_tasks_when_it_ends() {
     for end in 0..3 {
-        let builder = Builder::new_current_thread();
+        let mut builder = Builder::new_current_thread();
         let runtime = builder.build_local(LocalOptions::default()).unwrap();
         let kept = Rc::new(());
         let inner = Spawner(kept.clone());

@@ -157,8 +157,8 @@ fn a_handle_for_each_line_hears_that_the_reader_has_left() {
         exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
     let test = "stdio::a_handle_for_each_line_hears_that_the_reader_has_left";
     let Some(child) = child(test, lines) else {
-        let builder = arc::runtime::Builder::new_multi_thread().max_blocking_threads(1);
-        let runtime = builder.build().unwrap();
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        let runtime = builder.max_blocking_threads(1).build().unwrap();
         return runtime.block_on(async {
             let error = loop {
                 if let Err(error) = stderr().write_all(b"nobody reads this\n").await {
@@ -199,7 +199,8 @@ fn handles_for_each_line_wait_while_nobody_reads() {
         let threads = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let started = threads.clone();
         let start = move || _ = started.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        let builder = arc::runtime::Builder::new_multi_thread().workers(1).on_thread_start(start);
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        builder.workers(1).on_thread_start(start);
         // A busy machine may take long for the poll below, and a report of that is no line of ours.
         let runtime = builder.long_poll_limit(std::time::Duration::MAX).build().unwrap();
         return runtime.block_on(async {
