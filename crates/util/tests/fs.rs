@@ -8,6 +8,7 @@ use arc_util::io::{BufReader, BufWriter};
 use futures_util::{StreamExt, TryStreamExt};
 use std::future::Future;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 
@@ -19,10 +20,51 @@ fn begun(future: impl Future) {
     });
 }
 
+/// A path whose drop deletes the file, or the empty directory.
+struct Temporary(PathBuf);
+
+impl AsRef<Path> for Temporary {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0).or_else(|_| std::fs::remove_dir(&self.0));
+    }
+}
+
+#[arc::test]
+async fn a_path_that_deletes_its_file_is_dropped_when_the_file_is_open() {
+    let folder = Folder::new("fs-temporary");
+    let path = folder.0.join("file");
+    let temporary = || {
+        std::fs::write(&path, "hello").unwrap();
+        Temporary(path.clone())
+    };
+
+    let mut text = String::new();
+    let mut file = soon(File::open(temporary())).await.unwrap();
+    assert!(!path.exists(), "it is dropped when the file is open");
+    soon(file.read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "hello");
+    let options = soon(OpenOptions::new().write(true).open(temporary())).await;
+    options.unwrap();
+    assert_eq!(soon(fs::read(temporary())).await.unwrap(), b"hello");
+    assert_eq!(soon(fs::metadata(temporary())).await.unwrap().len(), 5);
+    assert!(!path.exists());
+
+    // A directory that is made after the path was dropped stays.
+    soon(DirBuilder::new().create(Temporary(path.clone()))).await.unwrap();
+    assert!(!path.exists(), "the path was dropped after it was made");
+}
+
 /// Both kinds of runtimes.
 fn runtimes() -> [Runtime; 2] {
-    [Builder::new_current_thread(), Builder::new_multi_thread().workers(2)]
-        .map(|builder| builder.build().unwrap())
+    let mut threads = Builder::new_multi_thread();
+    threads.workers(2);
+    [Builder::new_current_thread(), threads].map(|mut builder| builder.build().unwrap())
 }
 
 #[test]
@@ -359,6 +401,31 @@ async fn a_pipe_is_read_and_written_as_a_file() {
     assert_eq!(&answer, b"answer");
     soon(file.read_exact(&mut two)).await.unwrap();
     assert_eq!(&two, b"23");
+}
+
+/// As is a FIFO that was opened so.
+#[cfg(unix)]
+#[arc::test]
+async fn a_pipe_that_is_non_blocking_is_waited_for() {
+    const BYTES: usize = 1_000_000;
+    let (mut near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+    far.set_nonblocking(true).unwrap();
+    let mut file = File::from(std::os::fd::OwnedFd::from(far));
+    let mut text = [0; 4];
+    let mut read = pin!(file.read_exact(&mut text));
+    assert!(poll_once(read.as_mut(), Waker::noop()).is_pending());
+    near.write_all(b"late").unwrap();
+    soon(read).await.unwrap();
+    assert_eq!(&text, b"late");
+
+    soon(file.write_all(&[1; BYTES])).await.unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        near.read_to_end(&mut all).map(|_| all.len())
+    });
+    soon(file.flush()).await.unwrap();
+    drop(file);
+    assert_eq!(reader.join().unwrap().unwrap(), BYTES);
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]

@@ -3,7 +3,7 @@
 use crate::common::{DEADLINE, soon, tcp_pair, until};
 use arc::runtime::Handle;
 use arc::task::{TaskInfo, TaskState};
-use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::UdpSocket;
 use arc_util::runtime::{
     Builder, BuilderExt, Dump, HandleExt, LocalOptions, LocalRuntime, RuntimeExt,
@@ -33,9 +33,9 @@ fn a_program_for_tokio_builds_and_ends_its_runtime() {
 #[arc::test]
 async fn tasks_have_the_names_that_they_were_given() {
     let handle = Handle::current();
-    let named = task::Builder::new().name("one").spawn(pending::<()>());
-    let other = task::Builder::new().name("two").spawn_on(pending::<()>(), &handle);
-    let nameless = task::Builder::new().spawn(pending::<()>());
+    let named = task::Builder::new().name("one").spawn(pending::<()>()).unwrap();
+    let other = task::Builder::new().name("two").spawn_on(pending::<()>(), &handle).unwrap();
+    let nameless = task::Builder::new().spawn(pending::<()>()).unwrap();
     let tasks = handle.tasks();
     let name = |id| tasks.iter().find(|task| task.id == id).unwrap().name.as_deref();
     assert_eq!(name(named.id()), Some("one"));
@@ -161,8 +161,8 @@ fn a_signal_prints_a_dump_even_if_the_workers_hang() {
 
     let test = "runtime::a_signal_prints_a_dump_even_if_the_workers_hang";
     let Some(mut child) = crate::common::child(test, ":") else {
-        let builder = Builder::new_multi_thread().workers(1).long_poll_limit(Duration::MAX);
-        let runtime = builder.build().unwrap();
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.workers(1).long_poll_limit(Duration::MAX).build().unwrap();
         let quit = SignalKind::quit();
         runtime.dump_on_signal(quit).unwrap();
         let hangs = runtime.block_on(async {
@@ -231,7 +231,7 @@ thread_local! {
 #[test]
 fn a_local_runtime_drops_its_tasks_when_it_ends() {
     for end in 0..3 {
-        let builder = Builder::new_current_thread();
+        let mut builder = Builder::new_current_thread();
         let runtime = builder.build_local(LocalOptions::default()).unwrap();
         let kept = Rc::new(());
         let inner = Spawner(kept.clone());
@@ -259,6 +259,35 @@ fn an_error_tells_that_its_runtime_has_ended() {
     drop(runtime);
     let error = socket.try_recv(&mut [0]).unwrap_err();
     assert!(is_rt_shutdown_err(&error), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_error_of_a_unix_socket_tells_that_the_runtime_has_ended() {
+    use arc_util::net::{TcpListener, UnixDatagram, UnixListener, UnixStream};
+    use futures_util::FutureExt;
+
+    let folder = crate::common::Folder::new("runtime-has-ended");
+    let path = |name| folder.0.join(name);
+    let there = std::os::unix::net::UnixListener::bind(path("there")).unwrap();
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let handle = runtime.handle().clone();
+    let _guard = handle.enter();
+    let missing = UnixStream::connect(path("missing")).now_or_never().unwrap().unwrap_err();
+    assert!(!is_rt_shutdown_err(&missing), "{missing}");
+
+    drop(runtime);
+    let errors = [
+        UnixListener::bind(path("one")).unwrap_err(),
+        UnixDatagram::bind(path("two")).unwrap_err(),
+        UnixStream::connect(path("there")).now_or_never().unwrap().unwrap_err(),
+        UnixListener::from_std(there).unwrap_err(),
+        UdpSocket::bind("127.0.0.1:0").now_or_never().unwrap().unwrap_err(),
+        TcpListener::bind("127.0.0.1:0").now_or_never().unwrap().unwrap_err(),
+    ];
+    for error in errors {
+        assert!(is_rt_shutdown_err(&error), "{error}");
+    }
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]

@@ -6,7 +6,7 @@ mod limits;
 pub use connection::Connection;
 pub use limits::CutOff;
 
-use crate::{ArcExecutor, ArcTimer, explain_tokio_panics};
+use crate::{ArcExecutor, ArcTimer};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::task::spawn_named;
 use hyper::body::{Body, Incoming};
@@ -39,19 +39,22 @@ const LAST_TURNS: usize = 64;
 
 /// The client's address. [`serve`] adds it to the extensions of each request.
 ///
+/// In a handler of axum it is an extractor, as axum's own is, which needs axum's feature `tokio`.
+/// The type parameter is there for axum's way to write it: `ConnectInfo<SocketAddr>`.
+///
 /// # Examples
 ///
 /// ```
 /// use arc_compat::server::ConnectInfo;
-/// use axum::Extension;
+/// use std::net::SocketAddr;
 ///
-/// async fn handler(Extension(ConnectInfo(address)): Extension<ConnectInfo>) -> String {
+/// async fn handler(ConnectInfo(address): ConnectInfo<SocketAddr>) -> String {
 ///     format!("you are {address}")
 /// }
 /// # let _: axum::Router = axum::Router::new().route("/", axum::routing::get(handler));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectInfo(pub SocketAddr);
+pub struct ConnectInfo<T = SocketAddr>(pub T);
 
 /// Says whether the server granted the upgrade that a request asked for. False until the
 /// request is answered.
@@ -360,7 +363,6 @@ where
         let service = TowerToHyperService::new(service);
         // The service may call what needs tokio. So may a test beside the server, before the server
         // is polled for the first time.
-        explain_tokio_panics();
         Box::pin(async move {
             let (end, ending) = watch::channel(());
             let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
