@@ -374,8 +374,8 @@ mod non_blocking {
                 set(&std::io::stdin(), true);
                 let (mut input, mut byte) = (stdin(), [0]);
                 for _ in 0..ROUNDS {
-                    let mut read = input.read(&mut byte);
-                    assert!((&mut read).now_or_never().is_none());
+                    let mut read = std::pin::pin!(input.read(&mut byte));
+                    assert!(read.as_mut().now_or_never().is_none());
                     eprintln!("it waits");
                     assert_eq!(soon(read).await.unwrap(), 1);
                 }
