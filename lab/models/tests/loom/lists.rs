@@ -35,6 +35,8 @@ impl Wake for Task {
 /// aborted.
 // ~ src/task/list.rs
 // - self.is_aborted.store(true, Ordering::Relaxed);
+// - let waker = lock(&self.waker).clone();
+// + let waker = lock(&self.waker).clone();
 // ~ src/task/list.rs
 // - self.is_aborted.store(true, Ordering::Relaxed);
 // - let waker = lock(&self.waker).clone();

@@ -84,8 +84,6 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
-// ~ src/scheduler/end.rs
-// - shared.pool.close();
 // ~ src/task/blocking.rs
 // - drop(runtime.tasks.remove(&record));
 // ~ src/task/list.rs
@@ -162,6 +160,8 @@ fn every_job_finds_a_thread() {
 /// A thread that waits for a job, however long, hears of the end.
 // ~ src/task/pool.rs
 // - self.news.notify_all();
+// ~ src/scheduler/end.rs
+// - shared.pool.close();
 #[test]
 fn thread_that_waits_for_a_job_ends() {
     model(|| {
@@ -238,6 +238,15 @@ fn poll_may_wait_for_its_job_while_the_runtime_ends() {
 
 /// The end comes while a thread is on its way for a job, which has begun by that: it runs. Another
 /// one, which no thread is on its way for, is dropped.
+// ~ src/scheduler/end.rs
+// - shared.pool.close();
+// - let signing_on = lock(&shared.threads);
+// - shared.ending.store(true, Ordering::SeqCst);
+// - drop(signing_on);
+// + let signing_on = lock(&shared.threads);
+// + shared.ending.store(true, Ordering::SeqCst);
+// + drop(signing_on);
+// + shared.pool.close();
 // ~ src/task/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = 0;

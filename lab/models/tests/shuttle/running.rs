@@ -9,8 +9,8 @@ use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - let has_work = || stop() || !shared.injector.is_empty();
-// + let has_work = || stop();
+// - let found = stop() || !shared.injector.is_empty();
+// + let found = stop();
 // ~ src/scheduler/sleep.rs
 // - self.rouse(worker, notify);
 // - return true;
@@ -308,7 +308,7 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 /// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
 /// that in motion.
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
+// - shared.helper_is_coming.store(false, Ordering::SeqCst);
 // ~ src/scheduler/shared.rs
 // - } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
 // -     self.call_helper();
@@ -352,7 +352,7 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 // ~ src/scheduler/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
+// - shared.helper_is_coming.store(false, Ordering::SeqCst);
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
     model_with_monitor(|| {
