@@ -437,7 +437,7 @@ fn of_a_caller_that_is_wrong_names_the_line_of_the_caller() {
         expect("spawn_blocking", &|| drop(arc::task::spawn_blocking(|| ())));
         expect("Handle::current", &|| drop(arc::runtime::Handle::current()));
         let builder = arc::runtime::Builder::new_multi_thread;
-        expect("Builder::workers", &|| drop(builder().workers(0)));
+        expect("Builder::workers", &|| _ = builder().workers(0));
         let socket = || std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         expect("Async::new", &|| drop(arc::io::Async::new(socket())));
         let listener = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();

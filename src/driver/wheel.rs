@@ -48,6 +48,9 @@ const LEVEL_BITS: u32 = 6;
 const SLOTS_PER_LEVEL: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = ((u64::BITS - SLOT_WIDTH_BITS) / LEVEL_BITS) as usize;
 
+/// A wheel that is empty keeps room for so many values at most.
+const ROOM_MIN: usize = 1024;
+
 /// Values, each with the time at which it expires.
 pub(crate) struct Wheel<T> {
     /// Nanoseconds: the greatest `now` that was passed to `expire`.
@@ -136,7 +139,15 @@ impl<T> Wheel<T> {
             list.shrink_to(SLOTS_PER_LEVEL);
             self.occupied[slot / SLOTS_PER_LEVEL] &= !(1 << (slot % SLOTS_PER_LEVEL));
         }
+        self.give_back();
         Some(value)
+    }
+
+    /// A burst of timers has gone: its memory goes, too.
+    fn give_back(&mut self) {
+        if self.entries.is_empty() && self.entries.capacity() > ROOM_MIN {
+            self.entries = slab::Slab::new();
+        }
     }
 
     /// When to call [`expire`](Self::expire) next, in nanoseconds. `None` if the wheel is empty.
@@ -182,7 +193,10 @@ impl<T> Wheel<T> {
         }
 
         due.sort_unstable();
-        expired.extend(due.into_iter().map(|(.., it)| self.entries.remove(it as usize).value));
+        for (_, _, index) in due {
+            expired.push(self.entries.remove(index as usize).value);
+        }
+        self.give_back();
     }
 
     /// Empties the first occupied slot of a level if time has reached it, and returns its list.

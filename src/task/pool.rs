@@ -22,71 +22,101 @@ pub(crate) struct Pool<J> {
 }
 
 struct State<J> {
-    /// The jobs that no thread has taken, in the order in which they came.
-    jobs: VecDeque<J>,
+    /// The jobs that no thread has taken, in the order in which they came, with their numbers.
+    jobs: VecDeque<(u64, J)>,
     /// Those of them that will never begin, because the pool was closed.
-    given_up: VecDeque<J>,
+    given_up: VecDeque<(u64, J)>,
+    /// The number of the last job.
+    last: u64,
     /// How many threads there are, with those that are being started.
     threads: usize,
-    /// How many of them wait for a job or are on their way to it. A thread that was notified counts
-    /// until it runs.
+    /// How many are being started, of which nobody knows yet whether they will run.
+    starting: usize,
+    /// How many threads wait for a job or are on their way to it, those that are being started among
+    /// them. A thread that was notified counts until it runs.
     free: usize,
     is_closed: bool,
 }
 
 impl<J> Default for Pool<J> {
     fn default() -> Self {
-        let jobs = VecDeque::new();
-        let given_up = VecDeque::new();
-        let state = State { jobs, given_up, threads: 0, free: 0, is_closed: false };
+        let state = State {
+            jobs: VecDeque::new(),
+            given_up: VecDeque::new(),
+            last: 0,
+            threads: 0,
+            starting: 0,
+            free: 0,
+            is_closed: false,
+        };
         Self { state: Mutex::new(state), news: Condvar::default() }
     }
 }
 
 impl<J> Pool<J> {
-    /// Hands a job to a free thread, or to a new one if there are not `threads_max` already. `start`
-    /// starts a thread that calls [`next`](Self::next) until that gives nothing. If the pool is
-    /// closed, the job is dropped.
+    /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.
+    /// `start` starts a thread that calls [`next`](Self::next) until that gives nothing. If the
+    /// pool is closed, the job is dropped.
     ///
     /// # Errors
     ///
-    /// That of `start`, if there is no other thread which could run the job. It is dropped then.
+    /// That of `start`, if no thread is left which could run the job. It is dropped then. As long
+    /// as another thread runs, that one comes to the job.
     pub(crate) fn push(
         &self,
         job: J,
         threads_max: usize,
-        start: impl Fn() -> Result<()>,
+        start: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let mut state = lock(&self.state);
-        while state.free <= state.jobs.len() && state.threads < threads_max && !state.is_closed {
-            // Outside of the lock: the thread may be named by code of the user's.
-            state.threads += 1;
-            state.free += 1;
+        if state.is_closed {
+            // Before the job: what that holds is the user's.
             drop(state);
-            let started = contain(&start).unwrap_or_else(|panic| {
-                ignore_panic(|| drop(panic));
-                Err(Error::other("a function of the user's that names the thread panicked"))
-            });
-
-            state = lock(&self.state);
-            if let Err(error) = started {
-                state.threads -= 1;
-                state.free -= 1;
-                // As long as any thread runs, it comes to the job.
-                if state.threads == 0 {
-                    return Err(error);
-                }
-                break;
-            }
+            return Ok(());
         }
 
-        // Otherwise the job is dropped, after the lock: what it holds is the user's.
-        if !state.is_closed {
-            state.jobs.push_back(job);
+        state.last += 1;
+        let number = state.last;
+        state.jobs.push_back((number, job));
+
+        // Each free thread takes one job.
+        let has_thread = state.free >= state.jobs.len();
+        if has_thread || state.threads >= threads_max {
             drop(state);
             self.news.notify_one();
+            return Ok(());
         }
-        Ok(())
+
+        state.threads += 1;
+        state.free += 1;
+        state.starting += 1;
+        drop(state);
+        let started = contain(start).unwrap_or_else(|panic| {
+            ignore_panic(|| drop(panic));
+            Err(Error::other("a function of the user's that names the thread panicked"))
+        });
+        self.has_started(number, started)
+    }
+
+    /// A thread was started for the job of this number, or was not.
+    fn has_started(&self, number: u64, started: Result<()>) -> Result<()> {
+        let mut state = lock(&self.state);
+        state.starting -= 1;
+        if started.is_ok() {
+            return Ok(());
+        }
+
+        // As long as any thread runs, it comes to the job. The jobs of others stay in any case:
+        // what they hold may need a lock of the caller's in order to be dropped.
+        state.threads -= 1;
+        state.free -= 1;
+        let place = state.jobs.iter().position(|(other, _)| *other == number);
+        let own = match place {
+            Some(place) if state.threads == state.starting => state.jobs.remove(place),
+            _ => None,
+        };
+        drop(state);
+        if own.is_some() { started } else { Ok(()) }
     }
 
     /// The calling thread has run its job, and is free.
@@ -107,7 +137,7 @@ impl<J> Pool<J> {
         if job.is_none() {
             state.threads -= 1;
         }
-        job
+        job.map(|(_, job)| job)
     }
 
     /// From now on a job begins only if a free thread takes it.
@@ -123,6 +153,6 @@ impl<J> Pool<J> {
 
     /// Takes out a job that will never begin.
     pub(crate) fn next_given_up(&self) -> Option<J> {
-        lock(&self.state).given_up.pop_front()
+        lock(&self.state).given_up.pop_front().map(|(_, job)| job)
     }
 }
