@@ -16,8 +16,8 @@
 //! # Break it
 //!
 //! arc itself, this time. In `Sleepers::sleep` of `src/scheduler/sleep.rs`, delete the line
-//! `fence(Ordering::SeqCst);` below S2. This program will go on to work on your machine. Then ask the model
-//! of the protocol:
+//! `fence(Ordering::SeqCst);` below S2. This program will go on to work on your machine. Then ask
+//! the model of the protocol:
 //!
 //! ```sh
 //! cargo test -p arc-models --release --test loom injected_task
