@@ -281,6 +281,14 @@ impl<T: AsSource> std::os::fd::AsFd for Async<T> {
     }
 }
 
+#[cfg(unix)]
+impl<T: AsSource> std::os::fd::AsRawFd for Async<T> {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        use std::os::fd::AsFd;
+        self.as_fd().as_raw_fd()
+    }
+}
+
 #[cfg(windows)]
 impl<T: AsSource> std::os::windows::io::AsSocket for Async<T> {
     fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {

@@ -16,7 +16,6 @@ use arc::compat::axum::serve;
 use arc::compat::tokio::{Compat, enter};
 use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
-use arc::prelude::*;
 use axum::http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS};
 use axum::{Router, routing::get};
 use futures_util::{SinkExt, StreamExt};

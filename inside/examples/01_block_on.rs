@@ -28,7 +28,8 @@
 //!
 //! Some bugs are races, which most runs win. The line `with:` of such a bug names the `gap` into
 //! which the other thread must come. Put what it says before the command, and the thread sleeps in
-//! that gap, so that every run loses: `ARC_GAP=look cargo run -p arc-inside --example 01_block_on`.
+//! that gap, so that nearly every run loses: `ARC_GAP=look cargo run ...`. If a run ends well, run
+//! it again. (Four of the races need no gap. Their chapters say so.)
 //!
 //! ```text
 //! no-park: the loop asks again and again what it was told a moment ago

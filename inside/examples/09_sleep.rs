@@ -427,7 +427,10 @@ impl Executor {
             let shared = shared.upgrade().expect("main has it");
             let mut queued = 0;
             for queue in shared.locals.iter().chain([&shared.injector]) {
-                queued += lock(queue).len();
+                let Ok(queue) = queue.try_lock() else {
+                    return "a queue is locked, and whoever holds the lock waits".into();
+                };
+                queued += queue.len();
             }
             let who = match shared.asleep.load(Ordering::Relaxed) {
                 asleep if asleep == (1 << WORKERS) - 1 => "all workers sleep",

@@ -63,9 +63,14 @@ fn main() {
     let mut receiver = Box::pin(receiver);
     let wakeups = Wakeups::new();
     expect(poll(&mut receiver, &wakeups).is_pending(), "it has received what nobody sent");
+    let message = "nobody has sent anything, and it has woken its own task: it is polled again and \
+                   again for nothing";
+    expect(wakeups.count() == 0, message);
     sender.send(7);
-    expect(wakeups.count() == 1, "a value was sent, and the receiver was not woken");
+    expect(wakeups.count() > 0, "a value was sent, and the receiver was not woken");
+    expect(wakeups.count() == 1, "a value was sent, and the receiver was woken more than once");
     expect(poll(&mut receiver, &wakeups) == Poll::Ready(Some(7)), "the value did not arrive");
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 
     let (sender, receiver) = channel::<u8>();
     let mut receiver = Box::pin(receiver);
@@ -73,20 +78,66 @@ fn main() {
     expect(poll(&mut receiver, &first).is_pending(), "it has received what nobody sent");
     expect(poll(&mut receiver, &second).is_pending(), "it has received what nobody sent");
     drop(sender);
-    expect(second.count() == 1, "the sender is gone, and the receiver was not woken");
+    let message = "the sender is gone, and the task that waits was not woken";
+    expect(second.count() == 1, message);
     expect(first.count() == 0, "a task was woken that does not wait any more");
     expect(poll(&mut receiver, &second) == Poll::Ready(None), "the sender is gone, and it waits");
+    first.expect_no_waker_left(LEFT_BEHIND);
+    second.expect_no_waker_left(LEFT_BEHIND);
 
-    // The value is sent in the middle of a poll.
-    for step in 1..=3 {
-        let (sender, receiver) = channel();
-        let mut receiver = Box::pin(receiver);
-        let wakeups = Wakeups::new();
-        let ((), polled) = meanwhile(step, || sender.send(7), || poll(&mut receiver, &wakeups));
-        let message = "a value was sent during the receiver's poll, and nobody wakes the receiver";
-        expect(polled.is_ready() || wakeups.count() > 0, message);
+    // It is sent before the first poll.
+    let (sender, receiver) = channel();
+    sender.send(7);
+    let mut receiver = Box::pin(receiver);
+    let wakeups = Wakeups::new();
+    expect(poll(&mut receiver, &wakeups) == Poll::Ready(Some(7)), "the value did not arrive");
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
+
+    // The other side acts in the middle of a poll: the first one, or one by another task.
+    for step in 1..=4 {
+        for sends in [Some(7), None] {
+            for is_first_poll in [true, false] {
+                in_between(step, sends, is_first_poll);
+            }
+        }
     }
     solved();
+}
+
+const LEFT_BEHIND: &str = "it is over, and a waker is left behind, or lost without being dropped: \
+                           the task that it belongs to stays in memory";
+
+/// The sender sends, or is dropped, after this step of a poll.
+fn in_between(step: usize, sends: Option<u32>, is_first_poll: bool) {
+    let (sender, receiver) = channel();
+    let mut receiver = Box::pin(receiver);
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    if !is_first_poll {
+        let _ = poll(&mut receiver, &earlier);
+    }
+    let act = || match sends {
+        Some(value) => sender.send(value),
+        None => drop(sender),
+    };
+    let ((), polled) = meanwhile(step, act, || poll(&mut receiver, &wakeups));
+
+    let polled = match polled {
+        Poll::Ready(_) => polled,
+        Poll::Pending => {
+            let message = match sends {
+                Some(_) => "a value was sent during the receiver's poll, and nobody wakes it",
+                None => "the sender was dropped during the receiver's poll, and nobody wakes it",
+            };
+            expect(wakeups.count() > 0, message);
+            poll(&mut receiver, &wakeups)
+        }
+    };
+    let message = "a value was sent during the receiver's poll, and did not arrive: it was looked \
+                   for under one lock, and the sender under another";
+    expect(sends.is_none() || polled != Poll::Ready(None), message);
+    expect(polled == Poll::Ready(sends), "the other side was done, and the receiver still waits");
+    earlier.expect_no_waker_left(LEFT_BEHIND);
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 }
 
 // Hint 1: `Event` of stage 01 is such a channel, for a value of type `()`.

@@ -6,6 +6,7 @@
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 async fn timeout<F: Future>(future: F, limit: impl Future<Output = ()>) -> Option<F::Output> {
@@ -15,23 +16,38 @@ async fn timeout<F: Future>(future: F, limit: impl Future<Output = ()>) -> Optio
     // to here
 }
 
-/// Is pending in its first poll, and wakes the task. Is ready in the second.
-fn later<T: Copy>(output: T) -> impl Future<Output = T> {
-    let mut is_polled = false;
+/// Is pending as often as it says, and wakes the task each time. Then it is ready.
+fn later<T: Copy>(mut times: usize, output: T) -> impl Future<Output = T> {
+    let mut is_over = false;
     poll_fn(move |context| {
-        if is_polled {
+        expect(!is_over, "a future was polled after its end");
+        if times == 0 {
+            is_over = true;
             return Poll::Ready(output);
         }
-        is_polled = true;
+        times -= 1;
         context.waker().wake_by_ref();
         Poll::Pending
     })
 }
 
+const NO_END: &str = "neither is ready, and it has ended";
+
+/// One of the two is asked with a waker of this many wake-ups, of which one is its own.
+fn expect_one_wakeup(count: usize, who: &str) {
+    expect(count >= 1, &format!("{who} does not know which task to wake"));
+    let message = "it has woken its own task, and nobody has asked for that: it is polled again \
+                   and again for nothing";
+    expect(count == 1, message);
+}
+
 fn main() {
     let wakeups = Wakeups::new();
     let mut both_wait = Box::pin(timeout(pending::<u8>(), pending()));
-    expect(poll(&mut both_wait, &wakeups).is_pending(), "neither is ready, and it has ended");
+    expect(poll(&mut both_wait, &wakeups).is_pending(), NO_END);
+    let message = "both wait, and it has woken its own task: it is polled again and again for \
+                   nothing";
+    expect(wakeups.count() == 0, message);
 
     let mut too_late = Box::pin(timeout(pending::<u8>(), ready(())));
     let ended = poll(&mut too_late, &wakeups);
@@ -44,24 +60,53 @@ fn main() {
     let ended = poll(&mut at_once, &wakeups);
     expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
 
-    // The same three, in a second poll.
-    let mut too_late = Box::pin(timeout(pending::<u8>(), later(())));
-    expect(poll(&mut too_late, &wakeups).is_pending(), "neither is ready, and it has ended");
-    expect(wakeups.count() == 1, "the limit does not know which task to wake");
-    let ended = poll(&mut too_late, &wakeups);
-    expect(ended == Poll::Ready(None), "the limit was over in the second poll, and did not count");
+    // The same three, after one poll or more, each by another task.
+    for times in 1..=3 {
+        later_on(times);
+    }
 
-    let mut in_time = Box::pin(timeout(later(7), pending()));
-    expect(poll(&mut in_time, &wakeups).is_pending(), "neither is ready, and it has ended");
-    expect(wakeups.count() == 2, "the future does not know which task to wake");
-    let ended = poll(&mut in_time, &wakeups);
-    expect(ended == Poll::Ready(Some(7)), "the output came in the second poll, and is lost");
-
-    let mut at_once = Box::pin(timeout(later(7), later(())));
-    expect(poll(&mut at_once, &wakeups).is_pending(), "neither is ready, and it has ended");
-    let ended = poll(&mut at_once, &wakeups);
-    expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
+    // What it was given is dropped with it.
+    let held = Arc::new(());
+    let (future_has, limit_has) = (held.clone(), held.clone());
+    let future = async move {
+        pending::<()>().await;
+        drop(future_has);
+    };
+    let limit = async move {
+        ready(()).await;
+        drop(limit_has);
+    };
+    let mut task = Box::pin(timeout(future, limit));
+    expect(poll(&mut task, &wakeups) == Poll::Ready(None), "the limit is over, and it goes on");
+    expect(Arc::strong_count(&held) == 1, "the limit is over, and the future is still there");
     solved();
+}
+
+fn later_on(times: usize) {
+    let mut too_late = Box::pin(timeout(pending::<u8>(), later(times, ())));
+    for _ in 0..times {
+        let wakeups = Wakeups::new();
+        expect(poll(&mut too_late, &wakeups).is_pending(), NO_END);
+        expect_one_wakeup(wakeups.count(), "the limit");
+    }
+    let ended = poll(&mut too_late, &Wakeups::new());
+    expect(ended == Poll::Ready(None), "the limit was over in a later poll, and did not count");
+
+    let mut in_time = Box::pin(timeout(later(times, 7), pending()));
+    for _ in 0..times {
+        let wakeups = Wakeups::new();
+        expect(poll(&mut in_time, &wakeups).is_pending(), NO_END);
+        expect_one_wakeup(wakeups.count(), "the future");
+    }
+    let ended = poll(&mut in_time, &Wakeups::new());
+    expect(ended == Poll::Ready(Some(7)), "the output came in a later poll, and is lost");
+
+    let mut at_once = Box::pin(timeout(later(times, 7), later(times, ())));
+    for _ in 0..times {
+        expect(poll(&mut at_once, &Wakeups::new()).is_pending(), NO_END);
+    }
+    let ended = poll(&mut at_once, &Wakeups::new());
+    expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
 }
 
 // Hint 1: it is `join` of exercise 01, but the first of the two ends it.

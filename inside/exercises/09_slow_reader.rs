@@ -65,34 +65,66 @@ fn main() {
         expect(held == ROOM, &format!("the pipe has room for two, and holds {held}"));
     }
 
+    let nothing = "there is no room, and it has woken its own task: it is polled for nothing";
+    expect(earlier.count() + wakeups.count() == 0, nothing);
+
     for message in 0..5 {
         let woken = wakeups.count();
         expect(pipe.read() == Some(message), "a message is lost, or they come in another order");
         if message < 3 {
-            expect(
-                wakeups.count() == woken + 1,
-                "there is room again, and the writer was not woken",
-            );
+            expect(wakeups.count() > woken, "there is room again, and the writer was not woken");
+            let message = "there is room once, and the writer was woken more than once";
+            expect(wakeups.count() == woken + 1, message);
             let _ = poll(&mut writer, &wakeups);
+        } else {
+            let message = "nobody waits for room any more, and a task is woken: a waker was left \
+                           behind";
+            expect(wakeups.count() == woken, message);
         }
     }
     expect(earlier.count() == 0, "a task was woken that does not wait any more");
     expect(pipe.read().is_none(), "there was one message too many");
+    earlier.expect_no_waker_left(LEFT_BEHIND);
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 
-    // The reader makes room in the middle of the writer's poll.
+    // Nobody waits, as there is always room.
+    let pipe = Pipe::default();
+    let wakeups = Wakeups::new();
+    for message in 0..4 {
+        let written = poll(&mut Box::pin(pipe.write(message)), &wakeups);
+        expect(written.is_ready(), "the pipe has room, and the writer waits");
+        expect(pipe.read() == Some(message), "a message is lost, or they come in another order");
+    }
+    expect(wakeups.count() == 0, "the writer does not wait, and is woken: a waker was left behind");
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
+
+    // The reader makes room in the middle of the writer's poll: the first one, or a later one.
     for step in 1..=4 {
-        let pipe = Pipe::default();
-        let mut writer = Box::pin(async {
-            for message in 0..=ROOM as u32 {
-                pipe.write(message).await;
-            }
-        });
-        let wakeups = Wakeups::new();
-        let (_, polled) = meanwhile(step, || pipe.read(), || poll(&mut writer, &wakeups));
-        let message = "the reader made room during the writer's poll, and nobody wakes the writer";
-        expect(polled.is_ready() || wakeups.count() > 0, message);
+        in_between(step, true);
+        in_between(step, false);
     }
     solved();
+}
+
+const LEFT_BEHIND: &str = "nobody waits for room any more, and a waker is left behind, or was lost \
+                           without being dropped: the task that it belongs to stays in memory";
+
+fn in_between(step: usize, is_first_poll: bool) {
+    let pipe = Pipe::default();
+    let mut writer = Box::pin(async {
+        for message in 0..=ROOM as u32 {
+            pipe.write(message).await;
+        }
+    });
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    if !is_first_poll {
+        let _ = poll(&mut writer, &earlier);
+    }
+    let (_, polled) = meanwhile(step, || pipe.read(), || poll(&mut writer, &wakeups));
+    let message = "the reader made room during the writer's poll, and nobody wakes the writer";
+    expect(polled.is_ready() || wakeups.count() > 0, message);
+    let ended = polled.is_ready() || poll(&mut writer, &wakeups).is_ready();
+    expect(ended, "the reader made room during the writer's poll, and the next poll is pending");
 }
 
 // Hint 1: three things happen when the pipe is full: look, leave the waker, `Pending`.

@@ -58,7 +58,7 @@ fn take(step: Step, side: &Side, opposite: &Side) -> Side {
 }
 
 fn main() {
-    for steps in [WORKER, OTHER] {
+    for steps in [&WORKER[..], &OTHER] {
         let each = [Write, Fence, Look].iter().all(|step| steps.contains(step));
         expect(each, "each side takes each of the three steps");
         let place = |step| steps.iter().position(|it| *it == step);

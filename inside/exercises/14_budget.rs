@@ -56,18 +56,30 @@ fn main() {
         expect(wakeups.count() == polls, "the task was woken more often than it was pending");
     }
 
-    // A task with two sources. It asks the second one although the first was pending.
+    // A task with two parts. Each asks with a waker of its own, as the parts of a set of futures
+    // do, and asks once more although it was pending.
     reset();
-    let mut second_is_ready = false;
-    let mut task = Box::pin(poll_fn(|context| {
-        while poll_message(context).is_ready() {}
-        second_is_ready = poll_message(context).is_ready();
-        Poll::<()>::Pending
-    }));
-    let _ = poll(&mut task, &wakeups);
-    drop(task);
+    let (first, second) = (Wakeups::new(), Wakeups::new());
+    let drain = |wakeups| {
+        let mut part = Box::pin(poll_fn(|context| {
+            let mut taken = 0;
+            while taken < 2 * BUDGET && poll_message(context).is_ready() {
+                taken += 1;
+            }
+            Poll::Ready(taken)
+        }));
+        poll(&mut part, wakeups)
+    };
+    let taken = drain(&first);
+    expect(taken == Poll::Ready(BUDGET), "the first part of a task does not get the whole budget");
+    let taken = drain(&second);
     let message = "a task that has used its budget up got a message from its second source";
-    expect(!second_is_ready, message);
+    expect(taken == Poll::Ready(0), message);
+    let message = "a part of a task is pending, and its own waker was not used: it waits for ever";
+    expect(first.count() == 1 && second.count() == 1, message);
+    let _ = drain(&second);
+    let message = "a part of a task is pending for the second time, and is not woken again";
+    expect(second.count() == 2, message);
     solved();
 }
 

@@ -44,8 +44,18 @@ mod idle;
 /// What the file takes from arc's `src/sync.rs`.
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-    pub(crate) use loom::thread;
     pub(crate) use std::sync::OnceLock;
+
+    pub(crate) mod thread {
+        pub(crate) use loom::thread::Thread;
+        #[allow(unused_imports, reason = "for what you write")]
+        pub(crate) use loom::thread::{current, park};
+
+        /// Who gives way and looks again takes a core as long as it waits.
+        pub(crate) fn yield_now() {
+            inside::exercises::expect(false, crate::SPINS);
+        }
+    }
 }
 
 /// What the file takes from arc's `src/config.rs`.
@@ -56,7 +66,7 @@ mod config {
 use idle::Idle;
 use inside::exercises::{expect, solved};
 use loom::thread;
-use std::panic::catch_unwind;
+use std::panic::{UnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// How often loom interrupts a thread that could go on. With three it finds all bugs that we made.
@@ -76,29 +86,45 @@ trait NotYet {
 
 impl NotYet for Idle {}
 
+const SPINS: &str = "the thread asks again and again whether all workers sleep, instead of parking";
+
 /// Runs the model in every order.
-fn explore(model: impl Fn() + Sync + Send + std::panic::UnwindSafe + 'static, message: &str) {
+fn explore(model: impl Fn() + Sync + Send + UnwindSafe + 'static, message: &str) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(PREEMPTIONS_MAX);
 
-    // If no thread can go on, loom panics: a wake-up was lost.
-    let explored = catch_unwind(move || builder.check(model));
-    expect(explored.is_ok(), message);
+    // If no thread can go on, loom panics: a wake-up was lost. So it does if one goes on for ever.
+    if let Err(panic) = catch_unwind(move || builder.check(model)) {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+        expect(!text.contains("maximum number of branches"), SPINS);
+        expect(false, message);
+    }
 }
 
 fn main() {
-    let two_fall_asleep = || {
-        let idle = Arc::new(Idle::new(2));
-        for worker in 0..2 {
-            let idle = idle.clone();
-            thread::spawn(move || idle.fall_asleep(worker, false));
+    let two_fall_asleep = |is_unparked: bool| {
+        move || {
+            let idle = Arc::new(Idle::new(2));
+            for worker in 0..2 {
+                let idle = idle.clone();
+                thread::spawn(move || idle.fall_asleep(worker, false));
+            }
+            if is_unparked {
+                thread::current().unpark();
+            }
+            idle.wait_until_all_asleep();
+            expect(idle.all_asleep(), "the thread goes on, and a worker is still awake");
         }
-        idle.wait_until_all_asleep();
-        expect(idle.all_asleep(), "the thread goes on, and a worker is still awake");
     };
     explore(
-        two_fall_asleep,
+        two_fall_asleep(false),
         "all workers sleep, and the thread that waits for that is not woken (see loom's panic)",
+    );
+    // Somebody has unparked the thread for a reason of his own, so that `park` returns for nothing.
+    explore(
+        two_fall_asleep(true),
+        "`park` returns for nothing, and then the thread is not woken (see loom's panic)",
     );
 
     let one_wakes_up_again = || {

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+mod alarm;
 pub mod threads;
 mod verdict;
 
+pub use alarm::set_alarm;
 pub use verdict::{expect, solved};
 
 /// Counts how often the wakers were used that [`poll`] made for it.
@@ -23,6 +25,11 @@ impl Wakeups {
     /// How often it was woken.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
+    }
+
+    /// Ends the exercise, with this message, if one of the wakers is still somewhere.
+    pub fn expect_no_waker_left(self: &Arc<Self>, message: &str) {
+        expect(Arc::strong_count(self) == 1, message);
     }
 }
 
@@ -50,6 +57,7 @@ pub fn poll<F: Future + ?Sized>(
     future: &mut Pin<Box<F>>,
     wakeups: &Arc<Wakeups>,
 ) -> Poll<F::Output> {
+    set_alarm();
     let waker = Waker::from(Arc::new(PollWaker(wakeups.clone())));
     future.as_mut().poll(&mut Context::from_waker(&waker))
 }

@@ -31,8 +31,8 @@ mod shuttled;
 
 use std::net::UdpSocket;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ pub const GAP: Duration = Duration::from_millis(150);
 /// Ten thousand, or few under shuttle, which has all of it done a thousand times.
 pub const MANY: usize = if cfg!(feature = "shuttle") { 5 } else { 10_000 };
 
-/// For how many of its ticks the watchdog waits. It counts ticks and no seconds: see [`tick`].
+/// For how many ticks the watchdog sees nothing move before it speaks. It counts no seconds: see
+/// [`tick`].
 const TICKS_MAX: usize = 150;
 const TICK: Duration = Duration::from_millis(20);
 
@@ -55,7 +56,7 @@ static GAPS: AtomicUsize = AtomicUsize::new(0);
 /// Sleeps if the environment variable `ARC_GAP` names this place.
 ///
 /// It stands where another thread may come in between. Without the variable, that happens once in
-/// a million runs; with it, in every run. `ARC_GAP=all` stretches all gaps.
+/// a million runs; with it, in nearly every run. `ARC_GAP=all` stretches all gaps.
 pub fn gap(name: &str) {
     let wanted = std::env::var("ARC_GAP").unwrap_or_default();
     if wanted == "all" || wanted.split(',').any(|each| each == name) {
@@ -101,51 +102,80 @@ fn tick() {
     let _ = worker.join();
 }
 
-/// Watches that something comes to its end. If it does not for three seconds, the watchdog prints
-/// `hung:` and what `diagnosis` says, and ends the process. Drop it when the end is reached.
+/// Watches that something comes to its end. If nothing that is watched begins or ends for three
+/// seconds, one line is printed for each that has not ended, `hung:` and what its `diagnosis` says,
+/// and the process ends. Drop it when the end is reached.
+///
+/// There is one thread that watches, and it speaks for all. With one for each, the first to speak
+/// would end the process before the others have said what they know.
 pub fn watchdog(diagnosis: impl Fn() -> String + Send + 'static) -> Watchdog {
-    let ended = Arc::new(AtomicBool::new(false));
-    let watchdog = Watchdog { ended: ended.clone() };
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    static WATCHES: Once = Once::new();
 
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // shuttle sees by itself when no thread can go on.
-    if cfg!(feature = "shuttle") {
-        return watchdog;
+    if !cfg!(feature = "shuttle") {
+        watched().push(Watched { number, diagnosis: Box::new(diagnosis) });
+        CHANGES.fetch_add(1, Ordering::Relaxed);
+        WATCHES.call_once(|| drop(std::thread::spawn(watch)));
+    }
+    Watchdog { number }
+}
+
+/// Something that has not come to its end.
+struct Watched {
+    number: usize,
+    diagnosis: Box<dyn Fn() -> String + Send>,
+}
+
+static WATCHED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
+
+/// How often something that is watched has begun or ended.
+static CHANGES: AtomicUsize = AtomicUsize::new(0);
+
+fn watched() -> MutexGuard<'static, Vec<Watched>> {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread that watches.
+fn watch() {
+    let mut ticks = 0;
+    let mut moved = 0;
+    while ticks < TICKS_MAX {
+        tick();
+        ticks += 1;
+
+        let moved_now = GAPS.load(Ordering::Relaxed) + CHANGES.load(Ordering::Relaxed);
+        if moved_now != moved || watched().is_empty() {
+            moved = moved_now;
+            ticks = 0;
+        }
     }
 
-    std::thread::spawn(move || {
-        let mut ticks = 0;
-        let mut gaps = 0;
-        while ticks < TICKS_MAX {
-            tick();
-            ticks += 1;
-            if ended.load(Ordering::Relaxed) {
-                return;
-            }
-
-            let gaps_now = GAPS.load(Ordering::Relaxed);
-            if gaps_now != gaps {
-                gaps = gaps_now;
-                ticks = 0;
-            }
-        }
-        println!("hung: {}", diagnosis());
-
-        // Others that watch may have something to say as well.
-        std::thread::sleep(10 * TICK);
-        std::process::exit(1);
-    });
-    watchdog
+    // The lock is kept until the process ends: nothing ends any more that is told here.
+    let watched = watched();
+    for each in watched.iter() {
+        println!("hung: {}", (each.diagnosis)());
+    }
+    std::process::exit(1);
 }
 
 /// Watches as long as it lives: see [`watchdog`].
 #[must_use = "it watches as long as it lives"]
 pub struct Watchdog {
-    ended: Arc<AtomicBool>,
+    number: usize,
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
+        let mut watched = watched();
+        let place = watched.iter().position(|each| each.number == self.number);
+        let ended = place.map(|place| watched.remove(place));
+        drop(watched);
+
+        // After the lock is released: it may hold the last reference to something that is watched.
+        drop(ended);
+        CHANGES.fetch_add(1, Ordering::Relaxed);
     }
 }
 

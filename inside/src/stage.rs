@@ -11,7 +11,8 @@
 //!     you see: what it prints
 //! ```
 //!
-//! A `-` that follows a `+` begins another place. The lines between two places stay as they are.
+//! A `-` that follows a `+` begins another place. The lines between two places stay as they are. A
+//! line `- ...` stands for all lines up to the first place where the `-` lines after it are.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -113,21 +114,46 @@ impl Bug {
     pub fn make(&self, text: &str) -> Result<String, String> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for (old, new) in &self.places {
-            let is_code = |line: &str| !line.trim().is_empty() && !line.trim().starts_with("//");
-            let code: Vec<usize> = (0..lines.len()).filter(|at| is_code(&lines[*at])).collect();
-            let is_here =
-                |place: &&[usize]| place.iter().zip(old).all(|(at, old)| lines[*at].trim() == old);
-            let mut places = code.windows(old.len()).filter(is_here);
-
-            let place = places.next().ok_or(format!("{}: `{}` is not there", self.name, old[0]))?;
-            if places.next().is_some() {
-                return Err(format!("{}: `{}` is there more than once", self.name, old[0]));
-            }
-            let (first, last) = (place[0], place[place.len() - 1]);
+            let (first, last) = self.find(&lines, old)?;
             lines.splice(first..=last, new.iter().cloned());
         }
         Ok(lines.join("\n") + "\n")
     }
+
+    /// Where the lines of a place are: the first and the last one.
+    fn find(&self, lines: &[String], old: &[String]) -> Result<(usize, usize), String> {
+        let is_code = |line: &str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        let code: Vec<usize> = (0..lines.len()).filter(|at| is_code(&lines[*at])).collect();
+
+        let mut parts = old.split(|line| line == "...");
+        let begin = parts.next().unwrap_or_default();
+        let mut places = places_of(begin, lines, &code);
+        let place = match places.as_slice() {
+            [] => return Err(format!("{}: `{}` is not there", self.name, begin.join(" "))),
+            [place] => *place,
+            _ => {
+                return Err(format!("{}: `{}` is there more than once", self.name, old[0]));
+            }
+        };
+
+        let first = code[place];
+        let mut end = place + begin.len();
+        for part in parts {
+            places = places_of(part, lines, &code);
+            places.retain(|place| *place >= end);
+            let place = places.first();
+            let place = place.ok_or(format!("{}: `{}` is not there", self.name, part.join(" ")))?;
+            end = place + part.len();
+        }
+        Ok((first, code[end - 1]))
+    }
+}
+
+/// The places in `code` at which these lines begin.
+fn places_of(old: &[String], lines: &[String], code: &[usize]) -> Vec<usize> {
+    let is_here = |place: &[usize]| place.iter().zip(old).all(|(at, old)| lines[*at].trim() == old);
+    let windows = code.windows(old.len().max(1)).enumerate();
+    windows.filter(|(_, window)| is_here(window)).map(|(place, _)| place).collect()
 }
 
 /// The bugs in the header of a stage.
@@ -260,6 +286,16 @@ fn main() {
         assert!(bugs[0].is_for_shuttle);
         let made = bugs[0].make(TEXT).unwrap();
         assert!(made.ends_with("first.\ntwo();\none();\n\n}\n"), "{made}");
+    }
+
+    #[test]
+    fn dots_stand_for_the_lines_up_to_the_next_place() {
+        let mut bug = Bug { places: vec![(vec![], vec!["four();".into()])], ..Bug::default() };
+        bug.places[0].0 = ["one();", "...", "three();"].map(str::to_owned).to_vec();
+        let made = bug.make(TEXT).unwrap();
+        assert!(made.ends_with("first.\nfour();\n}\n"), "{made}");
+        bug.places[0].0 = ["three();", "...", "one();"].map(str::to_owned).to_vec();
+        assert!(bug.make(TEXT).unwrap_err().ends_with("`one();` is not there"));
     }
 
     #[test]

@@ -187,11 +187,12 @@ impl LeaseGuard<'_> {
         }
     }
 
-    /// Gives the lease up, if this thread has it. (The context still names the worker meanwhile.
-    /// That does no harm: nothing is woken on this thread before it is dropped, but by `close`,
-    /// which has a context of its own.)
+    /// Gives the lease up, if this thread has it. What the worker has collected goes into its queue
+    /// before. (The context still names the worker meanwhile. That does no harm: nothing else is
+    /// woken on this thread before it is dropped, but by `close`, which has a context of its own.)
     fn end(&mut self) {
         if let Some(running) = self.running.take() {
+            running.worker.wake_collected();
             end::end_lease(self.shared);
             drop(running);
         }

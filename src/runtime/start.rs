@@ -22,6 +22,9 @@ impl Builder {
     /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
     /// were started already have ended when this returns.
     pub fn build(&mut self) -> io::Result<Runtime> {
+        #[cfg(feature = "hint")]
+        arc_hint::explain_tokio_panics(); // here, as every program passes here
+
         let mut config = self.clone();
         if config.flavor == RuntimeFlavor::CurrentThread {
             config.workers = 1;

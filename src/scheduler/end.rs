@@ -37,13 +37,15 @@ use std::iter;
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
 pub(crate) fn begin(shared: &Arc<Shared>) {
+    // Before any worker can leave its loop: who leaves last drops the jobs that were given up.
+    shared.pool.close();
+
     // Under the lock under which threads sign on: each that has signed on is waited for. SeqCst
     // pairs with `Shared::is_ending`: a worker that falls asleep sees this, or what follows sees
     // its bit.
     let signing_on = lock(&shared.threads);
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
-    shared.pool.close();
 
     // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake,
     // but for the first, in case it is the last to leave: what the tasks left is dropped on its

@@ -213,9 +213,9 @@ impl Worker {
         tell!(awake());
         *self.stretch.borrow_mut() = Stretch::new(Instant::now());
 
-        // The end has claimed this worker: from then on it must not touch a task. (Acquire pairs
-        // with the swap in `end::leave_loop`.)
-        if self.mine().has_left.load(Ordering::Acquire) {
+        // The end may have claimed this worker, and count it as one that has left: then it must not
+        // touch a task here. What was collected is woken when the loop has ended.
+        if shared.is_ending() {
             return;
         }
 

@@ -86,14 +86,15 @@
 //! | feature | adds |
 //! |---|---|
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
-//! | `io-util`, on by default | `read_buf` and `write_buf`, for buffers of the crate bytes |
-//! | `process` | `arc::process`, by the crate async-process |
+//! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
+//! | `process` | `arc::process` |
 //! | `full` | all of the above |
 //! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `tracing` | the feature of arc-compat of this name |
-//! | `axum`, `server`, `tower`, `tokio-io`, `tokio-rt` | the feature of arc-compat of this name |
+//! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
+//! | `axum`, `server`, `tower`, `tokio-io` | the feature of arc-compat of this name |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //!
@@ -120,55 +121,85 @@ pub use arc_compat as compat;
 #[doc(inline)]
 pub use arc_util::fs;
 
-/// Processes: the crate async-process.
-///
-/// Most names are those of [`std::process`]. A child's `status()` is what tokio calls `wait()`,
-/// `try_status()` is `try_wait()`, and `kill()` is no future.
-///
-/// # Panics
-///
-/// The first use starts two threads, and takes descriptors for them. It panics if there are none
-/// left. So in a program that may run out of them, run one command at the beginning of `main`.
-///
-/// # Errors
-///
-/// `status()` has to hear of children that end. A program whose parent ignores `SIGCHLD` starts
-/// with that ignored, and then `status()` fails.
 #[cfg(feature = "process")]
-pub mod process {
-    pub use async_process::*;
-}
+#[doc(inline)]
+pub use arc_util::process;
 
-/// Reading and writing: the traits of futures-io, buffers, copying, in-memory pipes, standard input
-/// and output.
+/// Reading and writing: buffers, copying, in-memory pipes, standard input and output.
+///
+/// [`AsyncRead`](io::AsyncRead), [`AsyncWrite`](io::AsyncWrite), [`AsyncBufRead`](io::AsyncBufRead)
+/// and [`AsyncSeek`](io::AsyncSeek), which a type implements, are those of futures-io. The methods
+/// that call them are tokio's: [`AsyncReadExt`](io::AsyncReadExt),
+/// [`AsyncWriteExt`](io::AsyncWriteExt), [`AsyncBufReadExt`](io::AsyncBufReadExt) and
+/// [`AsyncSeekExt`](io::AsyncSeekExt). Do not import futures-util's traits of these names beside
+/// them: calls of what both have are ambiguous then.
 ///
 /// Of the operations of the traits, `read`, `write`, `fill_buf`, `flush` and `lines()` lose nothing
-/// if their futures are dropped, as by a `timeout`. `read_exact`, `read_to_end`, `read_to_string`,
-/// `read_line` and `read_until` may lose what they have read until then. After a `write_all` or a
-/// `copy` nobody knows how much was written.
+/// if their futures are dropped, as by a `timeout`. What `read_until` and `read_to_end` have read
+/// until then is in the vector. `read_exact`, `read_to_string` and `read_line` may lose what they
+/// have read until then. After a `write_all` or a `copy` nobody knows how much was written.
 pub mod io {
     pub use arc_util::io::*;
-    pub use std::io::{Error, ErrorKind, Result, SeekFrom};
+    pub use std::io::{Error, ErrorKind, Result};
 }
 
 /// Sockets: TCP, UDP and Unix sockets.
 pub mod net {
-    pub use arc_util::net::*;
+    // Not its trait `IntoSplit`: the method is one of `AsyncReadExt`, too, and in the scope of both
+    // a call is ambiguous.
+    pub use arc_util::net::{
+        OwnedReadHalf, OwnedWriteHalf, ReuniteError, SocketAddr, TcpListenerExt, TcpSocket,
+        TcpStreamExt, ToSocketAddrs, UdpSocket, connect, connect_timeout, lookup_host, tcp,
+    };
+    #[cfg(unix)]
+    pub use arc_util::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream, unix};
+
+    // The pages of these two show their methods by JavaScript only, as they are aliases. So a list
+    // is put before what arc's core says of them.
+
+    /// A TCP connection, with tokio's methods:
+    ///
+    /// * its own: [`connect`](TcpStream::connect), [`from_std`](TcpStream::from_std),
+    ///   [`local_addr`](TcpStream::local_addr), [`peer_addr`](TcpStream::peer_addr),
+    ///   [`nodelay`](TcpStream::nodelay) and [`set_nodelay`](TcpStream::set_nodelay);
+    /// * of [`AsyncReadExt`](crate::io::AsyncReadExt): `read`, `read_exact`, `read_to_end`,
+    ///   `read_u16`, `split`, `into_split` and so on;
+    /// * of [`AsyncWriteExt`](crate::io::AsyncWriteExt): `write`, `write_all`, `write_u16`,
+    ///   `flush`, `shutdown` and so on;
+    /// * of [`TcpStreamExt`]: `peek`, `try_read`, `try_write`, `linger`, `ttl`, `into_std` and so
+    ///   on;
+    /// * of [`ReadyExt`](crate::io::ReadyExt): `ready`, `try_io`, `poll_read_ready` and so on;
+    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `writable`,
+    ///   `read_with`, `get_ref` and so on.
+    ///
+    /// `use arc::prelude::*;` imports the traits.
+    pub use arc_util::net::TcpStream;
+
+    /// A TCP listener, with tokio's methods:
+    ///
+    /// * its own: [`bind`](TcpListener::bind), [`accept`](TcpListener::accept),
+    ///   [`from_std`](TcpListener::from_std) and [`local_addr`](TcpListener::local_addr);
+    /// * of [`TcpListenerExt`]: `poll_accept`, `incoming`, `ttl`, `set_ttl` and `into_std`;
+    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `read_with`,
+    ///   `get_ref` and so on.
+    ///
+    /// `use arc::prelude::*;` imports the traits.
+    pub use arc_util::net::TcpListener;
 }
 
 /// All extension traits of this crate, by one line: `use arc::prelude::*;`.
 ///
 /// A method that tokio's type has itself may be a method of one of these traits here, for example
-/// `into_split` of a stream. The traits' names are not imported, so they cannot clash.
+/// `worker_threads` of a runtime's builder. The traits' names are not imported, so they cannot
+/// clash.
 pub mod prelude {
+    #[cfg(feature = "tokio-rt")]
+    pub use arc_compat::tokio::BuilderExt as _;
     pub use arc_util::io::{
-        AsyncBufReadExt as _, AsyncReadExt as _, AsyncReadNumbersExt as _, AsyncSeekExt as _,
-        AsyncShutdownExt as _, AsyncWriteExt as _, AsyncWriteNumbersExt as _, LinesExt as _,
-        ReadyExt as _, SegmentsExt as _,
+        AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _,
+        ReadyExt as _,
     };
-    #[cfg(feature = "io-util")]
-    pub use arc_util::io::{AsyncReadBufExt as _, AsyncWriteBufExt as _};
-    pub use arc_util::net::{IntoSplit as _, TcpListenerExt as _, TcpStreamExt as _};
+    pub use arc_util::net::{TcpListenerExt as _, TcpStreamExt as _};
     pub use arc_util::runtime::{BuilderExt as _, HandleExt as _, RuntimeExt as _};
     pub use arc_util::time::InstantExt as _;
 }
@@ -185,8 +216,9 @@ pub use arc_util::signal;
 /// Locks, channels and events for tasks.
 ///
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
-/// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. They take part in the
-/// budget that keeps a busy task from starving the others. `broadcast`, `Mutex`, `RwLock`,
+/// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. All but `Notify` take
+/// part in the budget that keeps a busy task from starving the others; tokio's `Notify` does not
+/// either. `broadcast`, `Mutex`, `RwLock`,
 /// `Barrier`, `OnceCell` and `SetOnce` are tokio's own, with the feature `sync`: they need no
 /// tokio runtime, and start no thread. `mpmc`, a channel with several receivers, is the crate
 /// async-channel, with the same feature. In a loop over a lock that nobody else holds, await

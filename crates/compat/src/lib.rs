@@ -15,10 +15,10 @@
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
 //! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
-//! | reqwest, sqlx ... | a tokio runtime | `tokio::enter` | `tokio-rt` |
+//! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
-//! No feature is on by default. `full` enables all of them. Only `tokio::enter` and
-//! `tokio::handle` start threads. The README describes these threads, and lists an example
+//! No feature is on by default. `full` enables all of them. Only what needs `tokio-rt` starts
+//! threads. The README describes these threads, and lists an example
 //! and a test for each row of this table.
 //!
 //! # Examples
@@ -65,7 +65,6 @@
 #[cfg(feature = "axum")]
 pub mod axum;
 mod delegate;
-mod hint;
 mod io;
 mod rt;
 #[cfg(feature = "server")]
@@ -77,6 +76,6 @@ pub mod tower;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 
-pub use hint::explain_tokio_panics;
+pub use arc_hint::explain_tokio_panics;
 pub use io::{FuturesIo, HyperIo, ReadUninit};
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

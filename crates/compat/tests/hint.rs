@@ -2,8 +2,8 @@
 
 use crate::common::soon;
 use arc_compat::explain_tokio_panics;
-use arc_compat::tokio::enter;
 use std::env;
+use std::future::Future;
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -48,40 +48,87 @@ fn the_panic_is_explained_once_and_after_its_report() {
         });
         return;
     };
-    let (before, after) = errors.split_once("arc::compat::tokio::enter(").expect("it is explained");
+    let (before, after) =
+        errors.split_once("arc::compat::tokio::everywhere").expect("it is explained");
     assert!(before.contains("there is no reactor running"), "{errors}");
     assert!(after.contains("there is no reactor running"), "the second one is reported: {errors}");
-    assert!(!after.contains("arc::compat::tokio::enter("), "it is explained twice: {errors}");
+    assert!(!after.contains("arc::compat::tokio::everywhere"), "it is explained twice: {errors}");
 }
 
+/// A program that calls nothing of arc-compat: to have it is enough.
 #[test]
-fn whoever_enters_tokio_once_is_told_where_it_was_forgotten() {
-    let test = "hint::whoever_enters_tokio_once_is_told_where_it_was_forgotten";
-    let Some(errors) = errors_of(test) else {
-        arc::runtime::Runtime::new().expect("a runtime").block_on(async {
-            enter(async { tokio::time::sleep(Duration::from_millis(1)).await }).await;
-            sleep_in_vain().await;
-        });
+fn every_program_is_told_without_a_call() {
+    let Some(errors) = errors_of("hint::every_program_is_told_without_a_call") else {
+        arc::runtime::Runtime::new().expect("a runtime").block_on(sleep_in_vain());
         return;
     };
-    assert!(errors.contains("arc::compat::tokio::enter("), "{errors}");
+    assert!(errors.contains("arc::compat::tokio::everywhere"), "{errors}");
 }
 
 #[test]
-fn other_panics_and_other_threads_are_left_alone() {
-    let Some(errors) = errors_of("hint::other_panics_and_other_threads_are_left_alone") else {
-        explain_tokio_panics();
+fn a_thread_that_is_not_of_arc_is_told_as_well() {
+    let Some(errors) = errors_of("hint::a_thread_that_is_not_of_arc_is_told_as_well") else {
+        let _tokio = arc_compat::tokio::handle();
         let outside = std::thread::spawn(|| drop(tokio::spawn(async {})));
         assert!(outside.join().is_err());
+        return;
+    };
+    assert!(errors.contains("arc::compat::tokio::everywhere"), "{errors}");
+}
+
+/// The texts are those of tokio itself, but for the last one, which is that of sqlx.
+#[test]
+fn all_texts_about_a_missing_runtime_are_explained() {
+    const CASE: &str = "ARC_COMPAT_TEST_CASE";
+    let cases: [(&str, fn()); 4] = [
+        ("there is no reactor running", || drop(tokio::runtime::Handle::current())),
+        ("timers are disabled", || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async { tokio::time::sleep(Duration::ZERO).await });
+        }),
+        ("it is being shutdown", || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            let runtime = builder.enable_all().build().unwrap();
+            let mut sleep = {
+                let _context = runtime.enter();
+                Box::pin(tokio::time::sleep(Duration::from_secs(60)))
+            };
+            drop(runtime);
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let _ = sleep.as_mut().poll(&mut context);
+        }),
+        ("requires a Tokio context", || panic!("this functionality requires a Tokio context")),
+    ];
+
+    let test = "hint::all_texts_about_a_missing_runtime_are_explained";
+    if let Ok(case) = env::var(CASE) {
+        explain_tokio_panics();
+        let case: usize = case.parse().expect("a number");
+        assert!(std::panic::catch_unwind(cases[case].1).is_err());
+        return;
+    }
+    for (number, (text, _)) in cases.iter().enumerate() {
+        let mut command = child(test).expect("this is the parent");
+        let output = command.env(CASE, number.to_string()).output().expect("it starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let (before, _) = errors.split_once("arc::compat::tokio::everywhere").expect("it is told");
+        assert!(output.status.success() && before.contains(text), "{errors}");
+    }
+}
+
+#[test]
+fn other_panics_are_left_alone() {
+    let Some(errors) = errors_of("hint::other_panics_are_left_alone") else {
+        explain_tokio_panics();
         // To print a panic with its backtrace may take as long as a poll should.
-        let builder = arc::runtime::Builder::new_multi_thread().long_poll_limit(Duration::MAX);
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        builder.long_poll_limit(Duration::MAX);
         builder.build().expect("a runtime").block_on(async {
             let task = arc::spawn(async { panic!("there is no bread") });
             assert!(soon(task).await.is_err());
         });
         return;
     };
-    assert!(errors.contains("there is no reactor running"), "{errors}");
     assert!(errors.contains("there is no bread") && !errors.contains("arc: "), "{errors}");
 }
 

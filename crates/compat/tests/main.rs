@@ -17,6 +17,7 @@ mod thread_limit;
 
 mod axum_server;
 mod bad_input;
+mod everywhere;
 mod floods;
 mod grpc;
 mod hint;

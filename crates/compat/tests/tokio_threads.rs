@@ -2,7 +2,8 @@
 
 #![cfg(target_os = "linux")]
 
-use arc_compat::tokio::enter;
+use arc::runtime::Builder;
+use arc_compat::tokio::{BuilderExt, enter};
 use std::fs;
 
 /// How many threads of this process have the runtime's name, of which Linux keeps 15 bytes.
@@ -23,5 +24,12 @@ async fn one_thread_is_started_by_the_first_poll() {
     for _ in 0..10 {
         assert_eq!(enter(async { tokio::spawn(async { 1 }).await }).await.unwrap(), 1);
     }
+    assert_eq!(threads(), 1);
+
+    // It is the same one for all.
+    let runtime = Builder::new_multi_thread().workers(2).enter_tokio().build().unwrap();
+    let task = runtime.spawn(async { tokio::spawn(async { 1 }).await });
+    assert_eq!(task.await.unwrap().unwrap(), 1);
+    runtime.shutdown_background();
     assert_eq!(threads(), 1);
 }

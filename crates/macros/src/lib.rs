@@ -5,25 +5,28 @@
 //! blocks on the body:
 //!
 //! ```text
-//! async fn main() -> R { body }
+//! async fn main(arguments) -> R { body }
 //!
-//! fn main() -> R {
-//!     async fn main() -> R { body }
-//!     arc::runtime::Builder::new_multi_thread().workers(N).build()  // or panic
-//!         .block_on(main())
+//! fn main(arguments) -> R {
+//!     let runtime = arc::runtime::Builder::new_multi_thread().workers(N).build();  // or panic
+//!     runtime.block_on(async move { body })
 //! }
 //! ```
 //!
 //! With `flavor = "current_thread"`, the default of `#[arc::test]`, the builder is
 //! `new_current_thread()`.
 //!
-//! The body stays an `async fn` with the return type as written. So `?`, `return`
-//! and `-> impl Trait` mean what they mean elsewhere, and the compiler's messages
-//! point at the user's own code.
+//! There is one function, with the user's own signature. So it may have arguments, generics and
+//! `self`, and the compiler and clippy say what they have against the signature once.
 //!
-//! Wrong use causes one error message, at the token to change. The message replaces
-//! the lines that build and run the runtime, and the function itself remains.
-//! Otherwise a second message ("main function not found") would draw attention away
+//! The compiler does not know what an `async` block returns before it has read the block. So two
+//! further lines of the expansion, which are never reached, give the block the type of the
+//! function. By these, `?`, `return`, conversions such as that into a `Box<dyn Error>`, and
+//! `-> impl Trait` mean in the body what they mean in an async function, and mistakes are told at
+//! their places in the body.
+//!
+//! A wrong option causes one error message, at the token to change. It takes the place of the body.
+//! Without the function, a second message ("main function not found") would draw attention away
 //! from the first.
 
 use proc_macro::TokenStream;
@@ -36,6 +39,9 @@ mod expand;
 /// body, and returns the body's value: `()`, a `Result`, an `ExitCode` or `!`, and
 /// any other type if the function is not the program's `main`. Attributes, doc
 /// comments and visibility are kept.
+///
+/// Any async function can be made synchronous in this way, also one with arguments or generics,
+/// and a method. Each call builds a runtime. The program's own `main` has no arguments.
 ///
 /// The runtime shuts down when the body returns. Tasks that have not finished by
 /// then are dropped.
@@ -50,6 +56,10 @@ mod expand;
 /// - `worker_threads = N`: the same option under tokio's name.
 /// - `flavor = "current_thread"`: the body and all tasks run on the calling thread, as
 ///   in tokio. Default: `"multi_thread"`.
+/// - `with = path`: a function that is called with the builder, `&mut arc::runtime::Builder`,
+///   before the runtime is built, and may set further options. What it returns is dropped when the
+///   runtime has ended. For example, `arc::compat::tokio::everywhere` puts tokio's context on all
+///   threads that tasks run on.
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///
@@ -67,7 +77,6 @@ mod expand;
 /// A compile-time error points out:
 ///
 /// - an item that is not an `async fn`;
-/// - a function with arguments, generics or `Self`;
 /// - an option or a flavor that is not listed above;
 /// - a number of workers for the flavor `"current_thread"`, as in tokio.
 ///
@@ -80,6 +89,20 @@ mod expand;
 ///     assert_eq!(answer, 42);
 ///     Ok(())
 /// }
+/// ```
+///
+/// A synchronous function:
+///
+/// ```
+/// /// Counts on a runtime of its own.
+/// #[arc::main(flavor = "current_thread")]
+/// async fn count<T>(items: impl IntoIterator<Item = T>) -> usize {
+///     let items: Vec<T> = items.into_iter().collect();
+///     arc::task::yield_now().await;
+///     items.len()
+/// }
+///
+/// assert_eq!(count("abc".chars()), 3);
 /// ```
 ///
 /// With two worker threads:
@@ -115,6 +138,29 @@ mod expand;
 /// }
 /// ```
 ///
+/// With a function that sees the builder, and something that outlives the runtime:
+///
+/// ```
+/// use std::time::Instant;
+///
+/// struct Stopwatch(Instant);
+///
+/// impl Drop for Stopwatch {
+///     fn drop(&mut self) {
+///         println!("all tasks have ended after {:?}", self.0.elapsed());
+///     }
+/// }
+///
+/// fn stopwatch(_: &mut arc::runtime::Builder) -> Stopwatch {
+///     Stopwatch(Instant::now())
+/// }
+///
+/// #[arc::main(with = stopwatch)]
+/// async fn main() {
+///     arc::task::yield_now().await;
+/// }
+/// ```
+///
 /// From a crate that re-exports the runtime:
 ///
 /// ```
@@ -145,8 +191,8 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # Errors
 ///
 /// Those of [`main`](macro@main). `workers` without `flavor = "multi_thread"` is one of
-/// them. Do not put this macro on a function that is already a `#[test]`: the test would
-/// run twice.
+/// them. The compiler says that a test has no arguments. Do not put this macro on a function that
+/// is already a `#[test]`: the test would run twice.
 ///
 /// # Examples
 ///

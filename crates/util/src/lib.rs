@@ -13,6 +13,7 @@
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more TCP methods |
 //! | [`fs`] | files and directories |
 //! | [`io`] | in-memory pipes, copying in both directions, standard input and output |
+//! | [`process`] | other programs: started, waited for, read and written |
 //! | [`runtime`] | tokio's names for a runtime's settings |
 //! | [`time`] | intervals, and the timers of arc's core |
 //! | `signal` | ctrl-c and Unix signals |
@@ -24,8 +25,11 @@
 mod blocking_io;
 pub mod fs;
 pub mod io;
+#[cfg(unix)]
+mod kernel;
 mod macros;
 pub mod net;
+pub mod process;
 pub mod runtime;
 #[cfg(unix)]
 pub mod signal;

@@ -4,8 +4,7 @@
 
 use crate::common::{poll_once, soon};
 use arc_util::io::{
-    AsyncRead, AsyncReadBufExt, AsyncWrite, AsyncWriteBufExt, AsyncWriteExt, BufReader,
-    SegmentsExt, duplex,
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, duplex,
 };
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use std::future::Future;
@@ -124,14 +123,14 @@ async fn buffers_are_read_and_written_in_tasks() {
 
 #[arc::test]
 async fn segments_end_at_the_separator_or_at_the_end_of_the_input() {
-    let mut segments = BufReader::with_capacity(3, &b"first,,third"[..]).segments(b',');
+    let mut segments = BufReader::with_capacity(3, &b"first,,third"[..]).split(b',');
     let mut all = Vec::new();
     while let Some(segment) = segments.next_segment().await.unwrap() {
         all.push(String::from_utf8(segment).unwrap());
     }
     assert_eq!(all, ["first", "", "third"]);
 
-    let mut ended = BufReader::new(&b"one,"[..]).segments(b',');
+    let mut ended = BufReader::new(&b"one,"[..]).split(b',');
     assert_eq!(ended.next_segment().await.unwrap().as_deref(), Some(&b"one"[..]));
     assert_eq!(ended.next_segment().await.unwrap(), None);
 }
@@ -157,12 +156,12 @@ impl AsyncRead for Fails {
 
 #[arc::test]
 async fn what_was_read_of_a_segment_is_kept_after_a_failure_and_a_cancelled_wait() {
-    let mut fails = BufReader::new(Fails(0)).segments(b',');
+    let mut fails = BufReader::new(Fails(0)).split(b',');
     assert_eq!(fails.next_segment().await.unwrap_err().to_string(), "fails once");
     assert_eq!(fails.next_segment().await.unwrap().as_deref(), Some(&b"partrest"[..]));
 
     let (near, mut far) = duplex(64);
-    let mut segments = BufReader::new(near).segments(b';');
+    let mut segments = BufReader::new(near).split(b';');
     far.write_all(b"be").await.unwrap();
     assert!(waits(segments.next_segment()));
     far.write_all(b"gin;").await.unwrap();

@@ -8,6 +8,7 @@ use arc_util::io::{BufReader, BufWriter};
 use futures_util::{StreamExt, TryStreamExt};
 use std::future::Future;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 
@@ -17,6 +18,46 @@ fn begun(future: impl Future) {
         while poll_once(pin!(arc::task::consume_budget()), Waker::noop()).is_ready() {}
         assert!(poll_once(pin!(future), Waker::noop()).is_pending());
     });
+}
+
+/// A path whose drop deletes the file, or the empty directory.
+struct Temporary(PathBuf);
+
+impl AsRef<Path> for Temporary {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0).or_else(|_| std::fs::remove_dir(&self.0));
+    }
+}
+
+#[arc::test]
+async fn a_path_that_deletes_its_file_is_dropped_when_the_file_is_open() {
+    let folder = Folder::new("fs-temporary");
+    let path = folder.0.join("file");
+    let temporary = || {
+        std::fs::write(&path, "hello").unwrap();
+        Temporary(path.clone())
+    };
+
+    let mut text = String::new();
+    let mut file = soon(File::open(temporary())).await.unwrap();
+    assert!(!path.exists(), "it is dropped when the file is open");
+    soon(file.read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "hello");
+    let options = soon(OpenOptions::new().write(true).open(temporary())).await;
+    options.unwrap();
+    assert_eq!(soon(fs::read(temporary())).await.unwrap(), b"hello");
+    assert_eq!(soon(fs::metadata(temporary())).await.unwrap().len(), 5);
+    assert!(!path.exists());
+
+    // A directory that is made after the path was dropped stays.
+    soon(DirBuilder::new().create(Temporary(path.clone()))).await.unwrap();
+    assert!(!path.exists(), "the path was dropped after it was made");
 }
 
 /// Both kinds of runtimes.

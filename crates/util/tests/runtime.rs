@@ -3,7 +3,7 @@
 use crate::common::{DEADLINE, soon, tcp_pair, until};
 use arc::runtime::Handle;
 use arc::task::{TaskInfo, TaskState};
-use arc_util::io::{AsyncReadExt, AsyncShutdownExt, AsyncWriteExt};
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::UdpSocket;
 use arc_util::runtime::{
     Builder, BuilderExt, Dump, HandleExt, LocalOptions, LocalRuntime, RuntimeExt,
@@ -259,6 +259,35 @@ fn an_error_tells_that_its_runtime_has_ended() {
     drop(runtime);
     let error = socket.try_recv(&mut [0]).unwrap_err();
     assert!(is_rt_shutdown_err(&error), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_error_of_a_unix_socket_tells_that_the_runtime_has_ended() {
+    use arc_util::net::{TcpListener, UnixDatagram, UnixListener, UnixStream};
+    use futures_util::FutureExt;
+
+    let folder = crate::common::Folder::new("runtime-has-ended");
+    let path = |name| folder.0.join(name);
+    let there = std::os::unix::net::UnixListener::bind(path("there")).unwrap();
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let handle = runtime.handle().clone();
+    let _guard = handle.enter();
+    let missing = UnixStream::connect(path("missing")).now_or_never().unwrap().unwrap_err();
+    assert!(!is_rt_shutdown_err(&missing), "{missing}");
+
+    drop(runtime);
+    let errors = [
+        UnixListener::bind(path("one")).unwrap_err(),
+        UnixDatagram::bind(path("two")).unwrap_err(),
+        UnixStream::connect(path("there")).now_or_never().unwrap().unwrap_err(),
+        UnixListener::from_std(there).unwrap_err(),
+        UdpSocket::bind("127.0.0.1:0").now_or_never().unwrap().unwrap_err(),
+        TcpListener::bind("127.0.0.1:0").now_or_never().unwrap().unwrap_err(),
+    ];
+    for error in errors {
+        assert!(is_rt_shutdown_err(&error), "{error}");
+    }
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]

@@ -3,8 +3,8 @@
 
 use crate::common::{Woken, poll_once, soon, tcp_pair};
 use arc_util::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncReadNumbersExt, AsyncWriteExt, AsyncWriteNumbersExt,
-    BufReader, BufStream, Interest, LinesExt, ReadyExt, duplex, join, simplex,
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, ReadyExt, duplex,
+    join, simplex,
 };
 use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};

@@ -3,8 +3,7 @@
 #![cfg(unix)]
 
 use crate::common::{Folder, soon};
-use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc_util::io::AsyncShutdownExt;
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use futures_util::StreamExt;
 use rustix::io::Errno;

@@ -77,9 +77,14 @@ fn main() {
     let mut receiver = Box::pin(receiver);
     let wakeups = Wakeups::new();
     expect(poll(&mut receiver, &wakeups).is_pending(), "it has received what nobody sent");
+    let message = "nobody has sent anything, and it has woken its own task: it is polled again and \
+                   again for nothing";
+    expect(wakeups.count() == 0, message);
     sender.send(7);
-    expect(wakeups.count() == 1, "a value was sent, and the receiver was not woken");
+    expect(wakeups.count() > 0, "a value was sent, and the receiver was not woken");
+    expect(wakeups.count() == 1, "a value was sent, and the receiver was woken more than once");
     expect(poll(&mut receiver, &wakeups) == Poll::Ready(Some(7)), "the value did not arrive");
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 
     let (sender, receiver) = channel::<u8>();
     let mut receiver = Box::pin(receiver);
@@ -87,20 +92,66 @@ fn main() {
     expect(poll(&mut receiver, &first).is_pending(), "it has received what nobody sent");
     expect(poll(&mut receiver, &second).is_pending(), "it has received what nobody sent");
     drop(sender);
-    expect(second.count() == 1, "the sender is gone, and the receiver was not woken");
+    let message = "the sender is gone, and the task that waits was not woken";
+    expect(second.count() == 1, message);
     expect(first.count() == 0, "a task was woken that does not wait any more");
     expect(poll(&mut receiver, &second) == Poll::Ready(None), "the sender is gone, and it waits");
+    first.expect_no_waker_left(LEFT_BEHIND);
+    second.expect_no_waker_left(LEFT_BEHIND);
 
-    // The value is sent in the middle of a poll.
-    for step in 1..=3 {
-        let (sender, receiver) = channel();
-        let mut receiver = Box::pin(receiver);
-        let wakeups = Wakeups::new();
-        let ((), polled) = meanwhile(step, || sender.send(7), || poll(&mut receiver, &wakeups));
-        let message = "a value was sent during the receiver's poll, and nobody wakes the receiver";
-        expect(polled.is_ready() || wakeups.count() > 0, message);
+    // It is sent before the first poll.
+    let (sender, receiver) = channel();
+    sender.send(7);
+    let mut receiver = Box::pin(receiver);
+    let wakeups = Wakeups::new();
+    expect(poll(&mut receiver, &wakeups) == Poll::Ready(Some(7)), "the value did not arrive");
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
+
+    // The other side acts in the middle of a poll: the first one, or one by another task.
+    for step in 1..=4 {
+        for sends in [Some(7), None] {
+            for is_first_poll in [true, false] {
+                in_between(step, sends, is_first_poll);
+            }
+        }
     }
     solved();
+}
+
+const LEFT_BEHIND: &str = "it is over, and a waker is left behind, or lost without being dropped: \
+                           the task that it belongs to stays in memory";
+
+/// The sender sends, or is dropped, after this step of a poll.
+fn in_between(step: usize, sends: Option<u32>, is_first_poll: bool) {
+    let (sender, receiver) = channel();
+    let mut receiver = Box::pin(receiver);
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    if !is_first_poll {
+        let _ = poll(&mut receiver, &earlier);
+    }
+    let act = || match sends {
+        Some(value) => sender.send(value),
+        None => drop(sender),
+    };
+    let ((), polled) = meanwhile(step, act, || poll(&mut receiver, &wakeups));
+
+    let polled = match polled {
+        Poll::Ready(_) => polled,
+        Poll::Pending => {
+            let message = match sends {
+                Some(_) => "a value was sent during the receiver's poll, and nobody wakes it",
+                None => "the sender was dropped during the receiver's poll, and nobody wakes it",
+            };
+            expect(wakeups.count() > 0, message);
+            poll(&mut receiver, &wakeups)
+        }
+    };
+    let message = "a value was sent during the receiver's poll, and did not arrive: it was looked \
+                   for under one lock, and the sender under another";
+    expect(sends.is_none() || polled != Poll::Ready(None), message);
+    expect(polled == Poll::Ready(sends), "the other side was done, and the receiver still waits");
+    earlier.expect_no_waker_left(LEFT_BEHIND);
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 }
 
 // Hint 1: `Event` of stage 01 is such a channel, for a value of type `()`.
@@ -115,7 +166,7 @@ fn main() {
 //     - drop(state);
 //     + drop(state);
 //     + let old = self.0.lock().waker.replace(waker);
-//     you see: not yet: a value was sent during the receiver's poll, and nobody wakes the receiver
+//     you see: not yet: a value was sent during the receiver's poll, and nobody wakes it
 //
 // woken-under-the-lock: the waker may run code that wants the lock
 //     - drop(state);
@@ -143,7 +194,7 @@ fn main() {
 //     - drop(state);
 //     - drop(old);
 //     + state.waker.get_or_insert(waker);
-//     you see: not yet: the sender is gone, and the receiver was not woken
+//     you see: not yet: the sender is gone, and the task that waits was not woken
 //
 // waits-for-ever: nobody asks whether there is a sender
 //     - if state.value.is_some() || state.sender_is_gone {
@@ -163,4 +214,99 @@ fn main() {
 //     + let old = self.0.lock().waker.replace(waker);
 //     + drop(state);
 //     you see: not yet: it waits for a lock that it holds itself
+//
+// two-looks: the value and the sender are looked at under two locks
+//     - if state.value.is_some() || state.sender_is_gone {
+//     - return Poll::Ready(state.value.take());
+//     - }
+//     + if let Some(value) = state.value.take() {
+//     + return Poll::Ready(Some(value));
+//     + }
+//     + drop(state);
+//     + let mut state = self.0.lock();
+//     + if state.sender_is_gone {
+//     + return Poll::Ready(None);
+//     + }
+//     you see: not yet: a value was sent during the receiver's poll, and did not arrive
+//
+// gone-is-old: what was seen under the first lock is not so any more under the second
+//     - if state.value.is_some() || state.sender_is_gone {
+//     + let is_over = state.value.is_some() || state.sender_is_gone;
+//     + drop(state);
+//     + let mut state = self.0.lock();
+//     + if is_over {
+//     you see: not yet: a value was sent during the receiver's poll, and nobody wakes it
+//
+// only-gone-is-old: a value is seen, and a sender that goes without one is not
+//     - if state.value.is_some() || state.sender_is_gone {
+//     + let is_gone = state.sender_is_gone;
+//     + drop(state);
+//     + let mut state = self.0.lock();
+//     + if state.value.is_some() || is_gone {
+//     you see: not yet: the sender was dropped during the receiver's poll, and nobody wakes it
+//
+// dropped-before-the-guard: variables are dropped in the reverse order
+//     - let old = state.waker.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + let _old = state.waker.replace(waker);
+//     you see: not yet: a waker is dropped while a lock is held
+//
+// asks-again: it wakes itself, so that it need not leave a waker
+//     - let old = state.waker.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + drop(state);
+//     + waker.wake();
+//     you see: not yet: nobody has sent anything, and it has woken its own task
+//
+// cloned: the sender wakes a copy, and the waker stays where it was
+//     - let waker = state.waker.take();
+//     + let waker = state.waker.clone();
+//     you see: not yet: it is over, and a waker is left behind
+//
+// forgotten: a waker that is not dropped keeps its task
+//     - drop(old);
+//     + std::mem::forget(old);
+//     you see: not yet: it is over, and a waker is left behind
+//
+// woken-only-for-a-value: if there is none, the receiver waits for ever
+//     - if let Some(waker) = waker {
+//     + let has_value = self.0.lock().value.is_some();
+//     + if let Some(waker) = waker && has_value {
+//     you see: not yet: the sender is gone, and the task that waits was not woken
+//
+// woken-twice: once is enough
+//     - waker.wake();
+//     + waker.wake_by_ref();
+//     + waker.wake();
+//     you see: not yet: a value was sent, and the receiver was woken more than once
+// ```
+
+// RIGHT
+//
+// ```text
+// second-lock: a poll that comes in between sees that the sender is gone
+//     - let waker = state.waker.take();
+//     - drop(state);
+//     + drop(state);
+//     + let waker = self.0.lock().waker.take();
+//     you see: solved
+//
+// taken-then-gone: the value first, and then the sender, under one lock
+//     - if state.value.is_some() || state.sender_is_gone {
+//     - return Poll::Ready(state.value.take());
+//     - }
+//     + if let Some(value) = state.value.take() {
+//     + return Poll::Ready(Some(value));
+//     + }
+//     + if state.sender_is_gone {
+//     + return Poll::Ready(None);
+//     + }
+//     you see: solved
+//
+// only-when-gone: the sender is dropped after it has sent, and wakes then
+//     - if state.value.is_some() || state.sender_is_gone {
+//     + if state.sender_is_gone {
+//     you see: solved
 // ```

@@ -1,122 +1,311 @@
-//! Exercise 03, size S, after stage 02: a waker by hand that leaks.
+//! Exercise 03, size M, after stage 02: wakers without an `Arc`.
 //!
-//! Each waker owns one reference to its data. One of the four functions below does not do with that
-//! reference what it should. Find it, and mend it; the other three are right. (What each should do
-//! stands in stage 02.)
+//! The kernel gives back one number with each event. A program that stores wakers there has no room
+//! for an address and a count, so it keeps a table. The two words of its wakers are the number of a
+//! place in that table, and the four functions. The count of references is in the place, and is
+//! yours to keep: it says how many wakers of this place there are. When the last one is gone, call
+//! `free`, once: then the place is given to somebody else. Write the four functions.
+//!
+//! Wakers are cloned, used and dropped by many threads at once. `AtomicUsize` is std's, with two
+//! additions. The exercise lets another thread act between two of your steps, and it knows what
+//! your orderings make certain: whoever frees a place must see all that was done with its wakers
+//! before they were dropped.
 
+use inside::exercises::threads::{AtomicUsize, Note, Ordering, meanwhile, other_thread};
 use inside::exercises::{expect, solved};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ptr::without_provenance;
+use std::sync::atomic::{self, AtomicBool};
+use std::sync::{Mutex, PoisonError};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-type Counter = AtomicUsize;
+/// A place of the table.
+struct Place {
+    /// How many wakers of this place there are.
+    references: AtomicUsize,
+    is_free: AtomicBool,
+    wakeups: atomic::AtomicUsize,
+    /// What two threads have done with their wakers: `free` must see both.
+    notes: [Note; 2],
+}
+
+impl Place {
+    /// Wakes the task that waits at this place.
+    fn wake(&self) {
+        let is_free = self.is_free.load(Ordering::Relaxed);
+        expect(!is_free, "a place is used after its last waker is gone: it is somebody else's now");
+        self.wakeups.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives the place to somebody else.
+    fn free(&self) {
+        let left = self.references.load(Ordering::Relaxed);
+        expect(left == 0, "a place is freed, and a waker of it is still there");
+        let was_free = self.is_free.swap(true, Ordering::Relaxed);
+        expect(!was_free, "a place is freed twice: it is somebody else's now");
+        let message = "a place is freed by a thread that may not see what another one has done \
+                       with its waker: no Release and Acquire order the two (chapter 2)";
+        expect(self.notes.iter().all(|note| note.is_seen()), message);
+    }
+}
 
 static TABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
-fn waker_of(counter: Arc<Counter>) -> Waker {
-    // SAFETY: the functions do with the reference what the contract of the table asks for. (As soon
-    // as the exercise is solved. Until then one reference too many is left, which is safe.)
-    unsafe { Waker::from_raw(RawWaker::new(Arc::into_raw(counter).cast(), &TABLE)) }
-}
-
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SOLUTION
-    // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
-    unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
+    // Relaxed: whoever clones has a waker, so the place is not freed meanwhile.
+    place_of(data).references.fetch_add(1, Ordering::Relaxed);
     // INSTEAD
-    //~ // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
-    //~ unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
     // END
     RawWaker::new(data, &TABLE)
 }
 
+/// Uses the waker up: it is gone afterwards, and is not dropped.
 unsafe fn wake(data: *const ()) {
     // SOLUTION
-    // SAFETY: `data` came from `Arc::into_raw`, and the reference is the waker's own.
-    let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
+    place_of(data).wake();
+    // SAFETY: the waker is gone now, and nobody else gives back its reference.
+    unsafe { drop_waker(data) };
     // INSTEAD
-    //~ // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
-    //~ let counter = unsafe { &*data.cast::<Counter>() };
+    //~ place_of(data).wake();
     // END
-    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
     // SOLUTION
-    // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
-    let counter = unsafe { &*data.cast::<Counter>() };
+    place_of(data).wake();
     // INSTEAD
-    //~ // SAFETY: `data` came from `Arc::into_raw`, and the caller's waker keeps it alive.
-    //~ let counter = unsafe { &*data.cast::<Counter>() };
+    //~ place_of(data).wake();
     // END
-    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 unsafe fn drop_waker(data: *const ()) {
     // SOLUTION
-    // SAFETY: `data` came from `Arc::into_raw`, and the reference is the waker's own.
-    drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+    let place = place_of(data);
+    // AcqRel pairs with itself: the last one sees what all others did before.
+    if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+        place.free();
+    }
     // INSTEAD
-    //~ // SAFETY: `data` came from `Arc::into_raw`, and the reference is the waker's own.
-    //~ drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
+    //~ let place = place_of(data);
+    //~ if place.references.load(Ordering::Relaxed) == 0 {
+    //~     place.free(); // nobody counts yet
+    //~ }
     // END
 }
 
-fn main() {
-    // The counter's own reference is one, and each waker has one more.
-    let counter = Arc::new(Counter::new(0));
-    let references = |expected: usize| {
-        let count = Arc::strong_count(&counter);
+/// The table: a number is an index into it. (An exercise has no need to use a place twice.)
+static PLACES: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+
+fn place_of(data: *const ()) -> &'static Place {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner)[data.addr()]
+}
+
+/// A place, and its first waker.
+fn place_and_waker() -> (&'static Place, Waker) {
+    let place: &'static Place = Box::leak(Box::new(Place {
+        references: AtomicUsize::new(1),
+        is_free: AtomicBool::new(false),
+        wakeups: atomic::AtomicUsize::new(0),
+        notes: [Note::new(), Note::new()],
+    }));
+    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    places.push(place);
+    let data = without_provenance(places.len() - 1);
+    // SAFETY: the functions take the number for nothing but an index.
+    (place, unsafe { Waker::from_raw(RawWaker::new(data, &TABLE)) })
+}
+
+impl Place {
+    fn expect_wakers(&self, expected: usize) {
+        let count = self.references.load(Ordering::Relaxed);
         expect(count >= expected, "a waker is still there, and its reference is gone");
         expect(count == expected, "a waker is gone, and its reference is still there");
-    };
-    let waker = waker_of(counter.clone());
+        let message = "the last waker is gone, and its place is not freed";
+        expect(expected > 0 || self.is_free.load(Ordering::Relaxed), message);
+    }
+
+    fn expect_wakeups(&self, expected: usize) {
+        let count = self.wakeups.load(Ordering::Relaxed);
+        let message = format!("it was woken {expected} times, and {count} wake-ups arrived");
+        expect(count == expected, &message);
+    }
+}
+
+fn main() {
+    let (place, waker) = place_and_waker();
+    place.notes.iter().for_each(|note| note.write());
     let same = waker.clone();
-    references(3);
+    place.expect_wakers(2);
     waker.wake_by_ref();
-    references(3);
+    place.expect_wakers(2);
     drop(waker.clone());
-    references(3);
+    place.expect_wakers(2);
     same.wake();
-    references(2);
-    expect(counter.load(Ordering::Relaxed) == 2, "it was woken twice, and counted otherwise");
+    place.expect_wakers(1);
+    place.expect_wakeups(2);
     drop(waker);
-    references(1);
+    place.expect_wakers(0);
+
+    // The last waker is used up.
+    let (place, waker) = place_and_waker();
+    place.notes.iter().for_each(|note| note.write());
+    waker.wake();
+    place.expect_wakeups(1);
+    place.expect_wakers(0);
+
+    // Two threads, each with a waker of its own: the second one acts after each step of the first.
+    for step in 1..=5 {
+        let (place, waker) = place_and_waker();
+        place.notes.iter().for_each(|note| note.write());
+        let (other, same) = meanwhile(step, || waker.clone(), || waker.clone());
+        place.expect_wakers(3);
+        drop((waker, same));
+        other_thread(|| {
+            place.notes.iter().for_each(|note| note.write());
+            drop(other);
+        });
+        place.expect_wakers(0);
+
+        for [first_wakes, second_wakes] in
+            [[false, false], [false, true], [true, false], [true, true]]
+        {
+            let (place, waker) = place_and_waker();
+            let other = waker.clone();
+            let end = |waker: Waker, note: Note, wakes: bool| {
+                note.write();
+                if wakes { waker.wake() } else { drop(waker) }
+            };
+            let second = || end(other, place.notes[1], second_wakes);
+            meanwhile(step, second, || end(waker, place.notes[0], first_wakes));
+            place.expect_wakeups(usize::from(first_wakes) + usize::from(second_wakes));
+            place.expect_wakers(0);
+        }
+    }
     solved();
 }
 
-// Hint 1: which of the four functions use the waker up, so that it is gone afterwards?
-// Hint 2: `drop_waker` is right. So is `wake_by_ref`, which only borrows.
-// Hint 3: `Arc::from_raw` takes a reference over, and gives it back when the `Arc` is dropped.
+// Hint 1: which of the four functions use a waker up, so that it is gone afterwards?
+// Hint 2: two threads drop the last two wakers at once. `fetch_sub` says to each what the count was
+// before, in the same step: so only one of them hears that it was the last.
+// Hint 3: as soon as the reference is given back, the place may be somebody else's. So `wake` wakes
+// first. And `fetch_sub` with AcqRel orders what was done before it.
 
 // WRONG
 //
 // ```text
+// wake-keeps: `wake` forgets that the waker is gone
+//     - place_of(data).wake();
+//     - unsafe { drop_waker(data) };
+//     + place_of(data).wake();
+//     you see: not yet: a waker is gone, and its reference is still there
+//
+// used-after-its-end: the reference is given back first, and the place may be somebody else's
+//     - place_of(data).wake();
+//     - unsafe { drop_waker(data) };
+//     + unsafe { drop_waker(data) };
+//     + place_of(data).wake();
+//     you see: not yet: a place is used after its last waker is gone
+//
+// used-after-all-but-the-last: the last one may go just then
+//     - place_of(data).wake();
+//     - unsafe { drop_waker(data) };
+//     + let place = place_of(data);
+//     + if place.references.load(Ordering::Acquire) > 1 {
+//     + unsafe { drop_waker(data) };
+//     + place.wake();
+//     + } else {
+//     + place.wake();
+//     + unsafe { drop_waker(data) };
+//     + }
+//     you see: not yet: a place is used after its last waker is gone
+//
 // mended-elsewhere: `wake_by_ref` gives back what `wake` keeps
-//     - let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
-//     + let counter = unsafe { &*data.cast::<Counter>() };
+//     - place_of(data).wake();
+//     - unsafe { drop_waker(data) };
+//     + place_of(data).wake();
 //     - unsafe fn wake_by_ref(data: *const ()) {
-//     - let counter = unsafe { &*data.cast::<Counter>() };
+//     - place_of(data).wake();
 //     + unsafe fn wake_by_ref(data: *const ()) {
-//     + let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
+//     + place_of(data).wake();
+//     + unsafe { drop_waker(data) };
 //     you see: not yet: a waker is still there, and its reference is gone
 //
-// shared-reference: a clone takes none of its own, so that one too many does not matter
-//     - unsafe { Arc::increment_strong_count(data.cast::<Counter>()) };
-//     + // It shares the reference of the first.
-//     - let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
-//     + let counter = unsafe { &*data.cast::<Counter>() };
+// uncounted-clone: a clone shares the reference of the first
+//     - place_of(data).references.fetch_add(1, Ordering::Relaxed);
+//     + let _ = place_of(data);
 //     you see: not yet: a waker is still there, and its reference is gone
 //
-// drops-two: each waker that is dropped gives back what another one has kept
-//     - drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
-//     + unsafe { Arc::decrement_strong_count(data.cast::<Counter>()) };
-//     + unsafe { Arc::decrement_strong_count(data.cast::<Counter>()) };
+// counted-in-two-steps: two threads clone at once, and one of them is not counted
+//     - place_of(data).references.fetch_add(1, Ordering::Relaxed);
+//     + let references = &place_of(data).references;
+//     + references.store(references.load(Ordering::Acquire) + 1, Ordering::Release);
 //     you see: not yet: a waker is still there, and its reference is gone
+//
+// subtract-then-look: two threads give back, and both see that none is left
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + place.references.fetch_sub(1, Ordering::AcqRel);
+//     + if place.references.load(Ordering::Acquire) == 0 {
+//     you see: not yet: a place is freed twice
+//
+// look-then-subtract: two threads look, and neither is the last
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + let is_last = place.references.load(Ordering::Acquire) == 1;
+//     + place.references.fetch_sub(1, Ordering::AcqRel);
+//     + if is_last {
+//     you see: not yet: the last waker is gone, and its place is not freed
+//
+// never-freed: the count is right, and nobody does anything with it
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     - place.free();
+//     - }
+//     + place.references.fetch_sub(1, Ordering::AcqRel);
+//     you see: not yet: the last waker is gone, and its place is not freed
+//
+// freed-by-the-next-to-last: `fetch_sub` returns what the count was, not what it is
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + if place.references.fetch_sub(1, Ordering::AcqRel) == 2 {
+//     you see: not yet: a place is freed, and a waker of it is still there
+//
+// relaxed: the count is right, and orders nothing
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + if place.references.fetch_sub(1, Ordering::Relaxed) == 1 {
+//     you see: not yet: a place is freed by a thread that may not see
+//
+// release-only: the last one publishes, and does not learn
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + if place.references.fetch_sub(1, Ordering::Release) == 1 {
+//     you see: not yet: a place is freed by a thread that may not see
 //
 // wakes-nobody: the reference is given back, and that is all
-//     - let counter = unsafe { Arc::from_raw(data.cast::<Counter>()) };
-//     - counter.fetch_add(1, Ordering::Relaxed);
-//     + drop(unsafe { Arc::from_raw(data.cast::<Counter>()) });
-//     you see: not yet: it was woken twice, and counted otherwise
+//     - place_of(data).wake();
+//     - unsafe { drop_waker(data) };
+//     + unsafe { drop_waker(data) };
+//     you see: not yet: it was woken 2 times, and 1 wake-ups arrived
+// ```
+
+// RIGHT
+//
+// ```text
+// acquire-when-last: only the last one has to learn
+//     - if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + if place.references.fetch_sub(1, Ordering::Release) == 1 {
+//     + place.references.load(Ordering::Acquire);
+//     you see: solved
+//
+// no-call: `wake` does both itself
+//     - place_of(data).wake();
+//     - unsafe { drop_waker(data) };
+//     + let place = place_of(data);
+//     + place.wake();
+//     + if place.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + place.free();
+//     + }
+//     you see: solved
+//
+// update: the count is changed by `fetch_update`
+//     - place_of(data).references.fetch_add(1, Ordering::Relaxed);
+//     + let count = |count: usize| Some(count + 1);
+//     + let references = &place_of(data).references;
+//     + let _ = references.fetch_update(Ordering::AcqRel, Ordering::Acquire, count);
+//     you see: solved
 // ```

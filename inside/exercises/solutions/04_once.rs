@@ -1,146 +1,300 @@
-//! Exercise 04, size S, after stage 03: woken a thousand times, polled once.
+//! Exercise 04, size M, after stage 03: a thousand tasks, one ring.
 //!
-//! To wake a task is to push it into the queue. A busy socket may do so a thousand times before
-//! the task has its turn. See to it that the queue holds it once. And whatever came before one of
-//! these wake-ups, the poll must see it.
+//! The executor of stage 03 notifies its thread whenever it pushes a task. That may cost a call
+//! into the kernel each time, and is for nothing if the thread was notified already. The `Inbox`
+//! below has a bell instead. The thread waits until it rings (`hear`), and then takes at most
+//! `MOST` tasks at once (`take`): it has other things to do as well, and then waits for the bell
+//! again. Decide when to ring. A task must never lie in the inbox while nobody has rung for it. And
+//! nobody rings while a ring is not heard yet, or for an empty inbox.
 //!
-//! `Mutex` and `AtomicBool` are std's, with one addition: here, the exercise can let another thread
-//! act between two of your steps, and it knows what your orderings make certain. (`lock` gives you
-//! the guard at once, as no thread panics.)
+//! You may add to `State` what you need, and write `push` and `take`. Ring after the lock is
+//! released: the thread that hears it wants the lock. (Tasks are numbers here. `Mutex` is std's,
+//! with one addition: the exercise can let another thread act whenever you release the lock. `lock`
+//! gives you the guard at once, as no thread panics.)
 
-use inside::exercises::threads::{AtomicBool, Mutex, Note, Ordering, meanwhile, other_thread};
+use inside::exercises::threads::{AtomicUsize, Mutex, Ordering, holds_a_lock, meanwhile};
 use inside::exercises::{expect, solved};
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::task::{Wake, Waker};
+
+/// How many tasks are taken at once.
+const MOST: usize = 3;
 
 #[derive(Default)]
-struct Task {
-    queued: AtomicBool,
-    queue: Arc<Mutex<VecDeque<Arc<Task>>>>,
+struct State {
+    tasks: VecDeque<u32>,
+    // SOLUTION
+    /// The bell has rung, or is about to, for tasks that are still here.
+    is_rung: bool,
+    // INSTEAD
+    // END
 }
 
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {
+#[derive(Default)]
+struct Inbox {
+    state: Mutex<State>,
+    bell: Bell,
+}
+
+impl Inbox {
+    /// Any thread brings a task.
+    fn push(&self, task: u32) {
         // SOLUTION
-        // AcqRel pairs with the swap in `take`.
-        if self.queued.swap(true, Ordering::AcqRel) {
-            return;
+        let mut state = self.state.lock();
+        state.tasks.push_back(task);
+        let was_rung = std::mem::replace(&mut state.is_rung, true);
+        drop(state);
+        if !was_rung {
+            self.bell.ring();
         }
         // INSTEAD
+        //~ self.state.lock().tasks.push_back(task);
+        //~ self.bell.ring();
         // END
-        let queue = self.queue.clone();
-        queue.lock().push_back(self);
+    }
+
+    /// The thread has heard the bell. It takes the oldest tasks, at most `MOST`.
+    fn take(&self) -> Vec<u32> {
+        // SOLUTION
+        let mut state = self.state.lock();
+        let count = state.tasks.len().min(MOST);
+        let taken = state.tasks.drain(..count).collect();
+        state.is_rung = !state.tasks.is_empty();
+        let rings_again = state.is_rung;
+        drop(state);
+
+        if rings_again {
+            self.bell.ring();
+        }
+        taken
+        // INSTEAD
+        //~ let mut state = self.state.lock();
+        //~ let count = state.tasks.len().min(MOST);
+        //~ state.tasks.drain(..count).collect()
+        // END
     }
 }
 
-/// Takes the next task out of the queue, to be polled.
-fn take(queue: &Mutex<VecDeque<Arc<Task>>>) -> Option<Arc<Task>> {
-    let task = queue.lock().pop_front()?;
-    // SOLUTION
-    // AcqRel pairs with the swap in `wake`.
-    task.queued.swap(false, Ordering::AcqRel);
-    // INSTEAD
-    //~ let _ = (&task.queued, Ordering::AcqRel); // nobody uses the flag yet
-    // END
-    Some(task)
+/// Remembers a ring that nobody has heard yet, as `unpark` does.
+#[derive(Default)]
+struct Bell {
+    unheard: AtomicUsize,
+}
+
+impl Bell {
+    /// Ends the wait of the thread, or its next one.
+    fn ring(&self) {
+        let message = "it rings while the lock is held: the thread that hears it wants that lock";
+        expect(!holds_a_lock(), message);
+        let unheard = self.unheard.fetch_add(1, Ordering::Relaxed);
+        expect(unheard == 0, "it rings, and the last ring is not heard yet: one is enough");
+    }
+
+    /// False: it has not rung, and the thread would wait.
+    fn hear(&self) -> bool {
+        self.unheard.swap(0, Ordering::Relaxed) > 0
+    }
+}
+
+impl Inbox {
+    /// Does what the thread does when the bell has rung.
+    fn hear_and_take(&self) -> Vec<u32> {
+        if !self.bell.hear() {
+            return Vec::new();
+        }
+        let taken = self.take();
+        expect(!taken.is_empty(), "it has rung for an empty inbox");
+        expect(taken.len() <= MOST, &format!("it has taken {} tasks at once", taken.len()));
+        taken
+    }
+
+    /// Takes tasks as long as it rings. Expects all of those that were brought, and adds those that
+    /// were `taken` before.
+    fn expect_all(&self, brought: std::ops::Range<u32>, mut taken: Vec<u32>) {
+        loop {
+            let more = self.hear_and_take();
+            if more.is_empty() {
+                break;
+            }
+            taken.extend(more);
+        }
+        let left = self.state.lock().tasks.len();
+        expect(left == 0, &format!("tasks lie in the inbox, and nobody has rung for them: {left}"));
+        taken.sort_unstable();
+        expect(taken.into_iter().eq(brought), "a task was lost, or it was taken twice");
+    }
 }
 
 fn main() {
-    let task = Arc::new(Task::default());
-    let queue = task.queue.clone();
-    let waker = Waker::from(task);
-    for round in ["at first", "in the second round"] {
-        (0..1000).for_each(|_| waker.wake_by_ref());
-        let length = queue.lock().len();
-        expect(length > 0, &format!("{round} the task was woken, and is not in the queue"));
-        expect(length == 1, &format!("{round} the queue holds one task {length} times"));
-        expect(take(&queue).is_some(), "the queue is empty");
+    let inbox = Inbox::default();
+    expect(!inbox.bell.hear(), "it has rung, and nobody has brought anything");
+    for _ in ["at first", "in a second round"] {
+        (0..1000).for_each(|task| inbox.push(task));
+        let first = inbox.hear_and_take();
+        expect(!first.is_empty(), "a thousand tasks are there, and it has not rung");
+        expect(first == [0, 1, 2], "the first tasks that are taken are not the three oldest ones");
+
+        // One more comes while it has rung for the rest.
+        inbox.push(1000);
+        inbox.expect_all(0..1001, first);
     }
 
-    // Two threads wake the task at once: the second one after each step of the first.
-    for step in 1..=4 {
-        let task = Arc::new(Task::default());
-        let queue = task.queue.clone();
-        let waker = Waker::from(task);
-        meanwhile(step, || waker.wake_by_ref(), || waker.wake_by_ref());
-        let length = queue.lock().len();
-        let message = format!("two threads wake a task at once, and it is queued {length} times");
-        expect(length == 1, &message);
+    // Another thread acts after each step, with some tasks in the inbox already.
+    for step in 1..=6 {
+        for before in [0, 1, 3, 4] {
+            let inbox_of = || {
+                let inbox = Inbox::default();
+                (0..before).for_each(|task| inbox.push(task));
+                inbox
+            };
+            let inbox = inbox_of();
+            meanwhile(step, || inbox.push(before), || inbox.push(before + 1));
+            inbox.expect_all(0..before + 2, Vec::new());
 
-        // It is in the queue, and another thread has a note for it.
-        let note = Note::new();
-        other_thread(|| {
-            note.write();
-            waker.wake_by_ref();
-        });
-        take(&queue);
-        note.read();
+            let inbox = inbox_of();
+            let ((), taken) = meanwhile(step, || inbox.push(before), || inbox.hear_and_take());
+            inbox.expect_all(0..before + 1, taken);
 
-        // A note comes while the task is taken out of the queue, to be polled.
-        let note = Note::new();
-        let wake = || {
-            note.write();
-            waker.wake_by_ref();
-        };
-        waker.wake_by_ref();
-        meanwhile(step, wake, || take(&queue));
-        if queue.lock().is_empty() {
-            note.read();
+            let inbox = inbox_of();
+            let (taken, ()) = meanwhile(step, || inbox.hear_and_take(), || inbox.push(before));
+            inbox.expect_all(0..before + 1, taken);
         }
     }
     solved();
 }
 
-// Hint 1: the task needs to know whether it is in the queue. The flag `queued` is there for that.
-// Hint 2: two threads may wake it at once, and only one of them may push. `swap` says what the
-// flag was, in the same step in which it sets it.
-// Hint 3: whoever takes the task out of the queue has to clear the flag, or it is never pushed
-// again.
+// Hint 1: it is the flag `queued` of stage 03, for all tasks together: has somebody rung for what
+// lies here?
+// Hint 2: whoever looks at that must change it under the same lock under which the tasks are put
+// in, or taken out.
+// Hint 3: `take` may leave tasks behind. Who rings for these?
 
 // WRONG
 //
 // ```text
-// look-then-set: two threads may both have looked before one of them sets the flag
-//     - if self.queued.swap(true, Ordering::AcqRel) {
-//     - return;
+// rings-for-the-first-only: what `take` leaves behind lies there until the next push
+//     - if rings_again {
+//     - self.bell.ring();
 //     - }
-//     + if self.queued.load(Ordering::Acquire) {
-//     + return;
+//     + let _ = rings_again;
+//     you see: not yet: tasks lie in the inbox, and nobody has rung for them
+//
+// flag-is-cleared: it rings again, and so does the next push
+//     - state.is_rung = !state.tasks.is_empty();
+//     - let rings_again = state.is_rung;
+//     + state.is_rung = false;
+//     + let rings_again = !state.tasks.is_empty();
+//     you see: not yet: it rings, and the last ring is not heard yet
+//
+// never-cleared: it rings once, and never again
+//     - state.is_rung = !state.tasks.is_empty();
+//     - let rings_again = state.is_rung;
+//     + let rings_again = !state.tasks.is_empty();
+//     you see: not yet: a thousand tasks are there, and it has not rung
+//
+// cleared-afterwards: a push comes between the two locks, and does not ring
+//     - state.is_rung = !state.tasks.is_empty();
+//     - let rings_again = state.is_rung;
+//     - drop(state);
+//     + let rings_again = !state.tasks.is_empty();
+//     + drop(state);
+//     + self.state.lock().is_rung = rings_again;
+//     you see: not yet: tasks lie in the inbox, and nobody has rung for them
+//
+// cleared-before: a push comes between the two locks, and rings for what is taken
+//     - let mut state = self.state.lock();
+//     - let count = state.tasks.len().min(MOST);
+//     + self.state.lock().is_rung = false;
+//     + let mut state = self.state.lock();
+//     + let count = state.tasks.len().min(MOST);
+//     you see: not yet: it
+//
+// flag-before-the-task: the thread hears it before the task is there
+//     - let mut state = self.state.lock();
+//     - state.tasks.push_back(task);
+//     - let was_rung = std::mem::replace(&mut state.is_rung, true);
+//     - drop(state);
+//     - if !was_rung {
+//     - self.bell.ring();
+//     - }
+//     + let was_rung = std::mem::replace(&mut self.state.lock().is_rung, true);
+//     + if !was_rung {
+//     + self.bell.ring();
 //     + }
-//     + self.queued.store(true, Ordering::Release);
-//     you see: not yet: two threads wake a task at once, and it is queued 2 times
+//     + self.state.lock().tasks.push_back(task);
+//     you see: not yet: tasks lie in the inbox, and nobody has rung for them
 //
-// never-cleared: the task is woken once and never again
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     you see: not yet: in the second round the task was woken, and is not in the queue
+// task-before-the-flag: two locks, and the thread may have taken the task in between
+//     - let mut state = self.state.lock();
+//     - state.tasks.push_back(task);
+//     - let was_rung = std::mem::replace(&mut state.is_rung, true);
+//     - drop(state);
+//     + self.state.lock().tasks.push_back(task);
+//     + let was_rung = std::mem::replace(&mut self.state.lock().is_rung, true);
+//     you see: not yet: it has rung for an empty inbox
 //
-// only-looks: a wake-up that finds the flag set publishes nothing
-//     - if self.queued.swap(true, Ordering::AcqRel) {
-//     + if self.queued.load(Ordering::Acquire) || self.queued.swap(true, Ordering::AcqRel) {
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// rings-under-the-lock: the thread that hears it has to wait at once
+//     - drop(state);
+//     - if !was_rung {
+//     + if !was_rung {
+//     you see: not yet: it rings while the lock is held
 //
-// relaxed-wake: the flag is right, and orders nothing
-//     - if self.queued.swap(true, Ordering::AcqRel) {
-//     + if self.queued.swap(true, Ordering::Relaxed) {
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// looks-first: two threads both see that the inbox is empty
+//     - let mut state = self.state.lock();
+//     - state.tasks.push_back(task);
+//     - let was_rung = std::mem::replace(&mut state.is_rung, true);
+//     - drop(state);
+//     + let was_rung = !self.state.lock().tasks.is_empty();
+//     + self.state.lock().tasks.push_back(task);
+//     you see: not yet: it
 //
-// exchange-that-fails: it only loads, and publishes nothing
-//     - if self.queued.swap(true, Ordering::AcqRel) {
-//     + if self
-//     + .queued
-//     + .compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire)
-//     + .is_err()
-//     + {
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// rings-for-each: that is what the bell is there to save
+//     - if !was_rung {
+//     - self.bell.ring();
+//     - }
+//     + let _ = was_rung;
+//     + self.bell.ring();
+//     you see: not yet: it rings, and the last ring is not heard yet
 //
-// store-in-take: a store does not see what was published
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     + task.queued.store(false, Ordering::Release);
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// takes-all: other things have to wait
+//     - let count = state.tasks.len().min(MOST);
+//     + let count = state.tasks.len();
+//     you see: not yet: it has taken 1000 tasks at once
 //
-// relaxed-take: nor does this
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     + task.queued.swap(false, Ordering::Relaxed);
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// drops-the-rest: `drain` removes what nobody takes, too
+//     - let taken = state.tasks.drain(..count).collect();
+//     + let taken = state.tasks.drain(..).take(count).collect();
+//     you see: not yet: a task was lost
+//
+// newest-first: the oldest tasks have waited the longest
+//     - let taken = state.tasks.drain(..count).collect();
+//     + let rest = state.tasks.len() - count;
+//     + let taken = state.tasks.drain(rest..).collect();
+//     you see: not yet: the first tasks that are taken are not the three oldest ones
+// ```
+
+// RIGHT
+//
+// ```text
+// no-flag: if the inbox was not empty, somebody has rung for it
+//     - let was_rung = std::mem::replace(&mut state.is_rung, true);
+//     + let was_rung = state.tasks.len() > 1;
+//     - state.is_rung = !state.tasks.is_empty();
+//     - let rings_again = state.is_rung;
+//     + let rings_again = !state.tasks.is_empty();
+//     you see: solved
+//
+// counts: how many there were says the same
+//     - let mut state = self.state.lock();
+//     - state.tasks.push_back(task);
+//     - let was_rung = std::mem::replace(&mut state.is_rung, true);
+//     - drop(state);
+//     - if !was_rung {
+//     + let there = {
+//     + let mut state = self.state.lock();
+//     + state.is_rung = true;
+//     + state.tasks.push_back(task);
+//     + state.tasks.len()
+//     + };
+//     + if there == 1 {
+//     you see: solved
 // ```

@@ -1,149 +1,359 @@
-//! Exercise 05, size S, after stage 03: woken during its own poll.
+//! Exercise 05, size M, after stage 03: changed while it is being saved.
 //!
-//! A task may be woken while it is being polled, by another thread or by itself. Then it must be
-//! polled once more, because its poll may have looked before the event came. Mend `run_one`.
+//! Many threads change a document, and call `changed` after each change. It saves the document to a
+//! file (`save`). Two threads must not write to the file at once. So if one of them is saving just
+//! now, `changed` returns at once and leaves the work to that thread: but what it is writing may be
+//! older than the change. Then it has to save once more, as a task that was woken during its poll
+//! is polled once more. Once is enough, however many changes there were.
 //!
-//! `AtomicBool` is std's, with two additions. The exercise lets another thread act between two of
-//! your steps, and it knows what your orderings make certain: what came before a wake-up, the poll
-//! after it must see.
+//! Write `changed`. The atomic is yours: say what its values mean. `AtomicUsize` is std's, with two
+//! additions. The exercise lets another thread act between two of your steps, and it knows what
+//! your orderings make certain: what was changed before `changed`, a save after it must see, and
+//! what one save has written, the next one must see.
 
-use inside::exercises::threads::{AtomicBool, Note, Ordering, meanwhile, other_thread};
+use inside::exercises::threads::{AtomicUsize, Note, Ordering, meanwhile, other_thread};
 use inside::exercises::{expect, solved};
-use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::sync::atomic::{self, AtomicUsize};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::cell::RefCell;
+use std::sync::atomic::{self, AtomicBool};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-struct Task {
-    future: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    queued: AtomicBool,
-    queue: Arc<Mutex<VecDeque<Arc<Task>>>>,
+// SOLUTION
+/// Nobody saves.
+const QUIET: usize = 0;
+/// Somebody saves, and what was changed before that is written.
+const SAVING: usize = 1;
+/// Somebody saves, and must save once more.
+const AGAIN: usize = 2;
+// INSTEAD
+// END
+
+#[derive(Default)]
+struct Saver {
+    state: AtomicUsize,
+    file: File,
 }
 
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {
-        // AcqRel pairs with the swap in `run_one`.
-        if !self.queued.swap(true, Ordering::AcqRel) {
-            let queue = self.queue.clone();
-            queue.lock().expect("nobody panics").push_back(self);
+impl Saver {
+    /// The document was changed.
+    fn changed(&self) {
+        // SOLUTION
+        // AcqRel pairs with the other two. Whoever is saving finds AGAIN at the end.
+        if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+            return;
         }
+        loop {
+            // Before the save: a change that comes during it says AGAIN once more.
+            self.state.swap(SAVING, Ordering::AcqRel);
+            self.file.save();
+            let (done, again) = (Ordering::AcqRel, Ordering::Relaxed);
+            if self.state.compare_exchange(SAVING, QUIET, done, again).is_ok() {
+                return;
+            }
+        }
+        // INSTEAD
+        //~ if self.state.swap(1, Ordering::AcqRel) == 0 {
+        //~     self.file.save();
+        //~     self.state.swap(0, Ordering::AcqRel);
+        //~ }
+        // END
     }
 }
 
-/// Polls the next task of the queue. False: there is none.
-fn run_one(queue: &Mutex<VecDeque<Arc<Task>>>) -> bool {
-    let Some(task) = queue.lock().expect("nobody panics").pop_front() else { return false };
-    let waker = Waker::from(task.clone());
-    let mut future = task.future.lock().expect("nobody panics");
-    // SOLUTION
-    // AcqRel pairs with the swap in `wake`. Before the poll: a wake-up in it queues the task again.
-    task.queued.swap(false, Ordering::AcqRel);
-    let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
-    // INSTEAD
-    //~ let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
-    //~ // AcqRel pairs with the swap in `wake`.
-    //~ task.queued.swap(false, Ordering::AcqRel);
-    // END
-    true
+/// The file, and what was done to the document.
+#[derive(Default)]
+struct File {
+    is_open: AtomicBool,
+    saves: atomic::AtomicUsize,
+    /// To write takes a moment, in which another thread may act.
+    moment: AtomicUsize,
+    /// A note for each change.
+    changes: Mutex<Vec<Note>>,
+    /// The notes of the changes that are in the file, and one of the thread that has written it.
+    written: Mutex<Vec<Note>>,
 }
 
-type Queue = Arc<Mutex<VecDeque<Arc<Task>>>>;
+thread_local! {
+    /// What happens in the middle of the next save of this thread.
+    static DURING_A_SAVE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
 
-fn task_of(future: impl Future<Output = ()> + Send + 'static) -> (Arc<Task>, Queue) {
-    let queue = Queue::default();
-    let future = Mutex::new(Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>);
-    let task = Task { future, queued: AtomicBool::new(false), queue: queue.clone() };
-    (Arc::new(task), queue)
+fn lock(notes: &Mutex<Vec<Note>>) -> MutexGuard<'_, Vec<Note>> {
+    notes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl File {
+    fn save(&self) {
+        let was_open = self.is_open.swap(true, Ordering::Relaxed);
+        expect(!was_open, "two threads save at once, and the file is a mixture of both");
+        let message = "a save may not see what the save before it has written: two threads may \
+                       save at once, or no Release and Acquire order the two (chapter 2)";
+        expect(lock(&self.written).iter().all(|note| note.is_seen()), message);
+
+        // What is written is what is seen now.
+        let mut content = lock(&self.changes).clone();
+        content.retain(|note| note.is_seen());
+        self.moment.load(Ordering::Relaxed);
+        if let Some(action) = DURING_A_SAVE.take() {
+            action();
+        }
+
+        let own = Note::new();
+        own.write();
+        content.push(own);
+        *lock(&self.written) = content;
+        self.saves.fetch_add(1, Ordering::Relaxed);
+        self.is_open.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Saver {
+    fn change(&self) {
+        let note = Note::new();
+        note.write();
+        lock(&self.file.changes).push(note);
+        self.changed();
+    }
+
+    /// All threads have returned: everything must be in the file.
+    fn expect_saved(&self) {
+        let missing = lock(&self.file.changes).len() + 1 - lock(&self.file.written).len();
+        let message = "a change is not in the file: it came during a save, or no Release and \
+                       Acquire order the two, and nobody saves once more";
+        expect(missing == 0, message);
+    }
+
+    fn saves(&self) -> usize {
+        self.file.saves.load(Ordering::Relaxed)
+    }
 }
 
 fn main() {
-    static POLLS: AtomicUsize = AtomicUsize::new(0);
-    let note = Note::new();
-    let future = poll_fn(move |context| {
-        // Something comes in the first poll, just after it has looked.
-        if POLLS.fetch_add(1, Ordering::Relaxed) == 0 {
-            context.waker().wake_by_ref();
-        } else {
-            note.read();
-        }
-        Poll::Pending
-    });
-    let (task, queue) = task_of(future);
-    task.clone().wake();
-    expect(run_one(&queue), "the task is not in the queue");
-    let is_queued = !queue.lock().expect("nobody panics").is_empty();
-    expect(is_queued, "the task was woken during its poll, and is not polled again");
-
-    // It is in the queue again, and another thread has a note for it.
-    other_thread(|| {
-        note.write();
-        task.wake();
-    });
-    expect(run_one(&queue), "the task is not in the queue");
-    expect(!run_one(&queue), "the task is queued twice, or it was not woken and is polled");
-    expect(POLLS.load(Ordering::Relaxed) == 2, "the task is not polled once for each turn");
-
-    // Another thread has a note for a task, and wakes it after each step of its turn.
-    for step in 1..=3 {
-        static IS_READ: atomic::AtomicBool = atomic::AtomicBool::new(false);
-        let note = Note::new();
-        let (task, queue) = task_of(poll_fn(move |_| {
-            IS_READ.store(note.is_seen(), Ordering::Relaxed);
-            Poll::Pending
-        }));
-        task.clone().wake();
-        let write = || {
-            note.write();
-            task.clone().wake();
-        };
-        meanwhile(step, write, || run_one(&queue));
-        let is_queued = !queue.lock().expect("nobody panics").is_empty();
-        expect(
-            is_queued || IS_READ.load(Ordering::Relaxed),
-            "a wake-up comes between two steps of `run_one`, and no poll comes after it",
-        );
+    let saver = Saver::default();
+    for count in 1..=3 {
+        saver.change();
+        let message = "nobody else saves, and a change is not saved by the thread that made it";
+        expect(saver.saves() >= count, message);
+        let message = "nothing has changed since the last save, and it is saved once more";
+        expect(saver.saves() == count, message);
+        saver.expect_saved();
     }
+
+    // Another thread makes changes after each step of the first.
+    for step in 1..=8 {
+        for changes in [1, 20] {
+            let saver = Saver::default();
+            let make = || {
+                let is_during_a_save = saver.file.is_open.load(Ordering::Relaxed);
+                (0..changes).for_each(|_| saver.change());
+                is_during_a_save
+            };
+            let (is_during_a_save, ()) = meanwhile(step, make, || saver.change());
+            saver.expect_saved();
+            let saves = saver.saves();
+            let message = format!(
+                "it was changed {changes} times during a save, and then saved {} times more",
+                saves - 1
+            );
+            expect(!is_during_a_save || saves == 2, &message);
+
+            // A third thread comes later.
+            other_thread(|| saver.change());
+            let message = "nobody saves any more, and a change is not saved";
+            expect(saver.saves() == saves + 1, message);
+            saver.expect_saved();
+        }
+    }
+    (1..=8).for_each(a_third_thread_comes);
     solved();
 }
 
-// Hint 1: when the task wakes itself, what does `queued` say?
-// Hint 2: the flag says "it will be polled after this". From when on is that not true any more?
-// Hint 3: from the moment at which the poll begins. So that is when to clear it.
+/// A change comes during the save of the first thread. After this step of it, a third thread makes
+/// a change. If it saves, then the first thread goes on in the middle of that.
+fn a_third_thread_comes(step: usize) {
+    let saver = Arc::new(Saver::default());
+    let other = saver.clone();
+    let change = move || other_thread(|| other.change());
+    DURING_A_SAVE.set(Some(Box::new(change)));
+
+    let (saves, is_saving) = channel::<()>();
+    let (resume, resumes) = channel::<()>();
+    thread::scope(|scope| {
+        let saver = &saver;
+        let third = move || {
+            DURING_A_SAVE.set(Some(Box::new(move || {
+                drop(saves);
+                // Nothing is sent. It ends when `resume` is dropped.
+                let _ = resumes.recv();
+            })));
+            saver.change();
+            drop(DURING_A_SAVE.take());
+        };
+        let act = move || {
+            scope.spawn(third);
+            let _ = is_saving.recv();
+        };
+        meanwhile(step, act, || saver.change());
+        drop(resume);
+    });
+    saver.expect_saved();
+}
+
+// Hint 1: to know that somebody is saving is not enough. What else must the atomic say?
+// Hint 2: "somebody saves, and what was changed is in it", "somebody saves, and must do so again",
+// and "nobody saves" are three values.
+// Hint 3: whoever saves says at its beginning that nothing has changed since, and goes on to
+// "nobody saves" only if that is still so. `compare_exchange` does both in one step.
 
 // WRONG
 //
 // ```text
-// load-then-store: a wake-up between the two finds the flag set, and is wiped out
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     + let _ = task.queued.load(Ordering::Acquire);
-//     + task.queued.store(false, Ordering::Release);
-//     you see: not yet: a wake-up comes between two steps of `run_one`, and no poll comes after it
+// says-it-afterwards: what came during the save is wiped out
+//     - self.state.swap(SAVING, Ordering::AcqRel);
+//     - self.file.save();
+//     + self.file.save();
+//     + self.state.swap(SAVING, Ordering::AcqRel);
+//     you see: not yet: a change is not in the file
 //
-// relaxed-store: it does not see what the wake-ups published
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     + task.queued.store(false, Ordering::Relaxed);
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// no-mark: the thread that saves does not hear of the change
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     + let (first, other) = (Ordering::AcqRel, Ordering::AcqRel);
+//     + if self.state.compare_exchange(QUIET, AGAIN, first, other).is_err() {
+//     you see: not yet: a change is not in the file
 //
-// store: neither does this, as it reads nothing
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     + task.queued.store(false, Ordering::Release);
-//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// look-then-store: the change comes between the two
+//     - let (done, again) = (Ordering::AcqRel, Ordering::Relaxed);
+//     - if self.state.compare_exchange(SAVING, QUIET, done, again).is_ok() {
+//     + if self.state.load(Ordering::Acquire) == SAVING {
+//     + self.state.store(QUIET, Ordering::Release);
+//     you see: not yet: a change is not in the file
 //
-// cleared-twice: the task is in the queue, and its flag says that it is not
-//     - let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
-//     + let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
-//     + task.queued.swap(false, Ordering::AcqRel);
-//     you see: not yet: the task is queued twice, or it was not woken and is polled
+// quiet-then-look: another thread has begun to save
+//     - let (done, again) = (Ordering::AcqRel, Ordering::Relaxed);
+//     - if self.state.compare_exchange(SAVING, QUIET, done, again).is_ok() {
+//     + if self.state.swap(QUIET, Ordering::AcqRel) == SAVING {
+//     you see: not yet: two threads save at once
 //
-// never-cleared: the task is never queued again
-//     - task.queued.swap(false, Ordering::AcqRel);
-//     you see: not yet: the task was woken during its poll, and is not polled again
+// store: it does not see what the changes have published
+//     - self.state.swap(SAVING, Ordering::AcqRel);
+//     + self.state.store(SAVING, Ordering::Release);
+//     you see: not yet: a change is not in the file
 //
-// always-again: a task that waits is polled all the time
-//     - let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
-//     + let _ = future.as_mut().poll(&mut Context::from_waker(&waker));
-//     + waker.wake_by_ref();
-//     you see: not yet: the task is queued twice, or it was not woken and is polled
+// relaxed-again: neither does this
+//     - self.state.swap(SAVING, Ordering::AcqRel);
+//     + self.state.swap(SAVING, Ordering::Relaxed);
+//     you see: not yet: a change is not in the file
+//
+// relaxed-mark: the mark arrives, and what was changed may not
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     + if self.state.swap(AGAIN, Ordering::Acquire) != QUIET {
+//     you see: not yet: a change is not in the file
+//
+// relaxed-end: what was written is not published
+//     - let (done, again) = (Ordering::AcqRel, Ordering::Relaxed);
+//     + let (done, again) = (Ordering::Acquire, Ordering::Relaxed);
+//     you see: not yet: a save may not see what the save before it has written
+//
+// once-for-each: twenty changes during one save need one more, not twenty
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     - ...
+//     - return;
+//     - }
+//     - }
+//     + if self.state.fetch_add(1, Ordering::AcqRel) > 0 {
+//     + return;
+//     + }
+//     + loop {
+//     + self.file.save();
+//     + if self.state.fetch_sub(1, Ordering::AcqRel) == 1 {
+//     + return;
+//     + }
+//     + }
+//     you see: not yet: it was changed 20 times during a save, and then saved 20 times more
+//
+// no-guard: whoever has changed something saves it
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     - return;
+//     - }
+//     + self.state.swap(AGAIN, Ordering::AcqRel);
+//     you see: not yet: a save may not see what the save before it has written
+//
+// waits: a thread that has better things to do asks again and again
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     - return;
+//     - }
+//     + while self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     + std::thread::yield_now();
+//     + }
+//     you see: not yet: it does not come to its end
+//
+// never-quiet: the thread that saved goes, and everybody counts on it
+//     - let (done, again) = (Ordering::AcqRel, Ordering::Relaxed);
+//     - if self.state.compare_exchange(SAVING, QUIET, done, again).is_ok() {
+//     + if self.state.load(Ordering::Acquire) == SAVING {
+//     you see: not yet: nobody else saves, and a change is not saved
+//
+// twice-to-be-sure: the file is written again for nothing
+//     - self.file.save();
+//     + self.file.save();
+//     + self.file.save();
+//     you see: not yet: nothing has changed since the last save
+//
+// one-more-and-no-further: changes that come during the second save are not saved
+//     - loop {
+//     - self.state.swap(SAVING, Ordering::AcqRel);
+//     - self.file.save();
+//     - let (done, again) = (Ordering::AcqRel, Ordering::Relaxed);
+//     - if self.state.compare_exchange(SAVING, QUIET, done, again).is_ok() {
+//     - return;
+//     - }
+//     - }
+//     + self.state.swap(SAVING, Ordering::AcqRel);
+//     + self.file.save();
+//     + if self.state.swap(QUIET, Ordering::AcqRel) == AGAIN {
+//     + self.file.save();
+//     + }
+//     you see: not yet: a save may not see what the save before it has written
+// ```
+
+// RIGHT
+//
+// ```text
+// counts: how many changes there were since the save began
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     - ...
+//     - return;
+//     - }
+//     - }
+//     + if self.state.fetch_add(1, Ordering::AcqRel) > 0 {
+//     + return;
+//     + }
+//     + let mut seen = 1;
+//     + loop {
+//     + self.file.save();
+//     + match self.state.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
+//     + Ok(_) => return,
+//     + Err(now) => seen = now,
+//     + }
+//     + }
+//     you see: solved
+//
+// subtracts: what was seen before the save is taken away after it
+//     - if self.state.swap(AGAIN, Ordering::AcqRel) != QUIET {
+//     - ...
+//     - return;
+//     - }
+//     - }
+//     + if self.state.fetch_add(1, Ordering::AcqRel) > 0 {
+//     + return;
+//     + }
+//     + loop {
+//     + let seen = self.state.load(Ordering::Acquire);
+//     + self.file.save();
+//     + if self.state.fetch_sub(seen, Ordering::AcqRel) == seen {
+//     + return;
+//     + }
+//     + }
+//     you see: solved
 // ```

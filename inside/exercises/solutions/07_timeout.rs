@@ -6,6 +6,7 @@
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 async fn timeout<F: Future>(future: F, limit: impl Future<Output = ()>) -> Option<F::Output> {
@@ -24,23 +25,38 @@ async fn timeout<F: Future>(future: F, limit: impl Future<Output = ()>) -> Optio
     // END
 }
 
-/// Is pending in its first poll, and wakes the task. Is ready in the second.
-fn later<T: Copy>(output: T) -> impl Future<Output = T> {
-    let mut is_polled = false;
+/// Is pending as often as it says, and wakes the task each time. Then it is ready.
+fn later<T: Copy>(mut times: usize, output: T) -> impl Future<Output = T> {
+    let mut is_over = false;
     poll_fn(move |context| {
-        if is_polled {
+        expect(!is_over, "a future was polled after its end");
+        if times == 0 {
+            is_over = true;
             return Poll::Ready(output);
         }
-        is_polled = true;
+        times -= 1;
         context.waker().wake_by_ref();
         Poll::Pending
     })
 }
 
+const NO_END: &str = "neither is ready, and it has ended";
+
+/// One of the two is asked with a waker of this many wake-ups, of which one is its own.
+fn expect_one_wakeup(count: usize, who: &str) {
+    expect(count >= 1, &format!("{who} does not know which task to wake"));
+    let message = "it has woken its own task, and nobody has asked for that: it is polled again \
+                   and again for nothing";
+    expect(count == 1, message);
+}
+
 fn main() {
     let wakeups = Wakeups::new();
     let mut both_wait = Box::pin(timeout(pending::<u8>(), pending()));
-    expect(poll(&mut both_wait, &wakeups).is_pending(), "neither is ready, and it has ended");
+    expect(poll(&mut both_wait, &wakeups).is_pending(), NO_END);
+    let message = "both wait, and it has woken its own task: it is polled again and again for \
+                   nothing";
+    expect(wakeups.count() == 0, message);
 
     let mut too_late = Box::pin(timeout(pending::<u8>(), ready(())));
     let ended = poll(&mut too_late, &wakeups);
@@ -53,24 +69,53 @@ fn main() {
     let ended = poll(&mut at_once, &wakeups);
     expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
 
-    // The same three, in a second poll.
-    let mut too_late = Box::pin(timeout(pending::<u8>(), later(())));
-    expect(poll(&mut too_late, &wakeups).is_pending(), "neither is ready, and it has ended");
-    expect(wakeups.count() == 1, "the limit does not know which task to wake");
-    let ended = poll(&mut too_late, &wakeups);
-    expect(ended == Poll::Ready(None), "the limit was over in the second poll, and did not count");
+    // The same three, after one poll or more, each by another task.
+    for times in 1..=3 {
+        later_on(times);
+    }
 
-    let mut in_time = Box::pin(timeout(later(7), pending()));
-    expect(poll(&mut in_time, &wakeups).is_pending(), "neither is ready, and it has ended");
-    expect(wakeups.count() == 2, "the future does not know which task to wake");
-    let ended = poll(&mut in_time, &wakeups);
-    expect(ended == Poll::Ready(Some(7)), "the output came in the second poll, and is lost");
-
-    let mut at_once = Box::pin(timeout(later(7), later(())));
-    expect(poll(&mut at_once, &wakeups).is_pending(), "neither is ready, and it has ended");
-    let ended = poll(&mut at_once, &wakeups);
-    expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
+    // What it was given is dropped with it.
+    let held = Arc::new(());
+    let (future_has, limit_has) = (held.clone(), held.clone());
+    let future = async move {
+        pending::<()>().await;
+        drop(future_has);
+    };
+    let limit = async move {
+        ready(()).await;
+        drop(limit_has);
+    };
+    let mut task = Box::pin(timeout(future, limit));
+    expect(poll(&mut task, &wakeups) == Poll::Ready(None), "the limit is over, and it goes on");
+    expect(Arc::strong_count(&held) == 1, "the limit is over, and the future is still there");
     solved();
+}
+
+fn later_on(times: usize) {
+    let mut too_late = Box::pin(timeout(pending::<u8>(), later(times, ())));
+    for _ in 0..times {
+        let wakeups = Wakeups::new();
+        expect(poll(&mut too_late, &wakeups).is_pending(), NO_END);
+        expect_one_wakeup(wakeups.count(), "the limit");
+    }
+    let ended = poll(&mut too_late, &Wakeups::new());
+    expect(ended == Poll::Ready(None), "the limit was over in a later poll, and did not count");
+
+    let mut in_time = Box::pin(timeout(later(times, 7), pending()));
+    for _ in 0..times {
+        let wakeups = Wakeups::new();
+        expect(poll(&mut in_time, &wakeups).is_pending(), NO_END);
+        expect_one_wakeup(wakeups.count(), "the future");
+    }
+    let ended = poll(&mut in_time, &Wakeups::new());
+    expect(ended == Poll::Ready(Some(7)), "the output came in a later poll, and is lost");
+
+    let mut at_once = Box::pin(timeout(later(times, 7), later(times, ())));
+    for _ in 0..times {
+        expect(poll(&mut at_once, &Wakeups::new()).is_pending(), NO_END);
+    }
+    let ended = poll(&mut at_once, &Wakeups::new());
+    expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
 }
 
 // Hint 1: it is `join` of exercise 01, but the first of the two ends it.
@@ -90,7 +135,7 @@ fn main() {
 //     + return Some(output);
 //     + }
 //     + poll_fn(|context| {
-//     you see: not yet: the output came in the second poll, and is lost
+//     you see: not yet: the output came in a later poll, and is lost
 //
 // limit-polled-once: it is asked at first, and then only the future is
 //     - poll_fn(|context| {
@@ -107,7 +152,7 @@ fn main() {
 //     + return Poll::Pending;
 //     + }
 //     + limit.as_mut().poll(context).map(|()| None)
-//     you see: not yet: the limit was over in the second poll, and did not count
+//     you see: not yet: the limit was over in a later poll, and did not count
 //
 // limit-first: an output that is there in time is dropped
 //     - if let Poll::Ready(output) = future.as_mut().poll(context) {
@@ -125,4 +170,87 @@ fn main() {
 //     + let mut context = std::task::Context::from_waker(std::task::Waker::noop());
 //     + limit.as_mut().poll(&mut context).map(|()| None)
 //     you see: not yet: the limit does not know which task to wake
+//
+// first-waker: the task that polls now is another one, and is not woken
+//     - let (mut future, mut limit) = (pin!(future), pin!(limit));
+//     - poll_fn(|context| {
+//     + let (mut future, mut limit) = (pin!(future), pin!(limit));
+//     + let waker = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+//     + poll_fn(move |_| {
+//     + let context = &mut std::task::Context::from_waker(&waker);
+//     you see: not yet: the limit does not know which task to wake
+//
+// asks-again: it wakes itself, and is polled again and again
+//     - limit.as_mut().poll(context).map(|()| None)
+//     + context.waker().wake_by_ref();
+//     + limit.as_mut().poll(context).map(|()| None)
+//     you see: not yet: both wait, and it has woken its own task
+//
+// wakes-when-it-waits: the same, only if neither is ready
+//     - limit.as_mut().poll(context).map(|()| None)
+//     + let polled = limit.as_mut().poll(context).map(|()| None);
+//     + if polled.is_pending() {
+//     + context.waker().wake_by_ref();
+//     + }
+//     + polled
+//     you see: not yet: both wait, and it has woken its own task
+//
+// waits-in-the-poll: no other task has a turn
+//     - poll_fn(|context| {
+//     - if let Poll::Ready(output) = future.as_mut().poll(context) {
+//     - return Poll::Ready(Some(output));
+//     - }
+//     - limit.as_mut().poll(context).map(|()| None)
+//     + poll_fn(|context| {
+//     + loop {
+//     + if let Poll::Ready(output) = future.as_mut().poll(context) {
+//     + return Poll::Ready(Some(output));
+//     + }
+//     + if limit.as_mut().poll(context).is_ready() {
+//     + return Poll::Ready(None);
+//     + }
+//     + }
+//     you see: not yet: it does not come to its end
+//
+// limit-then-future: the limit is over, and the future is waited for
+//     - return Poll::Ready(Some(output));
+//     - }
+//     - limit.as_mut().poll(context).map(|()| None)
+//     + return Poll::Ready(Some(output));
+//     + }
+//     + let _ = limit.as_mut().poll(context);
+//     + Poll::Pending
+//     you see: not yet: the limit is over, and the future goes on
+//
+// future-is-forgotten: what it holds stays there
+//     - let (mut future, mut limit) = (pin!(future), pin!(limit));
+//     + let future = &mut *std::mem::ManuallyDrop::new(Box::pin(future));
+//     + let mut limit = pin!(limit);
+//     you see: not yet: the limit is over, and the future is still there
+//
+// output-and-limit: an output counts only if the limit is not over
+//     - return Poll::Ready(Some(output));
+//     + return limit.as_mut().poll(context).map(|()| None).map(|none| none.or(Some(output)));
+//     you see: not yet: the output is lost
+// ```
+
+// RIGHT
+//
+// ```text
+// both-first: both are polled, and then it is decided
+//     - if let Poll::Ready(output) = future.as_mut().poll(context) {
+//     - return Poll::Ready(Some(output));
+//     - }
+//     - limit.as_mut().poll(context).map(|()| None)
+//     + match (future.as_mut().poll(context), limit.as_mut().poll(context)) {
+//     + (Poll::Ready(output), _) => Poll::Ready(Some(output)),
+//     + (Poll::Pending, Poll::Ready(())) => Poll::Ready(None),
+//     + (Poll::Pending, Poll::Pending) => Poll::Pending,
+//     + }
+//     you see: solved
+//
+// boxed: pinned on the heap
+//     - let (mut future, mut limit) = (pin!(future), pin!(limit));
+//     + let (mut future, mut limit) = (Box::pin(future), Box::pin(limit));
+//     you see: solved
 // ```

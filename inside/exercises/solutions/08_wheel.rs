@@ -6,7 +6,7 @@
 //! first tick of a span, the timers of that span move to the inner level. Write the function that
 //! moves them, `cascade`. (All deadlines here are less than 64 ticks away.)
 
-use inside::exercises::{expect, solved};
+use inside::exercises::{expect, set_alarm, solved};
 use std::collections::BTreeMap;
 
 const SLOTS: u64 = 8;
@@ -57,6 +57,8 @@ impl Wheel {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let mut wheel = Wheel::default();
     let mut tree: BTreeMap<(u64, u32), ()> = BTreeMap::new();
     let mut random = 20_u64;
@@ -81,7 +83,9 @@ fn main() {
                     &format!("timer {number} was due at {now}, and is late"),
                 );
             }
-            expect(due.len() == expected.len(), "a timer has expired that was not due");
+            let early = due.iter().filter(|number| !expected.contains(number)).count();
+            expect(early == 0, "a timer has expired that was not due");
+            expect(due.len() == expected.len(), "a timer has expired twice at the same tick");
             let message = "a timer is in the wheel twice, or it was lost before it was due";
             expect(wheel.len() == tree.len(), message);
         }
@@ -130,4 +134,85 @@ fn main() {
 //     + }
 //     + }
 //     you see: not yet: a timer is in the wheel twice, or it was lost before it was due
+//
+// only-one: the other timers of the span stay where they are
+//     - for (deadline, number) in std::mem::take(&mut self.outer[span]) {
+//     + if let Some((deadline, number)) = self.outer[span].pop() {
+//     you see: not yet: timer
+//
+// span-before: what has just ended moves, and it is empty
+//     - let span = (self.now / SLOTS % SLOTS) as usize;
+//     + let span = ((self.now - 1) / SLOTS % SLOTS) as usize;
+//     you see: not yet: timer 5 was due at 8, and is late
+//
+// slot-of-the-span: all of them are put where the number of the span says
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + self.inner[(deadline / SLOTS % SLOTS) as usize].push((deadline, number));
+//     + }
+//     + }
+//     you see: not yet: timer
+//
+// no-modulo: after eight spans there is no such slot
+//     - let span = (self.now / SLOTS % SLOTS) as usize;
+//     + let span = (self.now / SLOTS) as usize;
+//     you see: not yet: it panics
+//
+// first-half: of a span, only the first four ticks
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + if deadline < self.now + SLOTS / 2 {
+//     + self.insert(deadline, number);
+//     + } else {
+//     + self.outer[span].push((deadline, number));
+//     + }
+//     + }
+//     + }
+//     you see: not yet: timer
+//
+// one-tick-late: the slot of this tick is emptied before it is filled
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + self.insert(deadline.max(self.now + 1), number);
+//     + }
+//     + }
+//     you see: not yet: timer 5 was due at 8, and is late
+//
+// moved-twice: each timer is there two times
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + self.insert(deadline, number);
+//     + self.insert(deadline, number);
+//     + }
+//     + }
+//     you see: not yet: a timer has expired twice
+// ```
+
+// RIGHT
+//
+// ```text
+// straight-in: the timers of this span belong to the inner level
+//     - self.insert(deadline, number);
+//     - }
+//     - }
+//     + self.inner[(deadline % SLOTS) as usize].push((deadline, number));
+//     + }
+//     + }
+//     you see: solved
+//
+// one-by-one: as long as there is one
+//     - for (deadline, number) in std::mem::take(&mut self.outer[span]) {
+//     + while let Some((deadline, number)) = self.outer[span].pop() {
+//     you see: solved
+//
+// every-span: slower, and right: those of later spans go back to their places
+//     - for (deadline, number) in std::mem::take(&mut self.outer[span]) {
+//     + let _ = span;
+//     + let all = std::mem::take(&mut self.outer);
+//     + for (deadline, number) in all.into_iter().flatten() {
+//     you see: solved
 // ```

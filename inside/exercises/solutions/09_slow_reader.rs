@@ -78,34 +78,66 @@ fn main() {
         expect(held == ROOM, &format!("the pipe has room for two, and holds {held}"));
     }
 
+    let nothing = "there is no room, and it has woken its own task: it is polled for nothing";
+    expect(earlier.count() + wakeups.count() == 0, nothing);
+
     for message in 0..5 {
         let woken = wakeups.count();
         expect(pipe.read() == Some(message), "a message is lost, or they come in another order");
         if message < 3 {
-            expect(
-                wakeups.count() == woken + 1,
-                "there is room again, and the writer was not woken",
-            );
+            expect(wakeups.count() > woken, "there is room again, and the writer was not woken");
+            let message = "there is room once, and the writer was woken more than once";
+            expect(wakeups.count() == woken + 1, message);
             let _ = poll(&mut writer, &wakeups);
+        } else {
+            let message = "nobody waits for room any more, and a task is woken: a waker was left \
+                           behind";
+            expect(wakeups.count() == woken, message);
         }
     }
     expect(earlier.count() == 0, "a task was woken that does not wait any more");
     expect(pipe.read().is_none(), "there was one message too many");
+    earlier.expect_no_waker_left(LEFT_BEHIND);
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 
-    // The reader makes room in the middle of the writer's poll.
+    // Nobody waits, as there is always room.
+    let pipe = Pipe::default();
+    let wakeups = Wakeups::new();
+    for message in 0..4 {
+        let written = poll(&mut Box::pin(pipe.write(message)), &wakeups);
+        expect(written.is_ready(), "the pipe has room, and the writer waits");
+        expect(pipe.read() == Some(message), "a message is lost, or they come in another order");
+    }
+    expect(wakeups.count() == 0, "the writer does not wait, and is woken: a waker was left behind");
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
+
+    // The reader makes room in the middle of the writer's poll: the first one, or a later one.
     for step in 1..=4 {
-        let pipe = Pipe::default();
-        let mut writer = Box::pin(async {
-            for message in 0..=ROOM as u32 {
-                pipe.write(message).await;
-            }
-        });
-        let wakeups = Wakeups::new();
-        let (_, polled) = meanwhile(step, || pipe.read(), || poll(&mut writer, &wakeups));
-        let message = "the reader made room during the writer's poll, and nobody wakes the writer";
-        expect(polled.is_ready() || wakeups.count() > 0, message);
+        in_between(step, true);
+        in_between(step, false);
     }
     solved();
+}
+
+const LEFT_BEHIND: &str = "nobody waits for room any more, and a waker is left behind, or was lost \
+                           without being dropped: the task that it belongs to stays in memory";
+
+fn in_between(step: usize, is_first_poll: bool) {
+    let pipe = Pipe::default();
+    let mut writer = Box::pin(async {
+        for message in 0..=ROOM as u32 {
+            pipe.write(message).await;
+        }
+    });
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    if !is_first_poll {
+        let _ = poll(&mut writer, &earlier);
+    }
+    let (_, polled) = meanwhile(step, || pipe.read(), || poll(&mut writer, &wakeups));
+    let message = "the reader made room during the writer's poll, and nobody wakes the writer";
+    expect(polled.is_ready() || wakeups.count() > 0, message);
+    let ended = polled.is_ready() || poll(&mut writer, &wakeups).is_ready();
+    expect(ended, "the reader made room during the writer's poll, and the next poll is pending");
 }
 
 // Hint 1: three things happen when the pipe is full: look, leave the waker, `Pending`.
@@ -153,4 +185,94 @@ fn main() {
 //     - let writer = state.writer.take();
 //     + let writer = if state.messages.is_empty() { state.writer.take() } else { None };
 //     you see: not yet: there is room again, and the writer was not woken
+//
+// cloned: the reader wakes a copy, and wakes it again when nobody waits
+//     - let writer = state.writer.take();
+//     + let writer = state.writer.clone();
+//     you see: not yet: nobody waits for room any more, and a task is woken
+//
+// leaves-one-always: also if there is room, and it does not wait
+//     - if state.messages.len() == ROOM {
+//     - let old = state.writer.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     - return Poll::Pending;
+//     - }
+//     + let is_full = state.messages.len() == ROOM;
+//     + let old = state.writer.replace(waker);
+//     + drop(state);
+//     + drop(old);
+//     + if is_full {
+//     + return Poll::Pending;
+//     + }
+//     + let mut state = self.0.lock();
+//     you see: not yet: nobody waits for room any more, and a task is woken
+//
+// asks-again: it wakes itself until there is room
+//     - let old = state.writer.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     + drop(state);
+//     + waker.wake();
+//     you see: not yet: there is no room, and it has woken its own task
+//
+// waits-once: whoever was polled a second time was woken, it thinks
+//     - poll_fn(|context| {
+//     + let mut has_waited = false;
+//     + poll_fn(|context| {
+//     - if state.messages.len() == ROOM {
+//     + if state.messages.len() == ROOM && !std::mem::replace(&mut has_waited, true) {
+//     you see: not yet: the pipe has room for two, and took five
+//
+// drops-it: a message for which there is no room is lost
+//     - let old = state.writer.replace(waker);
+//     - drop(state);
+//     - drop(old);
+//     - return Poll::Pending;
+//     + return Poll::Ready(());
+//     you see: not yet: the pipe has room for two, and took five
+//
+// forgotten: a waker that is not dropped keeps its task
+//     - drop(state);
+//     - drop(old);
+//     + drop(state);
+//     + std::mem::forget(old);
+//     you see: not yet: nobody waits for room any more, and a waker is left behind
+//
+// waits-with-room: one place stays empty for ever
+//     - if state.messages.len() == ROOM {
+//     + if state.messages.len() + 1 == ROOM {
+//     you see: not yet: the pipe has room for two, and holds 1
+//
+// woken-twice: once is enough
+//     - writer.wake();
+//     + writer.wake_by_ref();
+//     + writer.wake();
+//     you see: not yet: there is room once, and the writer was woken more than once
+//
+// nobody-is-woken: the waker is taken, and dropped
+//     - writer.wake();
+//     + drop(writer);
+//     you see: not yet: there is room again, and the writer was not woken
+// ```
+
+// RIGHT
+//
+// ```text
+// only-from-full: nobody waits for room if there was some
+//     - let writer = state.writer.take();
+//     + let was_full = state.messages.len() + 1 == ROOM;
+//     + let writer = if was_full { state.writer.take() } else { None };
+//     you see: solved
+//
+// a-block: the guard ends with it, and what was there comes out
+//     - let mut state = self.0.lock();
+//     - let message = state.messages.pop_front();
+//     - let writer = state.writer.take();
+//     - drop(state);
+//     + let (message, writer) = {
+//     + let mut state = self.0.lock();
+//     + (state.messages.pop_front(), state.writer.take())
+//     + };
+//     you see: solved
 // ```

@@ -237,4 +237,80 @@ fn at_once(step: usize) {
 //     + }
 //     + self.0.compare_exchange(IDLE, QUEUED, set, seen).is_ok()
 //     you see: not yet: a task is woken after something has happened, and its poll may not see
+//
+// woken-is-queued: a third wake-up makes the end of the poll forget the second
+//     - RUNNING => Some(WOKEN),
+//     + RUNNING => Some(WOKEN),
+//     + WOKEN => Some(QUEUED),
+//     you see: not yet: a task was woken while it ran, and is not polled again
+//
+// queues-unless-queued: a running task is queued, and another thread polls it
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE)
+//     + self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) != Ok(QUEUED)
+//     you see: not yet: a running task was woken, and another thread can poll it at once
+//
+// end-queues-always: it is polled again and again
+//     - let next = |state| Some(if state == WOKEN { QUEUED } else { IDLE });
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(WOKEN)
+//     + self.0.swap(QUEUED, Ordering::AcqRel);
+//     + true
+//     you see: not yet: a task was not woken while it ran, and is polled again
+//
+// end-reads-backwards: queued when it was not woken, and not when it was
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(WOKEN)
+//     + self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(RUNNING)
+//     you see: not yet: a task was woken while it ran, and is not polled again
+//
+// acquire-wake: it learns, and does not publish
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE)
+//     + self.0.fetch_update(Ordering::Acquire, Ordering::Acquire, next) == Ok(IDLE)
+//     you see: not yet: a task is woken after something has happened, and its poll may not see
+//
+// end-stores: whatever was published before it is wiped out
+//     - let next = |state| Some(if state == WOKEN { QUEUED } else { IDLE });
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(WOKEN)
+//     + if self.0.load(Ordering::Acquire) == WOKEN {
+//     + self.0.store(QUEUED, Ordering::Release);
+//     + return true;
+//     + }
+//     + let (set, seen) = (Ordering::AcqRel, Ordering::Acquire);
+//     + if self.0.compare_exchange(RUNNING, IDLE, set, seen).is_ok() {
+//     + return false;
+//     + }
+//     + self.0.store(QUEUED, Ordering::Relaxed);
+//     + true
+//     you see: not yet: a task is woken after something has happened, and its poll may not see
+// ```
+
+// RIGHT
+//
+// ```text
+// bits: with these numbers, a wake-up sets the lowest bit, and the end of a poll keeps it
+//     - let next = |state| match state {
+//     - ...
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE)
+//     + self.0.fetch_or(1, Ordering::AcqRel) == IDLE
+//     - let next = |state| Some(if state == WOKEN { QUEUED } else { IDLE });
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(WOKEN)
+//     + self.0.fetch_and(1, Ordering::AcqRel) == WOKEN
+//     you see: solved
+//
+// release-only: the poll that begins learns, so these two need only publish
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE)
+//     + self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next) == Ok(IDLE)
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(WOKEN)
+//     + self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next) == Ok(WOKEN)
+//     you see: solved
+//
+// exchanges-in-a-loop: what `fetch_update` does, by hand
+//     - self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(WOKEN)
+//     + let mut state = RUNNING;
+//     + loop {
+//     + let new = next(state).unwrap_or(IDLE);
+//     + match self.0.compare_exchange(state, new, Ordering::AcqRel, Ordering::Acquire) {
+//     + Ok(old) => return old == WOKEN,
+//     + Err(now) => state = now,
+//     + }
+//     + }
+//     you see: solved
 // ```

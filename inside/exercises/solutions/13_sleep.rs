@@ -61,7 +61,7 @@ fn take(step: Step, side: &Side, opposite: &Side) -> Side {
 }
 
 fn main() {
-    for steps in [WORKER, OTHER] {
+    for steps in [&WORKER[..], &OTHER] {
         let each = [Write, Fence, Look].iter().all(|step| steps.contains(step));
         expect(each, "each side takes each of the three steps");
         let place = |step| steps.iter().position(|it| *it == step);
@@ -105,4 +105,52 @@ fn main() {
 //     - const OTHER: [Step; 3] = [Write, Fence, Look];
 //     + const OTHER: [Step; 3] = [Write, Fence, Fence];
 //     you see: not yet: each side takes each of the three steps
+//
+// worker-looks-early: its fence comes after its look
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 3] = [Write, Look, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+//
+// both-look-first: each looks before it has written anything
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 3] = [Look, Write, Fence];
+//     + const OTHER: [Step; 3] = [Look, Write, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+//
+// backwards: the last step first
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 3] = [Look, Fence, Write];
+//     you see: not yet: a fence before the write waits for nothing
+//
+// no-look: nobody asks whether the other one sleeps
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const OTHER: [Step; 3] = [Write, Fence, Write];
+//     you see: not yet: each side takes each of the three steps
+//
+// two-looks-too-early: twice does not help before the fence
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 4] = [Look, Write, Look, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+//
+// fence-between-two-looks: the worker does, and the other one looks too early
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 4] = [Look, Write, Fence, Look];
+//     + const OTHER: [Step; 3] = [Write, Look, Fence];
+//     you see: not yet: a task is queued and all sleep, in the order
+// ```
+
+// RIGHT
+//
+// ```text
+// looks-twice: what the first look finds saves the second
+//     - const WORKER: [Step; 3] = [Write, Fence, Look];
+//     + const WORKER: [Step; 4] = [Look, Write, Fence, Look];
+//     you see: solved
+//
+// fence-twice: one is enough, and two do no harm
+//     - const OTHER: [Step; 3] = [Write, Fence, Look];
+//     + const OTHER: [Step; 4] = [Write, Fence, Fence, Look];
+//     you see: solved
 // ```

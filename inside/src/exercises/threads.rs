@@ -27,6 +27,7 @@
 //! `AcqRel` and `SeqCst` are both `Acquire` and `Release`. (More is to be said of `SeqCst`, and of
 //! fences, see chapter 9. No exercise here needs it.)
 
+use super::alarm::set_alarm;
 use super::verdict::{expect, not_yet};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -48,7 +49,8 @@ thread_local! {
     static OTHER: RefCell<Option<OtherThread>> = const { RefCell::new(None) };
 }
 
-pub(super) fn holds_a_lock() -> bool {
+/// Whether this thread holds a lock.
+pub fn holds_a_lock() -> bool {
     HELD.get() > 0
 }
 
@@ -58,6 +60,7 @@ fn learn(published: &Notes) {
 
 /// Runs `action` on another thread, which knows nothing of what this one did. Waits for its end.
 pub fn other_thread<T: Send>(action: impl FnOnce() -> T + Send) -> T {
+    set_alarm();
     let ended = thread::scope(|scope| scope.spawn(action).join());
     ended.unwrap_or_else(|panic| resume_unwind(panic))
 }
@@ -70,6 +73,7 @@ pub fn meanwhile<A: Send, R>(
     action: impl FnOnce() -> A + Send,
     run: impl FnOnce() -> R,
 ) -> (A, R) {
+    set_alarm();
     let (go, waits) = channel();
     let (acts, acted) = channel();
     thread::scope(|scope| {

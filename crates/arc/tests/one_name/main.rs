@@ -1,9 +1,8 @@
 //! Programs with one dependency build and run, and programs for tokio become programs for arc when
 //! their imports change.
 //!
-//! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and other
-//! imports in the place of arc's prelude, is a program for tokio. Both are built, and talk to each
-//! other.
+//! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and
+//! without arc's prelude, is a program for tokio. Both are built, and talk to each other.
 
 mod packages;
 #[cfg(unix)]
@@ -24,12 +23,15 @@ const PARTS: [&str; 5] = [
 ];
 
 /// The programs of `both/`.
-const BOTH: [(&str, &str); 6] = [
+const BOTH: [(&str, &str); 9] = [
     ("client", include_str!("both/client.rs")),
     ("fetch", include_str!("both/fetch.rs")),
+    ("halves", include_str!("both/halves.rs")),
     ("lines", include_str!("both/lines.rs")),
+    ("numbers", include_str!("both/numbers.rs")),
     ("pages", include_str!("both/pages.rs")),
     ("store", include_str!("both/store.rs")),
+    ("streams", include_str!("both/streams.rs")),
     ("udp_echo", include_str!("both/udp_echo.rs")),
 ];
 
@@ -47,10 +49,7 @@ fn checked(source: &str) -> String {
 
 /// Returns the same program for tokio.
 fn for_tokio(program: &str, source: &str) -> String {
-    // tokio has `read_buf` in the trait that has `read`, and `shutdown` in that of `write`.
-    let needs_reads = source.contains(".read_buf(");
-    let imports = if needs_reads { "use tokio::io::AsyncReadExt;\n" } else { "" };
-    let source = source.replace("use arc::prelude::*;\n", imports);
+    let source = source.replace("use arc::prelude::*;\n", "");
     let source = source.replace("arc::", "tokio::");
     assert!(!source.contains("arc"), "{program} has nothing of arc's left");
     source
@@ -58,9 +57,13 @@ fn for_tokio(program: &str, source: &str) -> String {
 
 #[test]
 fn a_program_needs_one_dependency() {
-    let program = ("parts", checked(include_str!("parts.rs")));
-    let package = Package::build("one-dependency", &arc(""), &[program]);
+    let programs = [
+        ("parts", checked(include_str!("parts.rs"))),
+        ("counting", checked(include_str!("counting.rs"))),
+    ];
+    let package = Package::build("one-dependency", &arc(""), &programs);
     assert_eq!(package.run("parts", &[]), PARTS);
+    assert_eq!(package.run("counting", &[]), ["number: 7", "read: 4, then: 0"]);
 }
 
 #[test]
@@ -80,6 +83,7 @@ fn programs_run_on_arc_and_on_tokio_by_changed_imports_alone() {
     for package in [&on_arc, &on_tokio] {
         datagrams_come_back(package);
         lines_are_numbered(package);
+        tokios_imports_are_enough(package);
     }
 }
 
@@ -123,6 +127,18 @@ fn datagrams_come_back(package: &Package) {
     }
     socket.send(b"STOP").expect("it is sent");
     assert!(echo.end().is_empty());
+}
+
+/// These programs have no prelude.
+fn tokios_imports_are_enough(package: &Package) {
+    assert_eq!(package.run("numbers", &[]), ["number: 42", "then: 0"]);
+    assert_eq!(package.run("halves", &[]), ["ping!"]);
+    let mut streams = package.start("streams", &[]);
+    let mut input = streams.input.take().expect("it is open");
+    input.write_all(b"one\ntwo").expect("it reads");
+    drop(input);
+    let expected = ["one", "two", "4 read, 3 copied", "[97]", "[98]"];
+    assert_eq!(streams.end(), expected);
 }
 
 fn lines_are_numbered(package: &Package) {

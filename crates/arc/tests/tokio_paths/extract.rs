@@ -12,8 +12,9 @@ use std::process::Command;
 
 use syn::{Attribute, File, Item, ItemMacro, Meta, UseTree, Visibility};
 
-/// The modules of tokio that are read. `process` is that of another crate here.
-const MODULES: [&str; 8] = ["fs", "io", "net", "runtime", "signal", "sync", "task", "time"];
+/// The modules of tokio that are read.
+const MODULES: [&str; 9] =
+    ["fs", "io", "net", "process", "runtime", "signal", "sync", "task", "time"];
 
 /// Macros that hold what a stable build with all features leaves out.
 const LEFT_OUT: [&str; 7] = [

@@ -140,6 +140,12 @@ use arc::net::unix::pipe::pipe as _;
 #[cfg(unix)]
 use arc::net::unix::uid_t as _;
 use arc::pin as _;
+use arc::process as _;
+use arc::process::Child as _;
+use arc::process::ChildStderr as _;
+use arc::process::ChildStdin as _;
+use arc::process::ChildStdout as _;
+use arc::process::Command as _;
 use arc::runtime as _;
 use arc::runtime::Builder as _;
 use arc::runtime::EnterGuard as _;

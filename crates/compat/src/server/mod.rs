@@ -6,7 +6,7 @@ mod limits;
 pub use connection::Connection;
 pub use limits::CutOff;
 
-use crate::{ArcExecutor, ArcTimer, explain_tokio_panics};
+use crate::{ArcExecutor, ArcTimer};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::task::spawn_named;
 use hyper::body::{Body, Incoming};
@@ -360,7 +360,6 @@ where
         let service = TowerToHyperService::new(service);
         // The service may call what needs tokio. So may a test beside the server, before the server
         // is polled for the first time.
-        explain_tokio_panics();
         Box::pin(async move {
             let (end, ending) = watch::channel(());
             let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));

@@ -4,14 +4,17 @@ use crate::explain_tokio_panics;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::process;
+use std::sync::{PoisonError, RwLock};
 use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// The name of the runtime's threads.
 const THREAD_NAME: &str = "arc-compat-tokio";
 
-static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+/// The runtime, and the process that has started it. After a fork the child has a copy of this, and
+/// none of the runtime's threads. So it starts a runtime of its own.
+static RUNTIME: RwLock<Option<(u32, &'static Handle)>> = RwLock::new(None);
 
 /// Wraps a future so that each poll of it, and its drop, happen in the context of a tokio
 /// runtime.
@@ -24,7 +27,9 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// function that asks for tokio's runtime when it is called, such as `tokio::time::sleep`, panics
 /// there: pass `async { tokio::time::sleep(limit).await }`, and not `tokio::time::sleep(limit)`.
 ///
-/// To enter a runtime of your own, use tokio-util's `TokioContext`.
+/// Where a crate calls tokio in many places, or where values are dropped, use
+/// [`everywhere`](super::everywhere) instead. To enter a runtime of your own, use tokio-util's
+/// `TokioContext`.
 ///
 /// # What it starts
 ///
@@ -35,6 +40,9 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// `tokio::task::spawn_blocking` starts further threads of that name, and so do tokio's
 /// files and name lookups, which use it. There are at most 512 of them, and each ends after
 /// 10 s without work.
+///
+/// After a `fork` without `exec`, the first poll of a new wrapped future starts such a runtime in
+/// the child, too. A future that was polled before the fork belongs to the parent.
 ///
 /// When a tokio socket or timer is ready, tokio's thread wakes the arc task. That costs one
 /// more switch between threads than an arc socket or timer needs.
@@ -70,7 +78,7 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// # }
 /// ```
 pub fn enter<F: Future>(future: F) -> Enter<F> {
-    Enter { future: Some(future) }
+    Enter { handle: None, future: Some(future) }
 }
 
 /// Returns a handle of the runtime that [`enter`] enters.
@@ -93,14 +101,42 @@ pub fn enter<F: Future>(future: F) -> Enter<F> {
 /// # }
 /// ```
 pub fn handle() -> &'static Handle {
-    RUNTIME.get_or_init(start).handle()
+    if let Some(handle) = running() {
+        return handle;
+    }
+
+    let mut runtime = RUNTIME.write().unwrap_or_else(PoisonError::into_inner);
+    let process = process::id();
+    match *runtime {
+        // Another thread was faster.
+        Some((starter, handle)) if starter == process => handle,
+        _ => {
+            let handle = start();
+            *runtime = Some((process, handle));
+            handle
+        }
+    }
 }
 
-fn start() -> Runtime {
+/// The runtime, if this process has started it already.
+fn running() -> Option<&'static Handle> {
+    let runtime = RUNTIME.read().unwrap_or_else(PoisonError::into_inner);
+    let (starter, handle) = (*runtime)?;
+    (starter == process::id()).then_some(handle)
+}
+
+fn start() -> &'static Handle {
     explain_tokio_panics();
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).thread_name(THREAD_NAME).enable_all();
-    builder.build().unwrap_or_else(|error| panic!("tokio's runtime cannot be started: {error}"))
+    let runtime = builder.build();
+    let runtime =
+        runtime.unwrap_or_else(|error| panic!("tokio's runtime cannot be started: {error}"));
+
+    // It never ends. In a child, to drop the parent's runtime would wait for threads that the child
+    // has not got.
+    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+    runtime.handle()
 }
 
 pin_project! {
@@ -108,6 +144,9 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Enter<F> {
+        // The runtime, since the first poll: to ask for the process's number at each poll would
+        // cost a system call.
+        handle: Option<&'static Handle>,
         // `None` only while `drop` runs: the future is dropped in tokio's context, too.
         #[pin]
         future: Option<F>,
@@ -115,9 +154,10 @@ pin_project! {
 
     impl<F> PinnedDrop for Enter<F> {
         fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
             // Do not start the runtime here: a future that was never polled did not need it.
-            let _context = RUNTIME.get().map(Runtime::enter);
-            this.project().future.set(None);
+            let _context = this.handle.or_else(running).map(Handle::enter);
+            this.future.set(None);
         }
     }
 }
@@ -126,8 +166,9 @@ impl<F: Future> Future for Enter<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let _context = handle().enter();
-        let future = self.project().future.as_pin_mut();
+        let this = self.project();
+        let _context = this.handle.get_or_insert_with(handle).enter();
+        let future = this.future.as_pin_mut();
         future.expect("it is there until it is dropped").poll(context)
     }
 }

@@ -260,7 +260,12 @@ impl DirBuilder {
         if let Some(mode) = self.mode {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
         }
-        let path = path.as_ref().to_owned();
-        run(move || builder.create(path))
+        async move {
+            let owned = path.as_ref().to_owned();
+            let created = run(move || builder.create(owned)).await;
+            // As what `OpenOptions::open` was given.
+            drop(path);
+            created
+        }
     }
 }

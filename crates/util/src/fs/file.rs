@@ -446,7 +446,15 @@ mod unix {
 #[cfg(windows)]
 mod windows {
     use super::File;
+    use std::io::Result;
     use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle, RawHandle};
+
+    impl File {
+        /// Makes a pipe of a child process asynchronous.
+        pub(crate) fn of_child(pipe: impl Into<OwnedHandle>) -> Result<Self> {
+            Ok(Self::from(pipe.into()))
+        }
+    }
 
     impl AsHandle for File {
         fn as_handle(&self) -> BorrowedHandle<'_> {

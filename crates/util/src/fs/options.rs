@@ -144,8 +144,14 @@ impl OpenOptions {
     ///
     /// Outside a runtime.
     pub fn open<P: AsRef<Path>>(&self, path: P) -> impl Future<Output = Result<File>> + use<P> {
-        let (options, path) = (self.0.clone(), path.as_ref().to_owned());
-        async { run(move || options.open(path)).await.map(File::from_std) }
+        let options = self.0.clone();
+        async move {
+            let owned = path.as_ref().to_owned();
+            let opened = run(move || options.open(owned)).await;
+            // What was given may delete the file when it is dropped, as that of the crate tempfile.
+            drop(path);
+            opened.map(File::from_std)
+        }
     }
 }
 

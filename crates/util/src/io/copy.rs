@@ -1,5 +1,6 @@
 //! Copying from one stream to another, and between two streams in both directions.
 
+use super::operation::{poll_flush, unless_interrupted};
 use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use std::future::{Future, poll_fn};
@@ -87,7 +88,7 @@ where
 
             let filled = Pin::new(&mut *reader).poll_fill_buf(context);
             if filled.is_pending() && must_flush {
-                ready!(Pin::new(&mut *writer).poll_flush(context))?;
+                ready!(poll_flush(Pin::new(&mut *writer), context))?;
                 must_flush = false;
             }
             let Some(filled) = unless_interrupted(ready!(filled))? else {
@@ -96,7 +97,7 @@ where
             };
 
             if filled.is_empty() {
-                ready!(Pin::new(&mut *writer).poll_flush(context))?;
+                ready!(poll_flush(Pin::new(&mut *writer), context))?;
                 return Poll::Ready(Ok(copied));
             }
 
@@ -348,17 +349,9 @@ impl Way {
         writer: Pin<&mut W>,
     ) -> Poll<Result<()>> {
         if self.must_flush {
-            ready!(writer.poll_flush(context))?;
+            ready!(poll_flush(writer, context))?;
             self.must_flush = false;
         }
         Poll::Ready(Ok(()))
-    }
-}
-
-/// Returns `None` for an operation that was interrupted, and has to be tried again.
-fn unless_interrupted<T>(result: Result<T>) -> Result<Option<T>> {
-    match result {
-        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
-        result => result.map(Some),
     }
 }

@@ -1,9 +1,9 @@
 //! In-memory pipes with two directions, and with one.
 
+use super::split::{ReadHalf, WriteHalf, split};
 use crate::wake::wake_all;
-use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use arc::io::{AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
-use futures_util::io::{ReadHalf, WriteHalf};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{ErrorKind, IoSlice, Read, Result};
@@ -89,7 +89,7 @@ pub struct DuplexStream {
 /// ```
 #[track_caller]
 pub fn simplex(capacity: usize) -> (ReadHalf<SimplexStream>, WriteHalf<SimplexStream>) {
-    SimplexStream::new_unsplit(capacity).split()
+    split(SimplexStream::new_unsplit(capacity))
 }
 
 /// An in-memory pipe with one direction: what is written to it is read from it.

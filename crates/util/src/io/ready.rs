@@ -1,95 +1,13 @@
 //! tokio's way to wait for a socket that can be read or written, whichever comes first.
 
+use super::interest::{Interest, Ready};
+#[cfg(unix)]
+use super::news::News;
 use arc::io::{AsSource, Async, Direction};
 use std::future::{Future, poll_fn};
 use std::io::{Error, ErrorKind, Result};
-use std::ops::BitOr;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
-
-/// What to wait for: that a socket can be read, that it can be written, or either.
-///
-/// # Examples
-///
-/// See [`ReadyExt`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Interest(Ready);
-
-impl Interest {
-    /// Wait until the socket can be read.
-    pub const READABLE: Self = Self(Ready::READABLE);
-    /// Wait until the socket can be written.
-    pub const WRITABLE: Self = Self(Ready::WRITABLE);
-
-    /// Returns whether reading is part of it.
-    pub const fn is_readable(self) -> bool {
-        self.0.read
-    }
-
-    /// Returns whether writing is part of it.
-    pub const fn is_writable(self) -> bool {
-        self.0.write
-    }
-
-    /// Returns both interests as one, like the operator `|`.
-    #[must_use]
-    #[allow(clippy::should_implement_trait, reason = "tokio's name for it")]
-    pub fn add(self, other: Self) -> Self {
-        self | other
-    }
-}
-
-impl BitOr for Interest {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-/// What a socket is ready for. An error or the end of the stream makes it ready, too: the next
-/// attempt to read or to write tells.
-///
-/// # Examples
-///
-/// See [`ReadyExt`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ready {
-    read: bool,
-    write: bool,
-}
-
-impl Ready {
-    /// Ready for nothing.
-    pub const EMPTY: Self = Self { read: false, write: false };
-    /// Ready to be read.
-    pub const READABLE: Self = Self { read: true, write: false };
-    /// Ready to be written.
-    pub const WRITABLE: Self = Self { read: false, write: true };
-
-    /// Returns whether the socket is ready for nothing.
-    pub fn is_empty(self) -> bool {
-        self == Self::EMPTY
-    }
-
-    /// Returns whether the socket can be read.
-    pub fn is_readable(self) -> bool {
-        self.read
-    }
-
-    /// Returns whether the socket can be written.
-    pub fn is_writable(self) -> bool {
-        self.write
-    }
-}
-
-impl BitOr for Ready {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self { read: self.read || other.read, write: self.write || other.write }
-    }
-}
 
 /// Adds `ready`, `try_io`, `async_io` and what is polled to every socket.
 ///
@@ -113,9 +31,13 @@ pub trait ReadyExt {
     /// The attempt that follows may still fail with `WouldBlock`: then wait again. A new socket
     /// counts as ready for both until the first such attempt.
     ///
+    /// On Unix it asks the kernel whether a direction is closed, by a system call. To wait for
+    /// errors or urgent data, it registers another descriptor with the runtime meanwhile.
+    ///
     /// # Errors
     ///
-    /// Fails when the runtime has ended.
+    /// Fails when the runtime has ended, and if errors or urgent data are waited for and no
+    /// descriptors are left.
     ///
     /// # Cancellation
     ///
@@ -178,34 +100,51 @@ impl<T: AsSource> ReadyExt for Async<T> {
     async fn ready(&self, interest: Interest) -> Result<Ready> {
         let mut readable = pin!(self.readable());
         let mut writable = pin!(self.writable());
+        #[cfg(unix)]
+        let news = News::new(self, interest)?;
 
-        poll_fn(|context| {
+        let ready = poll_fn(|context| {
             let mut ready = Ready::EMPTY;
+            #[cfg(unix)]
+            if let Some(news) = &news
+                && let Poll::Ready(result) = news.poll(context, Ok)
+            {
+                ready |= result?;
+            }
             if interest.is_readable()
                 && let Poll::Ready(result) = readable.as_mut().poll(context)
             {
                 result?;
-                ready = ready | Ready::READABLE;
+                ready |= Ready::READABLE;
             }
             if interest.is_writable()
                 && let Poll::Ready(result) = writable.as_mut().poll(context)
             {
                 result?;
-                ready = ready | Ready::WRITABLE;
+                ready |= Ready::WRITABLE;
             }
 
             match ready.is_empty() {
                 true => Poll::Pending,
-                false => Poll::Ready(Ok(ready)),
+                false => Poll::Ready(Result::Ok(ready)),
             }
         })
-        .await
+        .await?;
+        // Whether a direction is closed, the runtime does not know.
+        #[cfg(unix)]
+        let ready = ready | super::news::ask(self, interest)?;
+        Ok(ready)
     }
 
     fn try_io<R>(&self, interest: Interest, attempt: impl FnOnce() -> Result<R>) -> Result<R> {
         match (interest.is_readable(), interest.is_writable()) {
             (true, false) => self.try_with(Direction::Read, |_| attempt()),
             (false, true) => self.try_with(Direction::Write, |_| attempt()),
+            #[cfg(unix)]
+            (false, false) => match super::news::ask(self, interest)?.is_empty() {
+                true => Err(ErrorKind::WouldBlock.into()),
+                false => attempt(),
+            },
             _ => Err(both_directions()),
         }
     }
@@ -218,6 +157,11 @@ impl<T: AsSource> ReadyExt for Async<T> {
         match (interest.is_readable(), interest.is_writable()) {
             (true, false) => self.read_with(|_| attempt()).await,
             (false, true) => self.write_with(|_| attempt()).await,
+            #[cfg(unix)]
+            (false, false) => match News::new(self, interest)? {
+                Some(news) => poll_fn(|context| news.poll(context, |_| attempt())).await,
+                None => Err(both_directions()),
+            },
             _ => Err(both_directions()),
         }
     }

@@ -4,8 +4,9 @@
 //! what the loop around a guard does.
 
 use super::{Interest, Ready, ReadyExt};
+use crate::kernel::would_block;
 use arc::io::{Async, Direction};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -116,6 +117,40 @@ impl<T: AsFd> AsyncFd<T> {
     #[track_caller]
     pub fn with_interest(inner: T, _interest: Interest) -> io::Result<Self> {
         Self::new(inner)
+    }
+
+    /// Does the same as [`try_new`](Self::try_new).
+    ///
+    /// tokio's is unsafe, because its value may have any number for a descriptor. What has `AsFd`
+    /// has a descriptor of its own, and nothing about this is unsafe.
+    ///
+    /// # Errors
+    ///
+    /// As `try_new`.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn register(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
+        Self::try_new(inner)
+    }
+
+    /// Does the same as [`register`](Self::register): all interests are always registered.
+    ///
+    /// # Errors
+    ///
+    /// As `try_new`.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn register_with_interest(
+        inner: T,
+        _interest: Interest,
+    ) -> Result<Self, AsyncFdRegisterError<T>> {
+        Self::try_new(inner)
     }
 
     /// Returns a reference to the value.
@@ -369,6 +404,13 @@ impl<'a, T: AsFd> AsyncFdReadyGuard<'a, T> {
         self.owner.clear(self.ready);
     }
 
+    /// Says that the descriptor is not ready any more for a part of what it was ready for. See
+    /// [`clear_ready`](Self::clear_ready).
+    pub fn clear_ready_matching(&mut self, ready: Ready) {
+        self.owner.clear(self.ready & ready);
+        self.ready = self.ready - ready;
+    }
+
     /// Does nothing: the descriptor stays ready unless [`clear_ready`](Self::clear_ready) is
     /// called.
     pub fn retain_ready(&mut self) {}
@@ -433,6 +475,13 @@ impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
         self.owner.clear(self.ready);
     }
 
+    /// Says that the descriptor is not ready any more for a part of what it was ready for. See
+    /// [`clear_ready`](Self::clear_ready).
+    pub fn clear_ready_matching(&mut self, ready: Ready) {
+        self.owner.clear(self.ready & ready);
+        self.ready = self.ready - ready;
+    }
+
     /// Does nothing: the descriptor stays ready.
     pub fn retain_ready(&mut self) {}
 
@@ -453,15 +502,6 @@ impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
             }
             result => Ok(result),
         }
-    }
-}
-
-/// Fails with `WouldBlock` if the kernel says that the descriptor is not ready.
-pub(crate) fn would_block(inner: &impl AsFd, wanted: PollFlags) -> io::Result<()> {
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut [PollFd::new(inner, wanted)], Some(&at_once))? {
-        0 => Err(ErrorKind::WouldBlock.into()),
-        _ => Ok(()),
     }
 }
 

@@ -5,6 +5,8 @@
 //! the methods of std's socket. The exception is [`TcpSocket`], which is registered with the
 //! runtime only when it listens or connects.
 
+#[cfg(feature = "bytes")]
+mod buffers;
 mod connect;
 mod options;
 mod socket;

@@ -72,6 +72,20 @@ macro_rules! wraps {
                 self.0.as_socket()
             }
         }
+
+        #[cfg(unix)]
+        impl std::os::fd::AsRawFd for $type {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                std::os::fd::AsFd::as_fd(self).as_raw_fd()
+            }
+        }
+
+        #[cfg(windows)]
+        impl std::os::windows::io::AsRawSocket for $type {
+            fn as_raw_socket(&self) -> std::os::windows::io::RawSocket {
+                std::os::windows::io::AsSocket::as_socket(self).as_raw_socket()
+            }
+        }
     };
 }
 

@@ -175,6 +175,25 @@ options! { TcpSocket, |this| this.0;
     fn linger = linger() -> Option<Duration>;
     /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
+    /// Returns the type of service of the packets that the socket sends (`IP_TOS`).
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn tos_v4 = tos_v4() -> u32;
+    /// Sets the type of service of the packets that the socket sends.
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn set_tos_v4 = set_tos_v4(tos: u32) -> ();
+    /// Does the same as `tos_v4`.
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn tos = tos_v4() -> u32;
+    /// Does the same as `set_tos_v4`.
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn set_tos = set_tos_v4(tos: u32) -> ();
+    /// Returns the name of the device that the socket is bound to (`SO_BINDTODEVICE`).
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn device = device() -> Option<Vec<u8>>;
+    /// Binds the socket to the device of a name: it sends and receives by that device alone. With
+    /// `None` it is bound to none.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn bind_device = bind_device(interface: Option<&[u8]>) -> ();
 }
 
 /// Options with numbers. Errors are those of the system calls.
@@ -185,6 +204,11 @@ impl TcpSocket {
     /// hours) count as 65,535 s. The wait blocks the thread that drops the stream.
     pub fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
         self.0.set_linger(duration.map(whole_seconds))
+    }
+
+    /// Makes closing discard the unsent data, and reset the connection.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.0.set_linger(Some(Duration::ZERO))
     }
 
     /// Returns the size of the send buffer, in bytes.
@@ -240,5 +264,19 @@ impl std::os::fd::AsFd for TcpSocket {
 impl std::os::windows::io::AsSocket for TcpSocket {
     fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
         self.0.as_socket()
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsRawFd for TcpSocket {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        std::os::fd::AsFd::as_fd(self).as_raw_fd()
+    }
+}
+
+#[cfg(windows)]
+impl std::os::windows::io::AsRawSocket for TcpSocket {
+    fn as_raw_socket(&self) -> std::os::windows::io::RawSocket {
+        std::os::windows::io::AsSocket::as_socket(self).as_raw_socket()
     }
 }

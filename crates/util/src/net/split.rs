@@ -11,6 +11,9 @@ use std::{fmt, net};
 
 /// Splits a stream into two owned halves, one for each direction.
 ///
+/// [`AsyncReadExt`](crate::io::AsyncReadExt) has the method, too. Import one of the traits: in the
+/// scope of both, a call is ambiguous.
+///
 /// [`TcpStream`] implements this trait, and so does [`UnixStream`](super::UnixStream) on Unix.
 /// Other crates cannot implement it.
 ///
@@ -35,6 +38,11 @@ use std::{fmt, net};
 /// # sending.await?
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no socket that can be split by this method",
+    label = "not a `TcpStream` or `UnixStream`",
+    note = "for other streams, there is the function `io::split(stream)`"
+)]
 pub trait IntoSplit: sealed::Stream {
     /// Splits the stream into a reading and a writing half, which two tasks can own. The halves
     /// share an allocation.

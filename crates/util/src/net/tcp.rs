@@ -1,11 +1,14 @@
 //! Traits that add what tokio's TCP sockets have beyond arc's.
 
+#[cfg(feature = "bytes")]
+use super::buffers::{READ_MAX, append};
 use super::options::{hops as checked_hops, whole_seconds};
-use arc::io::Direction;
-use arc::net::{TcpListener, TcpStream};
+use arc::io::{AsSource, Async, Direction};
+use arc::net::{SocketAddr, TcpListener, TcpStream};
 use futures_core::Stream;
 use socket2::SockRef;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// The reading half of a TCP connection.
@@ -80,6 +83,18 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// ```
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 
+    /// Reads available data to the end of a buffer, without waiting.
+    ///
+    /// It reads into memory of its own first, and at most 8 KiB.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`try_read`](Self::try_read).
+    #[cfg(feature = "bytes")]
+    fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize>
+    where
+        Self: Sized;
+
     /// Writes as much as there is room for, without waiting.
     ///
     /// # Errors
@@ -119,6 +134,13 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// Any error of the system call.
     fn set_linger(&self, duration: Option<Duration>) -> io::Result<()>;
 
+    /// Makes closing discard the unsent data, and reset the connection.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the system call.
+    fn set_zero_linger(&self) -> io::Result<()>;
+
     /// Returns the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
@@ -155,6 +177,11 @@ impl TcpStreamExt for TcpStream {
         self.try_with(Direction::Read, |mut stream| stream.read(buffer))
     }
 
+    #[cfg(feature = "bytes")]
+    fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
+        append(buffer, READ_MAX, |bytes| Ok((self.try_read(bytes)?, ()))).map(|(length, ())| length)
+    }
+
     fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
         self.try_with(Direction::Write, |mut stream| stream.write(buffer))
     }
@@ -173,6 +200,10 @@ impl TcpStreamExt for TcpStream {
 
     fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
         SockRef::from(self).set_linger(duration.map(whole_seconds))
+    }
+
+    fn set_zero_linger(&self) -> io::Result<()> {
+        SockRef::from(self).set_linger(Some(Duration::ZERO))
     }
 
     fn ttl(&self) -> io::Result<u32> {
@@ -216,6 +247,17 @@ pub trait TcpListenerExt: sealed::Sealed {
     where
         Self: Sized;
 
+    /// Polls for a connection, for futures written by hand. See [`accept`](TcpListener::accept).
+    ///
+    /// # Errors
+    ///
+    /// As `accept`, but without a pause when there are no descriptors or no memory left.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime when there is a connection. The connection is closed.
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>>;
+
     /// Returns the connections as a stream, which never ends. Its errors are those of
     /// [`accept`](TcpListener::accept).
     fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + '_;
@@ -241,6 +283,11 @@ impl TcpListenerExt for TcpListener {
         self.into_inner()
     }
 
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let (stream, address) = ready!(poll_accept(self, context, |it| it.accept()))?;
+        Poll::Ready(Ok((TcpStream::from_std(stream)?, address)))
+    }
+
     fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + '_ {
         futures_util::stream::unfold(self, async |listener| {
             Some((listener.accept().await.map(|(stream, _)| stream), listener))
@@ -254,6 +301,27 @@ impl TcpListenerExt for TcpListener {
     fn set_ttl(&self, hops: u32) -> io::Result<()> {
         self.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
     }
+}
+
+/// Polls for a connection to any listener. One that was broken before it was accepted is skipped.
+pub(super) fn poll_accept<L: AsSource, R>(
+    listener: &Async<L>,
+    context: &mut Context<'_>,
+    accept: impl Fn(&L) -> io::Result<R>,
+) -> Poll<io::Result<R>> {
+    let mut accepted = None;
+    loop {
+        let polled = listener.poll_transfer(Direction::Read, context, 0, |listener| {
+            accepted = Some(accept(listener)?);
+            Ok(0)
+        });
+        match ready!(polled) {
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+            Err(error) => return Poll::Ready(Err(error)),
+            Ok(_) => break,
+        }
+    }
+    Poll::Ready(Ok(accepted.unwrap_or_else(|| unreachable!("an attempt has succeeded"))))
 }
 
 mod sealed {

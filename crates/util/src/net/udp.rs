@@ -1,9 +1,14 @@
 //! UDP sockets.
 
+#[cfg(feature = "bytes")]
+use super::buffers::{DATAGRAM_MAX, append};
 use super::connect::{first, no_address};
 use super::options::{hops as checked_hops, options, wraps};
 use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, ToSocketAddrs, lookup_host};
+#[cfg(feature = "bytes")]
+use bytes::BufMut;
+use socket2::SockRef;
 use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr};
 use std::task::{Context, Poll, ready};
@@ -161,6 +166,29 @@ impl UdpSocket {
         self.0.read_with(|socket| socket.peek_from(buffer)).await
     }
 
+    /// Waits for a datagram, and returns its sender. It can be received then.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the system call. Fails when the runtime has ended.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe.
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        self.0.read_with(sender_of_the_next).await
+    }
+
+    /// Returns the sender of the next datagram, without waiting. It can be received then.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
+    /// [`peek_sender`](Self::peek_sender).
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        self.0.try_with(Direction::Read, sender_of_the_next)
+    }
+
     /// Sends a datagram to the peer without waiting.
     ///
     /// # Errors
@@ -225,6 +253,20 @@ impl UdpSocket {
 
 /// For futures that are written by hand.
 impl UdpSocket {
+    /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).
+    ///
+    /// # Errors
+    ///
+    /// Same as `peek_sender`.
+    pub fn poll_peek_sender(&self, context: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        let mut sender = None;
+        ready!(self.poll_transfer(Direction::Read, context, 0, |socket| {
+            sender = Some(sender_of_the_next(socket)?);
+            Ok(0)
+        }))?;
+        Poll::Ready(Ok(sender.expect("a datagram has a sender")))
+    }
+
     /// Polls until a datagram has been sent to the peer. See [`send`](Self::send).
     ///
     /// # Errors
@@ -284,6 +326,71 @@ impl UdpSocket {
     }
 }
 
+/// Receiving to the end of a buffer, such as a `Vec<u8>` or a `BytesMut`.
+///
+/// A datagram is received into the room that the buffer has, and cut if it is longer: so make room
+/// first. (A vector without room gets some, but little.) It is received into memory of its own
+/// first.
+#[cfg(feature = "bytes")]
+impl UdpSocket {
+    /// Receives a datagram to the end of a buffer, and returns its length. See
+    /// [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv`.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no datagram is lost.
+    pub async fn recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
+        let receive = |socket: &net::UdpSocket| {
+            append(buffer, DATAGRAM_MAX, |bytes| Ok((socket.recv(bytes)?, ())))
+        };
+        self.0.read_with(receive).await.map(|(length, ())| length)
+    }
+
+    /// Receives a datagram to the end of a buffer, and returns its length and its sender. See
+    /// [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv_from`.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no datagram is lost.
+    pub async fn recv_buf_from<B: BufMut>(
+        &self,
+        buffer: &mut B,
+    ) -> io::Result<(usize, SocketAddr)> {
+        let receive =
+            |socket: &net::UdpSocket| append(buffer, DATAGRAM_MAX, |bytes| socket.recv_from(bytes));
+        self.0.read_with(receive).await
+    }
+
+    /// Receives a datagram to the end of a buffer without waiting. See
+    /// [`try_recv`](Self::try_recv).
+    ///
+    /// # Errors
+    ///
+    /// Same as `try_recv`.
+    pub fn try_recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
+        append(buffer, DATAGRAM_MAX, |bytes| Ok((self.try_recv(bytes)?, ())))
+            .map(|(length, ())| length)
+    }
+
+    /// Receives a datagram to the end of a buffer without waiting, and returns its length and its
+    /// sender. See [`try_recv_from`](Self::try_recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Same as `try_recv_from`.
+    pub fn try_recv_buf_from<B: BufMut>(&self, buffer: &mut B) -> io::Result<(usize, SocketAddr)> {
+        append(buffer, DATAGRAM_MAX, |bytes| self.try_recv_from(bytes))
+    }
+}
+
 options! { UdpSocket, |this| this.0.get_ref();
     /// Returns the address that the socket is bound to.
     fn local_addr = local_addr() -> SocketAddr;
@@ -307,6 +414,35 @@ options! { UdpSocket, |this| this.0.get_ref();
     fn multicast_loop_v6 = multicast_loop_v6() -> bool;
     /// Sets whether this machine receives what it sends to a multicast group of IPv6.
     fn set_multicast_loop_v6 = set_multicast_loop_v6(on: bool) -> ();
+}
+
+options! { UdpSocket, |this| SockRef::from(&this.0);
+    /// Returns the type of service of the packets that the socket sends (`IP_TOS`).
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn tos_v4 = tos_v4() -> u32;
+    /// Sets the type of service of the packets that the socket sends.
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn set_tos_v4 = set_tos_v4(tos: u32) -> ();
+    /// Does the same as `tos_v4`.
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn tos = tos_v4() -> u32;
+    /// Does the same as `set_tos_v4`.
+    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+    fn set_tos = set_tos_v4(tos: u32) -> ();
+    /// Returns the name of the device that the socket is bound to (`SO_BINDTODEVICE`).
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn device = device() -> Option<Vec<u8>>;
+    /// Binds the socket to the device of a name: it sends and receives by that device alone. With
+    /// `None` it is bound to none.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn bind_device = bind_device(interface: Option<&[u8]>) -> ();
+}
+
+/// Returns the sender of the next datagram, which stays.
+fn sender_of_the_next(socket: &net::UdpSocket) -> io::Result<SocketAddr> {
+    let sender = SockRef::from(socket).peek_sender()?;
+    let text = "the sender of a datagram has another kind of address";
+    sender.as_socket().ok_or_else(|| io::Error::other(text))
 }
 
 /// Times to live.

@@ -105,7 +105,8 @@ const GONE: &str = "the arc runtime this socket was registered with has ended";
 /// # std::io::Result::Ok(())
 /// ```
 pub fn is_rt_shutdown_err(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::Other && error.to_string() == GONE
+    // Unix sockets put what was tried, and the path, before the text.
+    error.kind() == io::ErrorKind::Other && error.to_string().ends_with(GONE)
 }
 
 /// Returns the number of the worker that polls this task, from 0, or `None` outside of tasks.

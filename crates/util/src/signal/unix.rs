@@ -155,6 +155,20 @@ impl Signal {
         self.pipe.read_with(drain).await.ok()
     }
 
+    /// Tries `attempt` each time that the signal has come, and once before, until it returns
+    /// something other than `WouldBlock`.
+    pub(crate) fn poll_with(
+        &self,
+        context: &mut Context<'_>,
+        mut attempt: impl FnMut() -> Result<usize>,
+    ) -> Poll<Result<usize>> {
+        self.pipe.poll_transfer(Direction::Read, context, 0, |pipe| {
+            // First: what comes after the attempt must not be thrown away.
+            let _ = drain(pipe);
+            attempt()
+        })
+    }
+
     /// Polls for the signal, for futures written by hand. See [`recv`](Self::recv).
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
         let drained = |pipe: &_| drain(pipe).map(|()| 0);

@@ -26,9 +26,14 @@ shuttle = ["arc-inside/shuttle"]
 arc-inside = { path = '@' }
 async-task = "4.7.1"
 loom = "0.7"
+slab = "0.4.10"
 
 [profile.dev]
 debug = false
+
+# What is wrong on purpose may well have a variable that nobody uses.
+[lints.rust]
+warnings = "allow"
 "#;
 
 pub struct Builder {
@@ -80,6 +85,18 @@ impl Builder {
         build(&package, false, self.target.join("inside/std"))
     }
 
+    /// Builds a program that somebody else has written, and the files that it needs, given by name
+    /// and text as well. What was built before under its name is gone first.
+    pub fn build_one(&self, program: &str, texts: &[(String, String)]) -> Result<Built, String> {
+        let package = self.target.join("inside/grade");
+        let target = self.target.join("inside/std");
+        let built = Built::new(&target);
+        let _ = fs::remove_file(built.file(program));
+        self.write_package(&package, texts)?;
+        cargo_build(&package, &["--example", program], &target)?;
+        Ok(built)
+    }
+
     /// Builds the stages as they are.
     pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
         let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
@@ -90,7 +107,7 @@ impl Builder {
     /// `CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER` has the program that runs them.
     pub fn build_stages_for(&self, platform: &Platform<'_>) -> Result<Built, String> {
         let Platform { name, options } = platform;
-        let mut words = vec!["--target", name];
+        let mut words = vec!["--examples", "--target", name];
         words.extend_from_slice(options);
         cargo_build(&folder(), &words, &self.target)?;
 
@@ -159,16 +176,17 @@ impl Builder {
     }
 }
 
-/// Has cargo build the examples of a package, for this platform.
+/// Has cargo build all examples of a package, for this platform.
 fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String> {
     let options: &[&str] = if shuttle { &["--features", "shuttle"] } else { &[] };
-    cargo_build(package, options, &target)?;
-    Ok(Built { folder: target.join("debug/examples"), suffix: EXE_SUFFIX, runner: Vec::new() })
+    let words = [&["--examples", "--keep-going"], options].concat();
+    cargo_build(package, &words, &target)?;
+    Ok(Built::new(&target))
 }
 
 fn cargo_build(package: &Path, options: &[&str], target: &Path) -> Result<(), String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--examples", "--target-dir"]).arg(target).args(options);
+    command.args(["build", "--quiet", "--target-dir"]).arg(target).args(options);
     let output = command.current_dir(package).stdout(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !output.status.success() {
@@ -179,9 +197,18 @@ fn cargo_build(package: &Path, options: &[&str], target: &Path) -> Result<(), St
 }
 
 impl Built {
+    /// What was built for this platform.
+    fn new(target: &Path) -> Self {
+        Built { folder: target.join("debug/examples"), suffix: EXE_SUFFIX, runner: Vec::new() }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{}", self.suffix))
+    }
+
     /// Runs a program to its end.
     pub fn run(&self, name: &str, arguments: &[&str], gap: &str) -> Ran {
-        let program = self.folder.join(format!("{name}{}", self.suffix));
+        let program = self.file(name);
         let mut command = match self.runner.split_first() {
             None => Command::new(program),
             Some((runner, options)) => {

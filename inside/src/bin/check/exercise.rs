@@ -25,42 +25,68 @@
 //! // ```
 //! ```
 //!
-//! The last exercise is a change of arc. What solves it is one more such change, of arc's file. The
-//! wrong solutions are changes of that again. All are made in copies: arc itself stays as it is.
+//! Behind them, after a line `// RIGHT`, stand other solutions that are right. They are written in
+//! the same way, and `you see: solved`.
+//!
+//! Exercises 15 and 16 are changes of arc. What solves one is one more such change, of arc's file.
+//! The other solutions are changes of that again. All are made in copies: arc itself stays as it
+//! is.
 
 use crate::build::Builder;
 use crate::{Complaints, at_once};
 use inside::stage::{self, Bug, folder};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// An exercise, and its solution.
-struct Exercise {
-    name: String,
+pub struct Exercise {
+    pub name: String,
     /// What solves it, without the wrong solutions.
     solution: String,
-    text: String,
+    /// The exercise as it is when nobody has solved it.
+    pub text: String,
     /// What solves it, if that is a change of a file of arc.
     change: Option<Bug>,
     /// What it must refuse: changes of the solution, or of the changed file of arc.
     wrong: Vec<Bug>,
+    /// Other solutions that it must accept, as such changes.
+    right: Vec<Bug>,
 }
 
 /// Where an exercise names a file of arc that it compiles.
 const OF_ARC: &str = "#[path = \"../../";
 
 /// How a wrong solution begins to print.
-const REFUSED: &str = "not yet: ";
+pub const REFUSED: &str = "not yet: ";
+
+/// What a right one prints.
+pub const SOLVED: &str = "solved";
+
+/// How many wrong solutions and how many right ones there must be at least, in all.
+const WRONG_MIN: usize = 150;
+const RIGHT_MIN: usize = 30;
 
 impl Exercise {
     fn file(&self) -> PathBuf {
         folder().join("exercises").join(format!("{}.rs", self.name))
     }
 
+    /// The file of arc that it compiles, if what solves it is a change of that.
+    pub fn file_of_arc(&self) -> Option<&str> {
+        let (_, rest) = self.text.split_once(OF_ARC)?;
+        rest.split('"').next()
+    }
+
     /// The name of a program in which a change is made.
-    fn program(&self, change: &str) -> String {
+    pub fn program(&self, change: &str) -> String {
         format!("{}__{change}", self.name)
+    }
+
+    /// The wrong solutions, and then the right ones.
+    fn variants(&self) -> impl Iterator<Item = &Bug> {
+        self.wrong.iter().chain(&self.right)
     }
 
     /// The programs by name and text: the exercise as it is, its solution, and the wrong ones.
@@ -72,7 +98,7 @@ impl Exercise {
 
         let mut programs = vec![(self.name.clone(), self.text.clone())];
         programs.push((self.program("solution"), self.solution.clone()));
-        for bug in &self.wrong {
+        for bug in self.variants() {
             programs.push((self.program(&bug.name), bug.make(&self.solution).map_err(told)?));
         }
         Ok(programs)
@@ -80,8 +106,7 @@ impl Exercise {
 
     /// The same, if what solves it is a change of a file of arc.
     fn programs_of_arc(&self, change: &Bug) -> Result<Vec<(String, String)>, String> {
-        let (_, rest) = self.text.split_once(OF_ARC).ok_or("it compiles no file of arc")?;
-        let file = rest.split('"').next().unwrap_or_default();
+        let file = self.file_of_arc().ok_or("it compiles no file of arc")?;
         let root = folder().join("..").to_string_lossy().replace('\\', "/");
         let arc = fs::read_to_string(folder().join("..").join(file));
         let arc = arc.map_err(|error| format!("{file}: {error}"))?;
@@ -91,19 +116,23 @@ impl Exercise {
         let mut programs = vec![(self.name.clone(), text)];
         let mut add = |change: &str, changed: String| {
             let program = self.program(change);
-            let text = self.text.replace(&format!("../../{file}"), &format!("arc/{program}.rs"));
+            programs.push((program.clone(), self.over(file, &program)));
             programs.push((format!("arc/{program}"), changed));
-            programs.push((program, text));
         };
         add("solution", solved.clone());
-        for bug in &self.wrong {
+        for bug in self.variants() {
             add(&bug.name, bug.make(&solved)?);
         }
         Ok(programs)
     }
+
+    /// The text of a program that compiles a copy of a file of arc.
+    pub fn over(&self, file: &str, program: &str) -> String {
+        self.text.replace(&format!("../../{file}"), &format!("arc/{program}.rs"))
+    }
 }
 
-fn read_all() -> Result<Vec<Exercise>, String> {
+pub fn read_all() -> Result<Vec<Exercise>, String> {
     let folder = folder().join("exercises/solutions");
     let entries =
         fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -124,20 +153,28 @@ fn read_all() -> Result<Vec<Exercise>, String> {
 fn read(name: String, text: &str) -> Result<Exercise, String> {
     let (solution, list) = text.split_once("\n// WRONG\n").ok_or("it has no list `// WRONG`")?;
     let solution = format!("{}\n", solution.trim_end());
+    let (wrong, right) = list.split_once("\n// RIGHT\n").unwrap_or((list, ""));
 
-    let wrong = bugs_in_comments(list)?;
+    let (wrong, right) = (bugs_in_comments(wrong)?, bugs_in_comments(right)?);
     if wrong.is_empty() {
         return Err("no wrong solution stands behind `// WRONG`".to_owned());
     }
     if let Some(bug) = wrong.iter().find(|bug| !bug.symptom.starts_with(REFUSED)) {
         return Err(format!("{}: what one sees must begin with `{REFUSED}`", bug.name));
     }
+    let names: BTreeSet<&str> = wrong.iter().chain(&right).map(|bug| bug.name.as_str()).collect();
+    if names.len() < wrong.len() + right.len() {
+        return Err("two solutions have the same name".to_owned());
+    }
+    if let Some(bug) = right.iter().find(|bug| bug.symptom != SOLVED) {
+        return Err(format!("{}: what one sees must be `{SOLVED}`", bug.name));
+    }
 
     let change = match solution.split_once("// SOLUTION\n") {
         Some((_, rest)) => bugs_in_comments(rest)?.pop(),
         None => None,
     };
-    Ok(Exercise { name, text: exercise_of(&solution)?, solution, change, wrong })
+    Ok(Exercise { name, text: exercise_of(&solution)?, solution, change, wrong, right })
 }
 
 /// The bugs in the first block of text among the comments.
@@ -252,21 +289,31 @@ pub fn check(builder: &Builder) -> Result<Complaints, String> {
         None
     }));
 
-    let mut wrong = Vec::new();
+    let mut variants = Vec::new();
     for exercise in &exercises {
-        wrong.extend(exercise.wrong.iter().map(|bug| (exercise, bug)));
+        variants.extend(exercise.variants().map(|bug| (exercise, bug)));
     }
-    complaints.extend(at_once(&wrong, |(exercise, bug)| {
+    complaints.extend(at_once(&variants, |(exercise, bug)| {
         let program = exercise.program(&bug.name);
         let ran = built.run(&program, &[], "");
-        if !ran.success && ran.stdout.starts_with(&bug.symptom) {
-            println!("wrong solution {program}: {}", bug.symptom);
+        let is_right = bug.symptom == SOLVED;
+        if ran.success == is_right && ran.stdout.starts_with(&bug.symptom) {
+            println!("{program}: {}", bug.symptom);
             return None;
         }
         let printed = ran.all();
-        Some(format!("{program} is not refused with `{}`. It printed:\n{printed}", bug.symptom))
+        Some(format!("{program} should say `{}`. It printed:\n{printed}", bug.symptom))
     }));
-    println!("exercises: {}, and {} wrong solutions", exercises.len(), wrong.len());
+
+    let right = exercises.iter().map(|exercise| exercise.right.len()).sum::<usize>();
+    let wrong = variants.len() - right;
+    println!("exercises: {}, {wrong} wrong solutions, {right} other right ones", exercises.len());
+    if wrong < WRONG_MIN || right < RIGHT_MIN {
+        complaints.push(format!(
+            "there are {wrong} wrong solutions and {right} other right ones, and there should be \
+             {WRONG_MIN} and {RIGHT_MIN}"
+        ));
+    }
     Ok(complaints)
 }
 
@@ -310,6 +357,17 @@ mod tests {
 //     - one();
 //     you see: not yet: one
 // ```
+
+// RIGHT
+//
+// ```text
+// other-way-round: nobody cares
+//     - one();
+//     - two();
+//     + two();
+//     + one();
+//     you see: solved
+// ```
 ";
 
     #[test]
@@ -317,10 +375,14 @@ mod tests {
         let exercise = read("01".to_owned(), SOLUTION).unwrap();
         let programs = exercise.programs().unwrap();
         let names: Vec<&str> = programs.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["01", "01__solution", "01__no-two", "01__no-one"]);
+        assert_eq!(
+            names,
+            ["01", "01__solution", "01__no-two", "01__no-one", "01__other-way-round"]
+        );
         assert!(programs[1].1.contains("one();") && programs[1].1.contains("two();"));
         assert!(programs[2].1.contains("one();") && !programs[2].1.contains("two();"));
         assert!(!programs[3].1.contains("one();") && programs[3].1.contains("two();"));
+        assert!(programs[4].1.contains("two();\none();"));
 
         // Nobody sees the list.
         for (name, text) in &programs {
@@ -333,6 +395,7 @@ mod tests {
         let error = |text: &str| read("01".to_owned(), text).err().unwrap();
         let (without, _) = SOLUTION.split_once("// WRONG").unwrap();
         assert_eq!(error(without), "it has no list `// WRONG`");
+        assert!(error(&SOLUTION.replace("no-one:", "no-two:")).contains("the same name"));
         assert!(error(&format!("{without}// WRONG\n//\n")).starts_with("no wrong solution"));
         assert!(error(&SOLUTION.replace("not yet: one", "solved")).starts_with("no-one: "));
         assert!(
@@ -348,18 +411,22 @@ mod tests {
     #[test]
     fn change_of_arc_is_made_in_copies_of_its_file() {
         let exercises = read_all().unwrap();
-        let mut of_arc = exercises.iter().filter(|exercise| exercise.change.is_some());
-        let exercise = of_arc.next().unwrap();
-        assert!(of_arc.next().is_none(), "the other exercises are solved in their own files");
-        let programs = exercise.programs().unwrap();
+        let of_arc = exercises.iter().filter_map(|exercise| exercise.file_of_arc());
+        let of_arc: Vec<&str> = of_arc.collect();
+        assert_eq!(of_arc, ["src/scheduler/idle.rs", "src/driver/wheel.rs"]);
 
-        // The exercise as it is, and two texts for its solution and for each wrong one.
-        assert_eq!(programs.len(), 1 + 2 * (1 + exercise.wrong.len()));
-        assert!(programs[0].1.contains("/../src/scheduler/idle.rs"));
-        for pair in programs[1..].chunks(2) {
-            let [(file, change), (_, program)] = pair else { panic!("{pair:?}") };
-            assert!(program.contains(&format!("{file}.rs")), "{file}");
-            assert!(change.contains("fn wait_until_all_asleep"), "{file}");
+        let methods = ["fn wait_until_all_asleep", "fn reset"];
+        let changed = exercises.iter().filter(|exercise| exercise.change.is_some());
+        for ((exercise, file_of_arc), method) in changed.zip(of_arc).zip(methods) {
+            // The exercise as it is, and two texts for its solution and for each other one.
+            let programs = exercise.programs().unwrap();
+            assert_eq!(programs.len(), 1 + 2 * (1 + exercise.variants().count()));
+            assert!(programs[0].1.contains(&format!("/../{file_of_arc}")));
+            for pair in programs[1..].chunks(2) {
+                let [(_, program), (file, change)] = pair else { panic!("{pair:?}") };
+                assert!(program.contains(&format!("{file}.rs")), "{file}");
+                assert!(change.contains(method), "{file}");
+            }
         }
     }
 }

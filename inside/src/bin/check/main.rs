@@ -6,16 +6,19 @@
 //! | `main.rs` | the command line, and the checks one after the other |
 //! | `build.rs` | have cargo build the stages and the bugs, and run what it built |
 //! | `exercise.rs` | make the exercises of their solutions, and see what they refuse |
+//! | `grade.rs` | what somebody else has written into the exercises |
 //!
 //! How a stage is read, and what is new in it, is in the library: `stage.rs`, `compare.rs`.
 
 mod build;
 mod exercise;
+mod grade;
 
 use build::{Builder, Built, Platform};
 use inside::compare;
 use inside::stage::{self, Bug, Stage};
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
@@ -28,8 +31,10 @@ usage: cargo run -p arc-inside --bin check [-- OPTION]
   --quick      only what they print, their lengths, the bugs, and the exercises
   --bugs       only the bugs, and whether shuttle finds the races among them
   --shuttle    only a thousand orders of each stage
-  --exercises  only the exercises: each fails at first, passes with its solution, and refuses the
-               wrong solutions that are listed there
+  --exercises  only the exercises: each fails at first, passes with its solution, refuses the wrong
+               solutions that are listed there, and accepts the other right ones
+  --grade DIR  say of each exercise in the folder DIR whether it is solved; only what stands between
+               its marks counts, and it is run in a clean copy
   --write      write the exercises anew, from their solutions; those with changes that are not
                committed stay as they are, unless --overwrite follows
   --diff 03    print the lines of a stage that the one before it does not have
@@ -72,6 +77,7 @@ fn main() -> ExitCode {
         ["--bugs"] => check(&["bugs", "races"]),
         ["--shuttle"] => check(&["shuttle"]),
         ["--exercises"] => check(&["exercises"]),
+        ["--grade", folder] => grade::grade(&Builder::new(), Path::new(folder)),
         ["--write"] => exercise::write_all(false),
         ["--write", "--overwrite"] => exercise::write_all(true),
         ["--bless"] => check(&["bless"]),

@@ -1,209 +1,240 @@
-//! The end of a runtime: against a worker that falls asleep, against a thread that wakes a task,
-//! and against the threads that it waits for. `end.rs` and `threads.rs` are those of src.
+//! The end of a runtime: against workers that fall asleep, against a thread that wakes a task, and
+//! against the threads that it waits for. And the pool of jobs, which it closes.
 
-use crate::scheduler::{end, shared::Shared, threads::SignedOn};
-use crate::sync::{Duration, lock};
-use crate::{in_order, model, model_within, race};
-use loom::sync::atomic::{AtomicBool, Ordering};
-use loom::thread;
-use std::sync::Arc;
+use crate::inside::start;
+use crate::scheduler::shared::Shared;
+use crate::scheduler::{end, threads::SignedOn};
+use crate::sync::{AtomicBool, Duration, Ordering, lock, thread};
+use crate::task::info::{Kind, Origin};
+use crate::task::pool::Pool;
+use crate::task::spawn::make_task;
+use crate::world::{Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn};
+use crate::{model_within, race_within};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 
-/// `run_worker` of src/runtime/start.rs with `Worker::sleep`. Another worker sits, so that this one
-/// parks.
-fn run_worker(shared: &Arc<Shared>, index: usize, in_loop: InLoop) {
-    *lock(&shared.workers[index].thread) = Some(thread::current());
-    while !shared.is_ending() {
-        shared.run(index);
-        shared.idle.fall_asleep(index, false);
-        if shared.is_ending() {
-            let _ = shared.idle.claim(index);
-            continue;
-        }
-        while shared.idle.is_parked(index) {
-            thread::park();
-        }
-    }
-    drop(in_loop);
+/// A runtime whose workers have not begun, with a task.
+fn runtime(workers: usize) -> (Arc<Shared>, Dropped) {
+    let shared = shared(workers);
+    make_polls_short(&shared);
+    list(&shared);
+    let dropped = Dropped::default();
+    spawn(&shared, dropped.clone());
+    (shared, dropped)
 }
 
-/// What `start_threads` of src/runtime/start.rs gives to each worker. loom's `Arc` orders what
-/// std's does.
-type InLoop = loom::sync::Arc<end::InLoop>;
-
-fn in_loop(shared: &Arc<Shared>) -> InLoop {
-    InLoop::new(end::InLoop(shared.clone()))
+/// Starts the threads of the workers.
+fn start(shared: &Arc<Shared>) -> Vec<thread::JoinHandle<()>> {
+    let workers: Vec<_> =
+        (0..shared.workers.len()).map(|index| start::worker(shared, index)).collect();
+    workers.into_iter().map(thread::spawn).collect()
 }
 
-/// (h) `begin` against workers that fall asleep: each of them sees that the runtime ends, or is
-/// woken. The last one closes the runtime, after all have left.
+/// `end::begin` against workers that run a task or fall asleep: each of them sees that the runtime
+/// ends, or is woken. The last one closes the runtime, after all have left.
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - drop(signing_on);
-// - let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
-// - sleepers.for_each(|worker| shared.unpark(worker));
+// - let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
+// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
 // + drop(signing_on);
-// + let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
-// + sleepers.for_each(|worker| shared.unpark(worker));
+// + let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
+// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
-// - sleepers.for_each(|worker| shared.unpark(worker));
-// + let _ = sleepers.count();
-// ~ lab/models/tests/loom/ending.rs
-// - shared.idle.fall_asleep(index, false);
+// - shared.rouse(worker);
+// ~ src/runtime/start.rs
+// - worker.run_one(&|| shared.is_ending());
+// + worker.run_one(&|| false);
+// ~ src/scheduler/sleep.rs
+// - self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
+// + self.asleep.fetch_and(!(1 << worker), Ordering::Relaxed) & (1 << worker) != 0
+// ~ src/scheduler/end.rs
+// - let has_left = shared.workers[worker].has_left.swap(true, Ordering::AcqRel);
+// - if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
+// ~ src/scheduler/end.rs
+// - if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if !has_left && shared.in_loop.fetch_sub(1, Ordering::Relaxed) == 1 {
+#[test]
+fn workers_that_fall_asleep_do_not_miss_the_end() {
+    for (workers, preemptions) in [(1, 3), (2, 2)] {
+        model_within(preemptions, move || {
+            let (shared, dropped) = runtime(workers);
+            let threads = start(&shared);
+            end::begin(&shared);
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert!(is_closed(&shared));
+            assert_eq!(dropped.count(), 1);
+            assert_eq!(shared.in_loop.load(Ordering::Relaxed), 0);
+        });
+    }
+}
+
+/// The end claims a worker that sleeps in the seat, while the kernel reports an event of a task
+/// there. The end may have closed the runtime when that worker wakes the task: no task is left in a
+/// queue.
+// ~ src/scheduler/worker.rs
 // - if shared.is_ending() {
-// + let is_ending = shared.is_ending();
-// + shared.idle.fall_asleep(index, false);
-// + if is_ending {
+// + if self.mine().has_left.load(Ordering::Acquire) {
+// ~ src/scheduler/worker.rs
+// - if shared.is_ending() {
+// + if false {
+// ~ src/runtime/start.rs
+// - drop(context);
+// - worker.wake_collected();
+// + worker.wake_collected();
+// + drop(context);
 #[test]
-fn worker_that_falls_asleep_does_not_miss_the_end() {
-    race(
-        || {
-            let shared = Shared::new(1, 1);
-            let running = Running::new(&shared);
-            (shared, running)
-        },
-        |(shared, running)| run_worker(shared, 0, running.take()),
-        |(shared, _)| end::begin(shared),
-        |(shared, _), (), ()| {
-            assert_eq!(shared.closed(), 1);
-            assert_eq!(shared.registry.0[0].dropped(), 1);
-        },
-    );
-}
+fn worker_that_is_claimed_by_the_end_touches_no_task() {
+    model_within(2, || {
+        let shared = shared(2);
+        make_polls_short(&shared);
+        list(&shared);
+        let socket = Socket::new(&shared);
 
-/// (i) A worker is called as a helper (`Shared::call_helper`) while it falls asleep and the runtime
-/// ends: whoever claims it wakes it.
-// ~ lab/models/tests/loom/ending.rs
-// - shared.idle.claim_one().into_iter().for_each(|worker| shared.unpark(worker));
-// + let _ = shared.idle.claim_one();
-#[test]
-fn worker_that_is_called_as_a_helper_does_not_miss_the_end() {
-    model_within(3, || {
-        let shared = Shared::new(1, 0);
-        let running = in_loop(&shared);
-        let (sleeps, calls) = (shared.clone(), shared.clone());
-        let others = [
-            thread::spawn(move || run_worker(&sleeps, 0, running)),
-            thread::spawn(move || {
-                let shared = calls;
-                shared.idle.claim_one().into_iter().for_each(|worker| shared.unpark(worker));
-            }),
-        ];
-        end::begin(&shared);
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_eq!(shared.closed(), 1);
-    });
-}
-
-/// Hands an `end::InLoop` to the thread that it stands for.
-struct Running(std::sync::Mutex<Option<InLoop>>);
-
-impl Running {
-    fn new(shared: &Arc<Shared>) -> Self {
-        Self(std::sync::Mutex::new(Some(in_loop(shared))))
-    }
-
-    fn take(&self) -> InLoop {
-        self.0.lock().unwrap().take().unwrap()
-    }
-}
-
-/// (h) Several workers leave at once: exactly one of them closes the runtime, and what the others
-/// did happens before.
-// ~ lab/models/tests/loom/ending.rs
-// - let runnings = [0, 1, 2].map(|index| (index, running.clone()));
-// + let runnings = [0, 1, 2].map(|index| (index, in_loop(&shared)));
-#[test]
-fn last_worker_closes_after_all_have_left() {
-    model(|| {
-        let shared = Shared::new(3, 0);
-        let running = in_loop(&shared);
-        let runnings = [0, 1, 2].map(|index| (index, running.clone()));
-        drop(running);
-        let [first, second, third] = runnings.map(|(index, running)| {
-            let shared = shared.clone();
-            move || {
-                shared.run(index);
-                drop(running);
-            }
-        });
-        let others = [thread::spawn(first), thread::spawn(second)];
-        third();
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_eq!(shared.closed(), 1);
-    });
-}
-
-/// (h) The starter's `InLoop`: workers that leave before the others were started do not close the
-/// runtime.
-// ~ lab/models/tests/loom/ending.rs
-// - let running = starter.clone();
-// + let running = in_loop(&shared);
-#[test]
-fn worker_that_leaves_early_does_not_close() {
-    model(|| {
-        let shared = Shared::new(2, 0);
-        let starter = in_loop(&shared);
-        let others = [0, 1].map(|index| {
-            let running = starter.clone();
-            let shared = shared.clone();
-            thread::spawn(move || {
-                shared.run(index);
-                drop(running);
+        // A task that waits for the socket: it has been polled once.
+        let dropped = Dropped::default();
+        let guard = OnDrop(dropped.clone());
+        let leave = Arc::new(socket);
+        let leaves = leave.clone();
+        let origin = Origin::new(Kind::Async);
+        let (runnable, handle) = make_task(&shared, origin, async move {
+            let _guard = guard;
+            poll_fn(|context| {
+                leaves.leave_waker(context.waker().clone());
+                Poll::<()>::Pending
             })
+            .await;
         });
-        drop(starter);
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_eq!(shared.closed(), 1);
+        runnable.unwrap().run();
+        drop(handle);
+
+        // Worker 1 has the seat, and worker 0 parks. When the end begins, both sleep, or nearly so.
+        let [first, second] = [0, 1].map(|index| start::worker(&shared, index));
+        let second = thread::spawn(second);
+        let may_end = Gate::default();
+        let ends = {
+            let (shared, may_end) = (shared.clone(), may_end.clone());
+            thread::spawn(move || {
+                may_end.wait(1);
+                leave.event(false);
+                end::begin(&shared);
+            })
+        };
+        shared.driver.reactor.kernel.until_somebody_waits();
+        may_end.open();
+        first();
+        for thread in [second, ends] {
+            thread.join().unwrap();
+        }
+        assert!(is_closed(&shared));
+        dropped.wait();
     });
 }
 
-/// (h) `close` against a thread that wakes a task: its future is dropped exactly once, by one of
-/// the two. The table is the gate of the injector.
+/// A worker whose thread does not start leaves its loop all the same, and closes nothing as long as
+/// the other one runs.
+// ~ src/runtime/start.rs
+// - end::leave_loop(&self.0, self.1);
+#[test]
+fn worker_without_a_thread_has_left() {
+    model_within(3, || {
+        let (shared, dropped) = runtime(2);
+        let [first, second] = [0, 1].map(|index| start::worker(&shared, index));
+        let first = thread::spawn(first);
+        drop(second);
+        end::begin(&shared);
+        first.join().unwrap();
+        assert!(is_closed(&shared));
+        assert_eq!(dropped.count(), 1);
+    });
+}
+
+/// `end::close` against a thread that wakes a task: its future is dropped, by one of the two, and
+/// nothing is left in a queue. The table is the gate of the injector.
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
-// - shared.monitor.unpark();
-// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
-// + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// + shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+// - for worker in &shared.workers {
+// -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
+// - }
+// - shared.injector.try_iter().for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
+// + for worker in &shared.workers {
+// +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
+// + }
+// + shared.injector.try_iter().for_each(drop);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+// - shared.injector.try_iter().for_each(drop);
 // ~ src/scheduler/end.rs
 // - wakers.drain(..).for_each(wake);
 // + wakers.clear();
-// ~ lab/models/tests/loom/scheduler.rs
-// - let runtimes = lock(&RUNTIMES.0);
-// - match runtimes.get(&runnable.0.runtime) {
-// + let runtime = lock(&RUNTIMES.0).get(&runnable.0.runtime).cloned();
-// + match runtime {
+// ~ src/task/spawn.rs
+// - let _ = thread::Builder::new().spawn(move || drop(runnable));
+// + std::mem::forget(runnable);
+// ~ src/scheduler/context.rs
+// - let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
+// - match runtimes.get(&id) {
+// -     Some(runtime) => runtime.inject(runnable),
+// -     None => return Err(runnable),
+// - }
+// + match find_runtime(id) {
+// +     Some(runtime) => runtime.inject(runnable),
+// +     None => return Err(runnable),
+// + }
 #[test]
-fn task_that_is_woken_at_the_end_is_dropped_once() {
+fn task_that_is_woken_at_the_end_is_dropped() {
     // Woken by another thread, or by none.
     for is_woken in [false, true] {
-        race(
+        race_within(
+            3,
             || {
-                let shared = Shared::new(1, 1);
-                let running = Running::new(&shared);
-                (shared, running)
+                let shared = shared(1);
+                make_polls_short(&shared);
+                list(&shared);
+                let dropped = Dropped::default();
+                let guard = OnDrop(dropped.clone());
+                let waker = Arc::new(Mutex::new(None::<Waker>));
+                let leaves = waker.clone();
+                let origin = Origin::new(Kind::Async);
+                let (runnable, handle) = make_task(&shared, origin, async move {
+                    let _guard = guard;
+                    poll_fn(|context| {
+                        *leaves.lock().unwrap() = Some(context.waker().clone());
+                        Poll::<()>::Pending
+                    })
+                    .await;
+                });
+                runnable.unwrap().run();
+                drop(handle);
+                (shared, dropped, waker)
             },
-            move |(shared, _)| {
+            move |(_, _, waker)| {
+                let waker = waker.lock().unwrap().take().unwrap();
                 if is_woken {
-                    std::task::Wake::wake(shared.registry.0[0].clone());
+                    waker.wake();
                 }
             },
-            |(_, running)| drop(running.take()),
-            |(shared, _), (), ()| assert_eq!(shared.registry.0[0].dropped(), 1),
+            |(shared, _, _)| {
+                // It leaves its loop without having polled anything.
+                let worker = start::worker(shared, 0);
+                end::begin(shared);
+                drop(worker);
+            },
+            |(shared, dropped, _), (), ()| {
+                dropped.wait();
+                assert!(is_closed(shared));
+            },
         );
     }
 }
 
-/// (i) `wait` against threads that sign off, and one that may sign on just then. It returns after
+/// `end::join` against threads that sign off, and one that may sign on just then. It returns after
 /// the last one that could sign on has signed off.
 // ~ src/scheduler/threads.rs
 // - self.0.thread_ended.notify_all();
@@ -214,133 +245,96 @@ fn task_that_is_woken_at_the_end_is_dropped_once() {
 // + *lock(&self.0.threads) -= 1;
 // ~ src/scheduler/threads.rs
 // - if shared.is_ending() {
-// -     return None;
-// - }
+// + if false {
 // ~ src/scheduler/threads.rs
 // - let mut threads = lock(&shared.threads);
 // - if shared.is_ending() {
-// -     return None;
+// -     return Err(io::Error::other("the runtime ends and starts no threads"));
 // - }
 // + if shared.is_ending() {
-// +     return None;
+// +     return Err(io::Error::other("the runtime ends and starts no threads"));
 // + }
 // + let mut threads = lock(&shared.threads);
+// ~ src/scheduler/end.rs
+// - let signing_on = lock(&shared.threads);
+// - shared.ending.store(true, Ordering::SeqCst);
+// - drop(signing_on);
+// + shared.ending.store(true, Ordering::Relaxed);
+// ~ src/scheduler/end.rs
+// - let others_run = |count: &mut usize| *count > myself;
+// + let others_run = |count: &mut usize| *count > myself + 1;
 #[test]
 fn end_waits_for_every_thread_that_signed_on() {
-    race(
+    race_within(
+        3,
         || {
-            let shared = Shared::new(0, 0);
-            let first = SignedOn::new(shared.clone());
-            (shared, std::sync::Mutex::new(first), AtomicBool::new(false))
+            let shared = shared(1);
+            let first = SignedOn::new(shared.clone()).ok();
+            (shared, Mutex::new(first), AtomicBool::new(false))
         },
         |(shared, first, has_ended)| {
             drop(first.lock().unwrap().take());
             // A job that comes at any time.
             let second = SignedOn::new(shared.clone());
-            if second.is_some() {
-                assert!(!in_order(|| has_ended.load(Ordering::SeqCst)), "it runs after the end");
+            if second.is_ok() {
+                assert!(!has_ended.load(Ordering::SeqCst), "it runs after the end");
             }
             drop(second);
         },
         |(shared, _, has_ended)| {
             end::begin(shared);
             end::join(shared, Vec::new(), Duration::MAX);
-            in_order(|| has_ended.store(true, Ordering::SeqCst));
+            has_ended.store(true, Ordering::SeqCst);
         },
         |_, (), ()| (),
     );
 }
 
-/// Workers with nothing to do, which sit.
-struct Sitters {
-    idle: crate::scheduler::idle::Idle,
-    ending: AtomicBool,
-    is_notified: AtomicBool,
-    /// The eventfd: it ends the wait of one thread, or the next wait.
-    kernel: (loom::sync::Mutex<bool>, loom::sync::Condvar),
-}
-
-impl Sitters {
-    fn awake() -> Self {
-        Self {
-            idle: crate::scheduler::idle::Idle::new(2),
-            ending: AtomicBool::new(false),
-            is_notified: AtomicBool::new(false),
-            kernel: (loom::sync::Mutex::new(false), loom::sync::Condvar::new()),
-        }
-    }
-
-    /// `Shared::is_ending`.
-    fn is_ending(&self) -> bool {
-        in_order(|| self.ending.load(Ordering::SeqCst))
-    }
-
-    /// `Shared::notify_if_seated`.
-    fn notify_if_seated(&self) {
-        if in_order(|| self.idle.any_seated())
-            && !in_order(|| self.is_notified.swap(true, Ordering::SeqCst))
-        {
-            *self.kernel.0.lock().unwrap() = true;
-            self.kernel.1.notify_one();
-        }
-    }
-
-    /// A worker's loop, with `Worker::sleep`.
-    fn run(&self, worker: usize) {
-        while !self.is_ending() {
-            self.idle.fall_asleep(worker, true);
-            if self.is_ending() {
-                in_order(|| self.idle.wake_up(worker));
-                return;
-            }
-            let mut event = self.kernel.0.lock().unwrap();
-            while !std::mem::take(&mut *event) {
-                event = self.kernel.1.wait(event).unwrap();
-            }
-            drop(event);
-            in_order(|| self.idle.wake_up(worker));
-            in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
-            if self.is_ending() {
-                self.notify_if_seated();
-            }
-        }
-    }
-
-    /// `end::begin`.
-    fn begin(&self) {
-        in_order(|| self.ending.store(true, Ordering::SeqCst));
-        self.notify_if_seated();
-    }
-}
-
-/// (h) The same with workers that sit: each sees that the runtime ends, or is notified by `begin`
-/// or by another one that was.
-// ~ lab/models/tests/loom/ending.rs
-// - self.idle.fall_asleep(worker, true);
-// - if self.is_ending() {
-// + let is_ending = self.is_ending();
-// + self.idle.fall_asleep(worker, true);
-// + if is_ending {
-// ~ lab/models/tests/loom/ending.rs
-// - in_order(|| self.ending.store(true, Ordering::SeqCst));
-// - self.notify_if_seated();
-// + self.notify_if_seated();
-// + in_order(|| self.ending.store(true, Ordering::SeqCst));
-// ~ lab/models/tests/loom/ending.rs
-// - in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
-// - if self.is_ending() {
-// -     self.notify_if_seated();
-// - }
-// + in_order(|| self.is_notified.swap(false, Ordering::SeqCst));
+/// The pool is closed while the only thread for jobs is on its way to the first of two, or is done
+/// with it. The first one runs. The other one runs or is given up.
+// ~ src/task/pool.rs
+// - let begun = state.jobs.len().min(state.free);
+// + let begun = 0;
+// ~ src/task/pool.rs
+// - let begun = state.jobs.len().min(state.free);
+// + let begun = state.jobs.len();
+// ~ src/task/pool.rs
+// - let mut given_up = state.jobs.split_off(begun);
+// - state.given_up.append(&mut given_up);
+// + state.jobs.truncate(begun);
+// ~ src/task/pool.rs
+// - lock(&self.state).free += 1;
+// ~ src/task/pool.rs
+// - drop(state);
+// - self.news.notify_all();
+// + drop(state);
 #[test]
-fn workers_that_sit_down_do_not_miss_the_end() {
+fn job_that_a_thread_is_on_its_way_for_runs() {
     model_within(3, || {
-        let sitters = loom::sync::Arc::new(Sitters::awake());
-        let workers = [0, 1].map(|worker| {
-            let sitters = sitters.clone();
-            thread::spawn(move || sitters.run(worker))
-        });
-        sitters.begin();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let pool = Arc::new(Pool::<usize>::default());
+        let (begun, may_end) = (Gate::default(), Gate::default());
+        let ran = Arc::new(Mutex::new(Vec::new()));
+        let started = Mutex::new(None);
+        let start = || {
+            let (pool, ran) = (pool.clone(), ran.clone());
+            let (begins, ends) = (begun.clone(), may_end.clone());
+            *started.lock().unwrap() = Some(thread::spawn(move || {
+                while let Some(job) = pool.next(Duration::MAX) {
+                    ran.lock().unwrap().push(job);
+                    begins.open();
+                    ends.wait(1);
+                    pool.is_done();
+                }
+            }));
+            Ok(())
+        };
+        (0..2).for_each(|job| pool.push(job, 1, start).unwrap());
+        pool.close();
+        let given_up: Vec<_> = std::iter::from_fn(|| pool.next_given_up()).collect();
+        may_end.open();
+        started.lock().unwrap().take().unwrap().join().unwrap();
+
+        // The thread cannot have come to the second one before.
+        assert_eq!((&**ran.lock().unwrap(), &*given_up), (&[0][..], &[1][..]));
     });
 }

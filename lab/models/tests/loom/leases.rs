@@ -1,11 +1,16 @@
-//! The lease of a current-thread runtime: who runs its worker, and who closes it.
+//! The lease of a current-thread runtime: who runs its worker, and who closes it. And the futures in
+//! `block_on`, which are woken with the lease or without it.
 
-use crate::scheduler::{end, lease::Lease, shared::Shared};
-use crate::{model, race};
+use crate::scheduler::{end, lease::Lease};
+use crate::sync::thread;
+use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, list, shared, spawn};
+use crate::{model, model_within, race, race_within};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::Ordering;
-use loom::thread;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use std::future::poll_fn;
+use std::sync::Mutex;
+use std::task::{Poll, Waker};
 
 /// The lease, and what only the thread that has it may touch.
 struct Leased {
@@ -23,8 +28,8 @@ impl Leased {
         Self { lease: Lease::default(), worker: UnsafeCell::new(0) }
     }
 
-    /// `block_on` of a future that is ready once this thread has run the worker.
-    fn block_on(&self) {
+    /// Runs the worker once.
+    fn use_it(&self) {
         while !self.lease.take_or_wait() {
             thread::park();
         }
@@ -34,18 +39,18 @@ impl Leased {
     }
 }
 
-/// (e) L1 against R1: two or three threads want the lease. One of them has it at a time, and none
-/// parks beside a free lease, which loom would call a deadlock.
+/// L1 against R1: two or three threads want the lease. One of them has it at a time, and none parks
+/// beside a free lease, which loom would call a deadlock.
 // ~ src/scheduler/lease.rs
 // - waiting.iter().for_each(thread::Thread::unpark);
 // + drop(waiting);
 // ~ src/scheduler/lease.rs
-// - let is_mine = !replace(&mut state.is_taken, true);
-// - let me = thread::current();
-// + let is_mine = !replace(&mut state.is_taken, true);
+// - let is_mine = state.take();
+// - if !is_mine {
+// + let is_mine = state.take();
 // + drop(state);
 // + let mut state = lock(&self.0);
-// + let me = thread::current();
+// + if !is_mine {
 // ~ src/scheduler/lease.rs
 // - state.is_taken = false;
 // - let waiting = take(&mut state.waiting);
@@ -54,98 +59,170 @@ impl Leased {
 // + drop(state);
 // + lock(&self.0).is_taken = false;
 // ~ src/scheduler/lease.rs
-// - let mut state = lock(&self.0);
-// - state.is_taken = false;
 // - let waiting = take(&mut state.waiting);
 // - drop(state);
-// + let mut state = lock(&self.0);
-// + state.is_taken = false;
 // + drop(state);
 // + let mut waiting = take(&mut lock(&self.0).waiting);
 // + waiting.truncate(1);
+// ~ src/scheduler/lease.rs
+// - let is_free = !self.is_taken;
+// + let is_free = true;
 #[test]
 fn nobody_parks_beside_a_free_lease() {
-    race(Leased::new, Leased::block_on, Leased::block_on, |_, (), ()| ());
-    model(|| {
+    race(Leased::new, Leased::use_it, Leased::use_it, |_, (), ()| ());
+    model_within(3, || {
         let leased = Arc::new(Leased::new());
         let others = [0, 1].map(|_| {
             let leased = leased.clone();
-            thread::spawn(move || leased.block_on())
+            thread::spawn(move || leased.use_it())
         });
-        leased.block_on();
+        leased.use_it();
         others.into_iter().for_each(|other| other.join().unwrap());
     });
 }
 
-/// `block_on` on a current-thread runtime: takes the lease unless the runtime ends, runs the
-/// worker, and ends the lease.
-fn block_on(shared: &std::sync::Arc<Shared>) {
-    if !shared.is_ending() && shared.lease.take_or_wait() {
-        shared.run(0);
-        end::end_lease(shared);
-    }
-}
-
-/// (e) E1 and E2 against R1 and R2: a thread takes the lease and ends it while the runtime ends.
-/// Exactly one thread closes the runtime, and no thread runs the worker meanwhile.
+/// E1 and E2 against R1 and R2: a thread enters and leaves `block_on` while the runtime ends.
+/// Exactly one thread closes the runtime, after the other one has done with its worker.
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {
 // -     close(shared);
 // - }
 // + shared.lease.end();
-// ~ src/scheduler/end.rs
-// - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take_to_close() {
-// + shared.lease.end();
-// + if shared.is_ending() {
-// ~ src/scheduler/end.rs
-// - shared.notify_if_seated();
-// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
-// -     close(shared);
-// - }
-// + shared.notify_if_seated();
-// ~ src/scheduler/end.rs
-// - shared.notify_if_seated();
-// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
-// + shared.notify_if_seated();
-// + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
 // - if shared.is_ending() && shared.lease.take_to_close() {
 // + let is_ending = shared.is_ending();
 // + shared.lease.end();
 // + if is_ending && shared.lease.take_to_close() {
+// ~ src/scheduler/end.rs
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+// -     close(shared);
+// - }
+// ~ src/scheduler/end.rs
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+// + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 #[test]
 fn exactly_one_thread_closes_a_current_thread_runtime() {
-    race(
-        || Shared::new(0, 1),
-        block_on,
-        end::begin,
-        |shared, (), ()| {
-            assert_eq!(shared.closed(), 1);
-            assert_eq!(shared.registry.0[0].dropped(), 1);
+    race_within(
+        2,
+        || {
+            let shared = current_thread();
+            list(&shared);
+            let dropped = Dropped::default();
+            spawn(&shared, dropped.clone());
+            (shared, dropped)
+        },
+        |(shared, _)| block_on(shared, async {}),
+        |(shared, _)| end::begin(shared),
+        |(shared, dropped), (), ()| {
+            assert!(is_closed(shared));
+            assert_eq!(dropped.count(), 1);
         },
     );
 }
 
-/// (e) The same with a second thread, which takes the lease over.
-// ~ src/scheduler/end.rs
-// - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take_to_close() {
-// + let is_ending = shared.is_ending();
-// + shared.lease.end();
-// + if is_ending && shared.lease.take_to_close() {
+/// The future of a thread with the lease is woken from outside, while its thread falls asleep, as a
+/// worker does: it is polled again, and sees what was done before.
+// ~ src/runtime/block_on.rs
+// - if self.woken.swap(true, Ordering::SeqCst) {
+// + if self.woken.swap(true, Ordering::Relaxed) {
+// ~ src/runtime/block_on.rs
+// - let is_due = main.woken.swap(false, Ordering::Acquire);
+// + let is_due = main.woken.swap(false, Ordering::Relaxed);
+// ~ src/runtime/block_on.rs
+// - let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
+// + let is_called = || shared.is_ending();
+// ~ src/scheduler/sleep.rs
+// - self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
+// + self.asleep.fetch_and(!(1 << worker), Ordering::Relaxed) & (1 << worker) != 0
+// ~ src/scheduler/sleep.rs
+// - fence(Ordering::SeqCst);
+// - if has_work() {
+// + if has_work() {
 #[test]
-fn exactly_one_of_three_threads_closes_a_current_thread_runtime() {
-    model(|| {
-        let shared = Shared::new(0, 0);
-        let others = [0, 1].map(|_| {
+fn future_that_is_woken_with_the_lease_is_polled() {
+    model_within(3, || {
+        let shared = current_thread();
+        list(&shared);
+        wake_from_outside(&shared);
+    });
+}
+
+/// The same with a thread that has no lease: its runtime has workers of its own.
+// ~ src/runtime/block_on.rs
+// - self.thread.unpark();
+// ~ src/runtime/block_on.rs
+// - if self.woken.swap(true, Ordering::SeqCst) {
+// -     return;
+// - }
+// - self.thread.unpark();
+// + self.thread.unpark();
+// + if self.woken.swap(true, Ordering::SeqCst) {
+// +     return;
+// + }
+#[test]
+fn future_that_is_woken_without_the_lease_is_polled() {
+    model_within(3, || wake_from_outside(&shared(1)));
+}
+
+/// A thread from outside writes a number and wakes the future, which reads it.
+fn wake_from_outside(shared: &std::sync::Arc<crate::scheduler::shared::Shared>) {
+    let number = Arc::new(AtomicUsize::new(0));
+    let (has_waker, waits) = (Gate::default(), std::sync::Arc::new(Mutex::new(None::<Waker>)));
+    let (seen, takes, written) = (has_waker.clone(), waits.clone(), number.clone());
+    let waker = thread::spawn(move || {
+        seen.wait(1);
+        let waker = takes.lock().unwrap().take().unwrap();
+        written.store(7, Ordering::Relaxed);
+        waker.wake();
+    });
+    let mut polls = 0;
+    let read = block_on(
+        shared,
+        poll_fn(|context| {
+            polls += 1;
+            if polls == 1 {
+                *waits.lock().unwrap() = Some(context.waker().clone());
+                has_waker.open();
+                return Poll::Pending;
+            }
+            Poll::Ready(number.load(Ordering::Relaxed))
+        }),
+    );
+    assert_eq!(read, 7);
+    waker.join().unwrap();
+}
+
+/// A thread in `block_on` without a lease against the end: it hears of it.
+// ~ src/scheduler/end.rs
+// - wakers.extend(shared.mains.close());
+// ~ src/runtime/block_on.rs
+// - let _listed = Listed::new(&shared.mains, &record, waker.clone());
+// - let _context = context::enter_as(Role::Polling, shared.clone(), None);
+// + if shared.is_ending() {
+// +     refuse_after_the_end(shared);
+// + }
+// + let _context = context::enter_as(Role::Polling, shared.clone(), None);
+#[test]
+fn two_threads_in_block_on_do_not_miss_the_end() {
+    model_within(2, || {
+        let shared = current_thread();
+        list(&shared);
+        let other = {
             let shared = shared.clone();
-            thread::spawn(move || block_on(&shared))
-        });
+            thread::spawn(move || {
+                // It is polled again when the runtime ends.
+                let ends = shared.clone();
+                let until_the_end = poll_fn(move |_| match ends.is_ending() {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                });
+                block_on(&shared, until_the_end);
+            })
+        };
         end::begin(&shared);
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_eq!(shared.closed(), 1);
+        other.join().unwrap();
+        assert!(is_closed(&shared));
     });
 }

@@ -2,22 +2,18 @@
 //!
 //! Run by `cargo test -p arc-models --release --test loom`.
 //!
-//! The files that hold the protocols are compiled into this program as they stand in src, over
-//! loom's atomics: `idle.rs`, `lease.rs`, `end.rs`, `threads.rs`, `readiness.rs`, `timers.rs`,
-//! and the list of tasks. `end.rs` and `threads.rs` get a small stand-in for `shared.rs` and
-//! `context.rs` (`scheduler.rs` here). Code that would wait for the kernel or needs a whole runtime
-//! is copied here in its steps, and the copy names the function that it is a copy of.
+//! All of src is compiled into this program as it stands there, except `sync.rs`, the kernel, and
+//! the crate concurrent_queue, which are others here, over loom's atomics and threads. The models
+//! call arc's own functions, also those that are private to a file (`inside`). So no step is here
+//! that could be another one in src.
 //!
 //! The lines that follow a model's description and begin with `~` are the mutations that
 //! it catches: a file, what is taken out of it (`-`), and what is put there (`+`).
 //! `cargo xtask trust mutations` makes each of them and sees the model fail.
 //!
-//! loom knows the total order of sequentially consistent fences, but treats a
-//! `SeqCst` load or store as an acquire or release. Where src relies on the order
-//! of such accesses themselves, the copy puts fences around them ([`in_order`]).
-//! That is no weaker than what src does, so a model may miss what only plain
-//! `SeqCst` accesses get wrong. The protocols in question are store buffering
-//! (each side writes its own variable and reads the other's), for which both are as good.
+//! How `SeqCst` is modelled is told in `sync.rs`. Threads that do not conflict in any access are
+//! not tried in both orders: async-task is over std's atomics, and what it does is one step that
+//! loom does not know of.
 //!
 //! When loom looks for orders that it has not tried, it compares an access with the last
 //! one of the same variable only: what reads and then writes (`fetch_update`) hides by its
@@ -25,21 +21,48 @@
 //! thread that it runs first. So a model of two sides is explored with each of them on the
 //! main thread ([`race`]).
 //!
-//! Every model of two threads is explored with at most four preemptions, as many as the rarest bug
-//! that was ever found took, and some of three threads with fewer. A switch away from a thread that
-//! blocks is free.
+//! Most models of two threads are explored with four preemptions, as many as the rarest bug that
+//! was ever found took, and those of more steps or threads with fewer. A switch away from a thread
+//! that blocks is free.
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
 
-mod driver;
-mod scheduler;
+// The crate concurrent_queue is a module of this one.
+extern crate self as concurrent_queue;
+pub(crate) use queues::ConcurrentQueue;
+
+#[path = "../both/clock.rs"]
+mod clock;
+#[macro_use]
+#[path = "../both/local.rs"]
+mod local;
+mod model_kernel;
+mod queues;
 mod sync;
+mod world;
 
 // arc as it stands.
-#[path = "../../../../crates/pool/src/lib.rs"]
-mod pool;
-#[path = "../../../../crates/tasks/src/lib.rs"]
-mod registry;
+#[path = "../../../../src/builder.rs"]
+mod builder;
+#[path = "../../../../src/driver/mod.rs"]
+mod driver;
+#[path = "../../../../src/hooks.rs"]
+mod real_hooks;
+#[path = "../../../../src/io.rs"]
+mod io;
+#[path = "../../../../src/net/mod.rs"]
+mod net;
+#[path = "../../../../src/panic.rs"]
+mod panic;
+#[path = "../../../../src/runtime/mod.rs"]
+mod runtime;
+#[path = "../../../../src/scheduler/mod.rs"]
+mod scheduler;
+#[path = "../../../../src/task/mod.rs"]
+mod task;
+#[path = "../../../../src/time.rs"]
+mod time;
+
 // The recorder's, likewise.
 #[path = "../../../../crates/trace/src/event.rs"]
 mod event;
@@ -47,30 +70,65 @@ mod event;
 mod ring;
 
 // The models.
-mod clock;
+mod alarms;
 mod ending;
 mod leases;
+mod lists;
 mod parking;
 mod permits;
-mod places;
 mod recorder;
 mod sockets;
 
-/// Stands for src/config.rs.
-mod config {
-    pub(crate) const WORKERS_MAX: usize = 64;
+/// Stands for src/hooks.rs: nobody is told of anything, and nothing is simulated.
+mod hooks {
+    macro_rules! tell {
+        ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
+    }
+    pub(crate) use tell;
 
-    #[derive(PartialEq)]
-    pub(crate) enum RuntimeFlavor {
-        CurrentThread,
-        MultiThread,
+    pub(crate) use crate::real_hooks::sim;
+}
+
+/// The files of arc of which a model calls what is private, a second time, with what calls it.
+mod inside {
+    /// src/scheduler/monitor.rs
+    pub(crate) mod monitor {
+        include!(concat!(env!("OUT_DIR"), "/monitor.rs"));
+
+        fn monitor(shared: &Shared) -> Monitor<'_> {
+            Monitor { shared, workers: BTreeMap::new(), mains: BTreeMap::new() }
+        }
+
+        pub(crate) fn watch_kernel(shared: &Shared) {
+            monitor(shared).watch_kernel();
+        }
+
+        pub(crate) fn sleep(shared: &Shared) {
+            shared.monitor.thread.get_or_init(thread::current);
+            monitor(shared).sleep();
+        }
+    }
+
+    /// src/runtime/start.rs
+    pub(crate) mod start {
+        include!(concat!(env!("OUT_DIR"), "/start.rs"));
+
+        /// The main function of the thread of a worker, which has not left its loop yet.
+        pub(crate) fn worker(shared: &Arc<Shared>, index: usize) -> impl FnOnce() + Send + 'static {
+            let in_loop = InLoop(shared.clone(), index);
+            move || run_worker(in_loop)
+        }
+    }
+
+    /// src/task/list.rs
+    pub(crate) mod list {
+        include!(concat!(env!("OUT_DIR"), "/list.rs"));
     }
 }
 
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+use loom::sync::atomic::Ordering;
 use loom::thread;
-use pool::panic;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::AtomicUsize as StdAtomicUsize;
 
@@ -83,13 +141,19 @@ fn model(body: impl Fn() + Send + Sync + 'static) {
 
 /// The same with another limit, for a model of many steps.
 fn model_within(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
+    // One model at a time: they share the statics of src.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock();
+
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
     let orders = StdArc::new(StdAtomicUsize::new(0));
     let counted = orders.clone();
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
         sync::begin();
+        fastrand::seed(1);
         body();
     });
     let thread = std::thread::current();
@@ -105,46 +169,29 @@ fn race<S: Send + Sync + 'static, A: Send + 'static, B: Send + 'static>(
     other: impl Fn(&S) -> B + Send + Sync + Copy + 'static,
     check: impl Fn(&S, A, B) + Send + Sync + Copy + 'static,
 ) {
-    model(move || {
+    race_within(PREEMPTIONS_MAX, setup, one, other, check);
+}
+
+/// The same with another limit.
+fn race_within<S: Send + Sync + 'static, A: Send + 'static, B: Send + 'static>(
+    preemptions: usize,
+    setup: impl Fn() -> S + Send + Sync + Copy + 'static,
+    one: impl Fn(&S) -> A + Send + Sync + Copy + 'static,
+    other: impl Fn(&S) -> B + Send + Sync + Copy + 'static,
+    check: impl Fn(&S, A, B) + Send + Sync + Copy + 'static,
+) {
+    model_within(preemptions, move || {
         let shared = Arc::new(setup());
         let spawned = shared.clone();
         let one = thread::spawn(move || one(&spawned));
         let other = other(&shared);
         check(&shared, one.join().unwrap(), other);
     });
-    model(move || {
+    model_within(preemptions, move || {
         let shared = Arc::new(setup());
         let spawned = shared.clone();
         let other = thread::spawn(move || other(&spawned));
         let one = one(&shared);
         check(&shared, one, other.join().unwrap());
     });
-}
-
-/// What loom does not know of `SeqCst` accesses.
-fn in_order<R>(access: impl FnOnce() -> R) -> R {
-    fence(Ordering::SeqCst);
-    let result = access();
-    fence(Ordering::SeqCst);
-    result
-}
-
-/// How many tasks wait. As weak as can be: nothing is ordered by it.
-#[derive(Default)]
-struct Injector(AtomicUsize);
-
-impl Injector {
-    fn push(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
-    }
-
-    fn pop(&self) -> bool {
-        let order = Ordering::Relaxed;
-        let taken = self.0.fetch_update(order, order, |tasks| tasks.checked_sub(1));
-        taken.is_ok()
-    }
 }

@@ -1,14 +1,21 @@
-//! Readiness against events.
+//! Sockets: readiness against events, and the wakers of those who wait.
 
-use crate::driver::readiness::Readiness;
-use crate::race;
-
-use loom::sync::Mutex;
+use crate::driver::reactor::Direction;
+use crate::world::{Gate, Socket, shared, wait};
+use crate::{race, race_within};
 use loom::sync::atomic::{AtomicUsize, Ordering};
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Waker};
 
-/// (b) readiness.rs, with `Async::poll_with` and `Reactor::poll_ready` for the task
-/// and `Source::collect` for the driver. Two events come; with the first there is
-/// nothing yet, with the second there is: the task gets it, or is woken for it.
+fn would_block<T>() -> Result<T> {
+    Err(ErrorKind::WouldBlock.into())
+}
+
+/// Two events come while a task reads. With the first there is nothing yet, with the second there
+/// is: the task gets it at once, or is woken for it.
 // ~ src/driver/readiness.rs
 // - let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, Relaxed, Relaxed);
 // + let _ = self.0.swap(seen.0 & !READY, Relaxed);
@@ -21,116 +28,151 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 // ~ src/driver/readiness.rs
 // - self.0.fetch_update(Ordering::Release, Relaxed, next)
 // + self.0.fetch_update(Relaxed, Relaxed, next)
-// ~ lab/models/tests/loom/sockets.rs
-// - seen = self.readiness.load();
-// - if !seen.is_ready() {
-// -     *waiting = true;
-// -     return false;
-// - }
-// + *waiting = true;
-// + return false;
-// ~ lab/models/tests/loom/sockets.rs
-// - self.readiness.set(hang_up);
-// - std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
-// + let woken = std::mem::replace(&mut *self.waiting.lock().unwrap(), false);
-// + self.readiness.set(hang_up);
-// + woken
+// ~ src/driver/reactor.rs
+// - if source.readiness[direction as usize].load().is_ready() {
+// + if false {
+// ~ src/driver/reactor.rs
+// - set(&self.readiness[direction]);
+// - lock(&self.waiting)[direction].take_all(wakers);
+// + lock(&self.waiting)[direction].take_all(wakers);
+// + set(&self.readiness[direction]);
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
-    race(
-        Source::new,
-        Source::poll_read,
-        |source| {
-            let first = source.event(false);
-            source.bytes.store(1, Ordering::Relaxed);
-            source.event(false) || first
+    race_within(
+        3,
+        || (Socket::new(&shared(1)), AtomicUsize::new(0)),
+        |(socket, bytes)| {
+            let read = |_: &UnixStream| match bytes.load(Ordering::Relaxed) {
+                0 => would_block(),
+                bytes => Ok(bytes),
+            };
+            assert_eq!(wait(socket.io.read_with(read)).unwrap(), 1);
         },
-        // Woken, it would try again, and find the word set.
-        |source, read, woken| assert!(read || woken && source.readiness.load().is_ready()),
+        |(socket, bytes)| {
+            socket.event_and_look(false);
+            bytes.store(1, Ordering::Relaxed);
+            socket.event_and_look(false);
+        },
+        |_, (), ()| (),
     );
 }
 
-/// (b) `Async::poll_transfer`: a read that got less than it could have clears the
-/// word as it was before the read. What came since stands: more bytes, or the end of
-/// the stream, which a read of bytes does not tell, and which may have come before.
-// ~ lab/models/tests/loom/sockets.rs
-// - let seen = source.readiness.load();
-// - let read = source.bytes.load(Ordering::Relaxed);
-// + let read = source.bytes.load(Ordering::Relaxed);
-// + let seen = source.readiness.load();
-// ~ lab/models/tests/loom/sockets.rs
-// - if read > 0 && !seen.is_hung_up() {
-// + if read > 0 {
+/// A read that got less than it could have clears the word as it was before the read. What came
+/// since stands: more bytes, or the end of the stream, which a read of bytes does not tell, and
+/// which may have come before.
+// ~ src/io.rs
+// - let seen = readiness.load();
+// - let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
+// + let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
+// + let seen = readiness.load();
+// ~ src/io.rs
+// - if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
+// + if self.short_means_drained && (1..wanted).contains(&moved) {
 // ~ src/driver/readiness.rs
 // - let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, Relaxed, Relaxed);
 // + let _ = self.0.swap(seen.0 & !READY, Relaxed);
 #[test]
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {
-        race(
-            Source::new,
-            |source| {
-                let seen = source.readiness.load();
-                let read = source.bytes.load(Ordering::Relaxed);
-                if read > 0 && !seen.is_hung_up() {
-                    source.readiness.clear(seen);
+        race_within(
+            3,
+            || (Socket::register(&shared(1), true), AtomicUsize::new(0)),
+            |(socket, bytes)| {
+                let context = Context::from_waker(Waker::noop());
+                let read = |_: &UnixStream| Ok(bytes.load(Ordering::Relaxed));
+                match socket.io.poll_transfer(Direction::Read, &context, 10, read) {
+                    std::task::Poll::Ready(read) => read.unwrap(),
+                    std::task::Poll::Pending => unreachable!("a new socket is taken for ready"),
                 }
-                read
             },
-            move |source| {
-                source.bytes.store(1, Ordering::Relaxed);
-                source.event(false);
-                source.bytes.store(2, Ordering::Relaxed);
-                source.event(ends);
+            move |(socket, bytes)| {
+                bytes.store(1, Ordering::Relaxed);
+                socket.event_and_look(false);
+                bytes.store(2, Ordering::Relaxed);
+                socket.event_and_look(ends);
             },
-            move |source, read, ()| {
-                let done = read == 2 && !ends;
-                assert!(done || source.readiness.load().is_ready());
+            move |(socket, _), read, ()| {
+                let is_ready = socket.io.try_with(Direction::Read, |_| Ok(())).is_ok();
+                assert!(is_ready || (read == 2 && !ends));
             },
         );
     }
 }
 
-/// One direction of a socket.
-struct Source {
-    readiness: Readiness,
-    /// Whether a task has left its waker.
-    waiting: Mutex<bool>,
-    /// What the kernel has for it.
-    bytes: AtomicUsize,
+type Reading = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+
+/// A future that waits for a socket which is never readable.
+fn reading(socket: &Socket) -> Reading {
+    let io = socket.io.clone();
+    Box::pin(async move { io.read_with(|_| would_block()).await })
 }
 
-impl Source {
-    fn new() -> Self {
-        Self {
-            readiness: Readiness::new_ready(),
-            waiting: Mutex::new(false),
-            bytes: AtomicUsize::new(0),
-        }
-    }
+fn poll_once(future: &mut Reading, waker: &Waker) {
+    assert!(future.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
+}
 
-    /// `Source::collect`. True: a task was woken.
-    fn event(&self, hang_up: bool) -> bool {
-        self.readiness.set(hang_up);
-        std::mem::replace(&mut *self.waiting.lock().unwrap(), false)
-    }
+/// A future that waits is dropped while an event comes, and another future waits after it. The first
+/// one takes its own waker out, if that is still there, and not that of the other.
+// ~ src/driver/reactor.rs
+// - if mine.round == round {
+// + if mine.futures.contains(key) {
+// ~ src/driver/reactor.rs
+// - let waker = mine.futures.remove(key);
+// - drop(waiting);
+// - drop(waker);
+// + drop(waiting);
+// ~ src/driver/reactor.rs
+// - self.round += 1;
+// - wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+// + if self.futures.capacity() < usize::MAX {
+// +     wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+// + }
+// ~ src/driver/reactor.rs
+// - wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+#[test]
+fn future_that_is_dropped_takes_its_own_waker_out() {
+    race(
+        || {
+            let socket = Socket::new(&shared(1));
+            let mut first = reading(&socket);
+            poll_once(&mut first, Waker::noop());
+            (socket, Mutex::new(Some(first)), Mutex::new(None), Gate::default())
+        },
+        |(_, first, _, _)| drop(first.lock().unwrap().take()),
+        |(socket, _, second, woken)| {
+            socket.event_and_look(false);
+            let mut reads = reading(socket);
+            poll_once(&mut reads, &woken.waker());
+            *second.lock().unwrap() = Some(reads);
+        },
+        |(socket, _, second, woken), (), ()| {
+            assert_eq!(socket.waiting(), 1);
+            socket.event_and_look(false);
+            assert_eq!((woken.count(), socket.waiting()), (1, 0));
+            drop(second.lock().unwrap().take());
+        },
+    );
+}
 
-    /// `Async::poll_with`. False: pending.
-    fn poll_read(&self) -> bool {
-        loop {
-            let mut seen = self.readiness.load();
-            if !seen.is_ready() {
-                let mut waiting = self.waiting.lock().unwrap();
-                seen = self.readiness.load();
-                if !seen.is_ready() {
-                    *waiting = true;
-                    return false;
-                }
-            }
-            if self.bytes.load(Ordering::Relaxed) > 0 {
-                return true;
-            }
-            self.readiness.clear(seen);
-        }
-    }
+/// A future waits for a socket while the runtime ends: it fails, at once or when it is woken.
+// ~ src/driver/reactor.rs
+// - source.collect([true; 2], Readiness::set_gone, wakers);
+// ~ src/driver/readiness.rs
+// - self.0 & (READY | GONE) != 0
+// + self.0 & READY != 0
+#[test]
+fn future_that_waits_for_a_socket_fails_at_the_end() {
+    race(
+        || {
+            let shared = shared(1);
+            (Socket::new(&shared), shared)
+        },
+        |(socket, _)| drop(wait(reading(socket)).unwrap_err()),
+        |(_, shared)| {
+            let mut wakers = Vec::new();
+            shared.driver.reactor.close(&mut wakers);
+            wakers.into_iter().for_each(Waker::wake);
+        },
+        |_, (), ()| (),
+    );
 }

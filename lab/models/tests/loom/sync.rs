@@ -1,18 +1,116 @@
 //! Stands for src/sync.rs, over loom.
+//!
+//! loom takes a `SeqCst` access for an acquire or a release, but it knows the order of `SeqCst`
+//! fences. So here each such access has a fence before it, and nothing after it. That is how
+//! compilers translate them for processors with weak memory ("leading fences"): two `SeqCst`
+//! accesses of a thread are in order, and a weaker access after one is not. Whatever is right by
+//! the language is right here. And where src needs `SeqCst`, or a fence after it, a model notices
+//! that it is missing.
 
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-pub(crate) use loom::thread;
+pub use crate::clock::Instant;
+pub(crate) use loom::sync::atomic::{Ordering, fence};
+pub(crate) use loom::thread::{AccessError, LocalKey as RawKey};
 pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
-pub(crate) use std::time::{Duration, Instant};
+pub use std::time::Duration;
 
 use std::cell::RefCell;
-use std::sync::{LockResult, MutexGuard};
+use std::sync::{LockResult, TryLockError};
 
-/// Nobody is told of anything.
-macro_rules! tell {
-    ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
+fn lead(order: Ordering) {
+    if order == Ordering::SeqCst {
+        fence(Ordering::SeqCst);
+    }
 }
-pub(crate) use tell;
+
+macro_rules! atomics {
+    ($($name:ident: $value:ty),*) => {$(
+        #[derive(Debug)]
+        pub(crate) struct $name(loom::sync::atomic::$name);
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(<$value>::default())
+            }
+        }
+
+        impl $name {
+            pub(crate) fn new(value: $value) -> Self {
+                Self(loom::sync::atomic::$name::new(value))
+            }
+
+            pub(crate) fn load(&self, order: Ordering) -> $value {
+                lead(order);
+                self.0.load(order)
+            }
+
+            pub(crate) fn store(&self, value: $value, order: Ordering) {
+                lead(order);
+                self.0.store(value, order);
+            }
+
+            pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+                lead(order);
+                self.0.swap(value, order)
+            }
+
+            pub(crate) fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                lead(order);
+                self.0.fetch_or(value, order)
+            }
+
+            pub(crate) fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+                lead(order);
+                self.0.fetch_and(value, order)
+            }
+
+            pub(crate) fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                lead(success);
+                self.0.compare_exchange(current, new, success, failure)
+            }
+
+            pub(crate) fn fetch_update(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                update: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                lead(success);
+                self.0.fetch_update(success, failure, update)
+            }
+        }
+    )*};
+}
+
+atomics!(AtomicBool: bool, AtomicU64: u64, AtomicUsize: usize);
+
+macro_rules! arithmetic {
+    ($($name:ident: $value:ty),*) => {$(
+        impl $name {
+            pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                lead(order);
+                self.0.fetch_add(value, order)
+            }
+
+            pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                lead(order);
+                self.0.fetch_sub(value, order)
+            }
+
+            pub(crate) fn fetch_min(&self, value: $value, order: Ordering) -> $value {
+                lead(order);
+                self.0.fetch_min(value, order)
+            }
+        }
+    )*};
+}
+
+arithmetic!(AtomicU64: u64, AtomicUsize: usize);
 
 type Order = loom::sync::Mutex<()>;
 
@@ -26,10 +124,10 @@ std::thread_local! {
 
 /// Begins a new execution.
 pub(crate) fn begin() {
-    ORDERS.with_borrow_mut(|(execution, orders)| {
-        *execution += 1;
-        orders.clear();
-    });
+    // A static may have been locked in an execution of another thread.
+    static EXECUTIONS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let execution = EXECUTIONS.fetch_add(1, Ordering::Relaxed) + 1;
+    ORDERS.with_borrow_mut(|orders| *orders = (execution, Vec::new()));
 }
 
 /// A mutex that may be a static, as loom's own may not. In each execution that locks it there is a
@@ -50,7 +148,7 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     fn order(&self) -> &'static Order {
         ORDERS.with_borrow_mut(|(execution, orders)| {
-            let mut order = self.order.lock().expect("nobody panics here");
+            let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
             if order.0 != *execution {
                 *order = (*execution, orders.len());
                 orders.push(Box::new(Order::new(())));
@@ -62,18 +160,24 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
+pub(crate) type MutexGuard<'a, T> = Guard<'a, T>;
+
 /// Knows its mutex, so that a condition variable can lock it again. The fields are dropped in this
 /// order.
 pub(crate) struct Guard<'a, T: ?Sized>(
-    MutexGuard<'a, T>,
+    std::sync::MutexGuard<'a, T>,
     loom::sync::MutexGuard<'static, ()>,
     &'a Mutex<T>,
 );
 
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> Guard<'_, T> {
-    let order = mutex.order().lock().expect("nobody panics here");
-    let value = mutex.value.try_lock();
-    Guard(value.unwrap_or_else(|_| unreachable!("loom's mutex is locked")), order, mutex)
+    let order = mutex.order().lock().unwrap_or_else(PoisonError::into_inner);
+    let value = match mutex.value.try_lock() {
+        Ok(value) => value,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => unreachable!("loom's mutex is locked"),
+    };
+    Guard(value, order, mutex)
 }
 
 impl<T: ?Sized> std::ops::Deref for Guard<'_, T> {
@@ -90,9 +194,48 @@ impl<T: ?Sized> std::ops::DerefMut for Guard<'_, T> {
     }
 }
 
-/// The threads that wait are parked, and a notification unparks them.
+/// A mutex does for it: nobody reads for long.
+pub(crate) struct RwLock<T>(Mutex<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub(crate) fn read(&self) -> LockResult<Guard<'_, T>> {
+        Ok(lock(&self.0))
+    }
+
+    pub(crate) fn write(&self) -> LockResult<Guard<'_, T>> {
+        Ok(lock(&self.0))
+    }
+}
+
+/// What a thread waits for, and what only one thread waits for.
+#[derive(Debug)]
+pub(crate) struct Token(loom::sync::Mutex<bool>, loom::sync::Condvar);
+
+impl Token {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(loom::sync::Mutex::new(false), loom::sync::Condvar::new()))
+    }
+
+    fn give(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.1.notify_one();
+    }
+
+    fn take(&self) {
+        let mut is_given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while !std::mem::take(&mut *is_given) {
+            is_given = self.1.wait(is_given).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Those that wait.
 #[derive(Default)]
-pub(crate) struct Condvar(std::sync::Mutex<Vec<thread::Thread>>);
+pub(crate) struct Condvar(Mutex<Vec<Arc<Token>>>);
 
 impl Condvar {
     /// Waits for ever: the models have no limits.
@@ -104,23 +247,98 @@ impl Condvar {
     ) -> LockResult<(Guard<'a, T>, ())> {
         while condition(&mut guard) {
             let mutex = guard.2;
-            self.0.lock().expect("nobody panics here").push(thread::current());
+            let token = Token::new();
+            lock(&self.0).push(token.clone());
             drop(guard);
-            thread::park();
+            token.take();
             guard = lock(mutex);
         }
         Ok((guard, ()))
     }
 
     pub(crate) fn notify_one(&self) {
-        thread::yield_now();
-        let one = self.0.lock().expect("nobody panics here").pop();
-        one.iter().for_each(thread::Thread::unpark);
+        let one = lock(&self.0).pop();
+        one.iter().for_each(|token| token.give());
     }
 
     pub(crate) fn notify_all(&self) {
-        thread::yield_now();
-        let waiting = std::mem::take(&mut *self.0.lock().expect("nobody panics here"));
-        waiting.iter().for_each(thread::Thread::unpark);
+        let waiting = std::mem::take(&mut *lock(&self.0));
+        waiting.iter().for_each(|token| token.give());
+    }
+}
+
+/// loom's threads. It lets an unpark end the wait for a lock, so parking is done by a [`Token`].
+pub(crate) mod thread {
+    use super::{Arc, Duration, RawKey, Token};
+    use std::io::Result;
+
+    pub(crate) use loom::thread::ThreadId;
+
+    #[derive(Clone, Debug)]
+    pub(crate) struct Thread {
+        id: ThreadId,
+        token: Arc<Token>,
+    }
+
+    static TOKEN: RawKey<Arc<Token>> =
+        RawKey { init: Token::new, _p: std::marker::PhantomData };
+
+    pub(crate) fn current() -> Thread {
+        Thread { id: loom::thread::current().id(), token: TOKEN.with(Arc::clone) }
+    }
+
+    impl Thread {
+        pub(crate) fn id(&self) -> ThreadId {
+            self.id
+        }
+
+        pub(crate) fn unpark(&self) {
+            self.token.give();
+        }
+    }
+
+    pub(crate) fn park() {
+        TOKEN.with(Arc::clone).take();
+    }
+
+    /// The monitor's tick, which lasts until the runtime ends.
+    pub(crate) fn park_timeout(_: Duration) {
+        park();
+    }
+
+    pub(crate) fn panicking() -> bool {
+        std::thread::panicking()
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Builder(());
+
+    pub(crate) type JoinHandle<T> = loom::thread::JoinHandle<T>;
+
+    impl Builder {
+        pub(crate) fn new() -> Self {
+            Self(())
+        }
+
+        pub(crate) fn stack_size(self, _: usize) -> Self {
+            self
+        }
+
+        pub(crate) fn name(self, _: String) -> Self {
+            self
+        }
+
+        pub(crate) fn spawn<T: Send + 'static>(
+            self,
+            main: impl FnOnce() -> T + Send + 'static,
+        ) -> Result<JoinHandle<T>> {
+            Ok(spawn(main))
+        }
+    }
+
+    pub(crate) fn spawn<T: Send + 'static>(
+        main: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        loom::thread::spawn(main)
     }
 }

@@ -84,17 +84,17 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
-// ~ crates/pool/src/lib.rs
-// - let job = if state.is_closed { None } else { state.jobs.pop_front() };
-// + let job = state.jobs.pop_front();
 // ~ src/scheduler/end.rs
 // - shared.pool.close();
-// ~ src/task/spawn.rs
-// - let next = || runtime.pool.next(keep_alive, |job| job.metadata().count_step());
-// - std::iter::from_fn(next).for_each(|job| run_job(runtime, job));
-// + let next = || runtime.pool.next(keep_alive, |_| ());
-// + let begin = |job: &Runnable| job.metadata().count_step();
-// + std::iter::from_fn(next).inspect(begin).for_each(|job| run_job(runtime, job));
+// ~ src/task/blocking.rs
+// - drop(runtime.tasks.remove(&record));
+// ~ src/task/list.rs
+// - if !record.is_job() {
+// -     wakers.extend(lock(&record.waker).take());
+// - }
+// - record.is_job()
+// + wakers.extend(lock(&record.waker).take());
+// + false
 #[test]
 fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
     for start in BOTH {
@@ -114,22 +114,30 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 
 /// Jobs come from two threads, and there may be one thread for them, or two. Each job runs: no
 /// thread misses the notification of one, also if it has just waited for too long.
-// ~ crates/pool/src/lib.rs
+// ~ src/task/pool.rs
 // - self.news.notify_one();
-// ~ crates/pool/src/lib.rs
-// - let has_thread = state.idle >= state.jobs.len();
-// + let has_thread = state.idle > 0;
-// ~ crates/pool/src/lib.rs
-// - None => state.threads -= 1,
-// + None => (),
-// ~ crates/pool/src/lib.rs
-// - state.idle -= 1;
+// ~ src/task/pool.rs
+// - let has_thread = state.free >= state.jobs.len();
+// + let has_thread = state.free > 0;
+// ~ src/task/pool.rs
+// - if job.is_none() {
+// + if false {
+// ~ src/task/pool.rs
+// - state.free -= 1;
+// - let job = state.jobs.pop_front();
+// + let job = state.jobs.pop_front();
+// ~ src/task/blocking.rs
+// - run_job(runtime, job);
+// - runtime.pool.is_done();
+// + runtime.pool.is_done();
+// + run_job(runtime, job);
 #[test]
 fn every_job_finds_a_thread() {
     for (limit, keep_alive) in [1, 2].into_iter().flat_map(|it| [(it, MAX), (it, SOME)]) {
         model(move || {
-            let builder = Builder::new_current_thread().max_blocking_threads(limit);
-            let runtime = builder.thread_keep_alive(keep_alive).build().unwrap();
+            let mut builder = Builder::new_current_thread();
+            builder.max_blocking_threads(limit).thread_keep_alive(keep_alive);
+            let runtime = builder.build().unwrap();
             wait(runtime.spawn_blocking(|| ())).unwrap(); // now there is a thread
             let handle = runtime.handle().clone();
             let both = Signal::default();
@@ -152,15 +160,13 @@ fn every_job_finds_a_thread() {
 }
 
 /// A thread that waits for a job, however long, hears of the end.
-// ~ crates/pool/src/lib.rs
-// - lock(&self.state).is_closed = true;
+// ~ src/task/pool.rs
 // - self.news.notify_all();
-// + lock(&self.state).is_closed = true;
 #[test]
 fn thread_that_waits_for_a_job_ends() {
     model(|| {
-        let builder = Builder::new_current_thread().thread_keep_alive(MAX);
-        let runtime = builder.build().unwrap();
+        let mut builder = Builder::new_current_thread();
+        let runtime = builder.thread_keep_alive(MAX).build().unwrap();
         wait(runtime.spawn_blocking(|| ())).unwrap();
         drop(runtime);
     });
@@ -186,18 +192,15 @@ fn job_that_comes_with_the_end_is_not_left() {
 /// The same, and the only thread for jobs is in one that waits until the other one is dropped. So
 /// that must be done by another thread.
 // ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
-// + shared.injector.try_iter().for_each(drop);
-// ~ crates/pool/src/lib.rs
-// - if state.is_closed {
-// -     drop(state); // before the job: what that holds is foreign
-// -     return Ok(());
-// - }
+// - drop_given_up(shared);
+// - shared.monitor.unpark();
+// + shared.monitor.unpark();
 #[test]
 fn job_may_wait_for_the_drop_of_one_that_is_given_up() {
-    for builder in [|| Builder::new_multi_thread().workers(1), Builder::new_current_thread] {
+    for new in [Builder::new_multi_thread, Builder::new_current_thread] {
         model(move || {
-            let runtime = builder().max_blocking_threads(1).build().unwrap();
+            let mut builder = new();
+            let runtime = builder.workers(1).max_blocking_threads(1).build().unwrap();
             let (handle, dropped) = (runtime.handle().clone(), Signal::default());
             let (waits, guard) = (dropped.clone(), OnDrop(dropped));
             drop(runtime.spawn_blocking(move || wait(waits.sent(1))));
@@ -210,9 +213,11 @@ fn job_may_wait_for_the_drop_of_one_that_is_given_up() {
 
 /// The runtime ends while a poll waits for the job that it has spawned: that runs, or is dropped,
 /// before the poll is over.
-// ~ crates/pool/src/lib.rs
-// - let is_left = state.is_closed || started.is_err() && state.threads == state.starting;
-// + let is_left = started.is_err() && state.threads == state.starting;
+// ~ src/task/pool.rs
+// - if state.is_closed {
+// -     drop(state);
+// -     return Ok(());
+// - }
 #[test]
 fn poll_may_wait_for_its_job_while_the_runtime_ends() {
     model(|| {
@@ -229,6 +234,49 @@ fn poll_may_wait_for_its_job_while_the_runtime_ends() {
         drop(runtime);
         poll.join().unwrap();
     });
+}
+
+/// The end comes while a thread is on its way for a job, which has begun by that: it runs. Another
+/// one, which no thread is on its way for, is dropped.
+// ~ src/task/pool.rs
+// - let begun = state.jobs.len().min(state.free);
+// + let begun = 0;
+// ~ src/task/pool.rs
+// - let begun = state.jobs.len().min(state.free);
+// + let begun = state.jobs.len();
+// ~ src/task/pool.rs
+// - state.free += 1;
+// - state.starting += 1;
+// + state.starting += 1;
+#[test]
+fn job_that_a_thread_is_on_its_way_for_runs() {
+    for new in [Builder::new_multi_thread, Builder::new_current_thread] {
+        model(move || {
+            let mut builder = new();
+            let runtime = builder.workers(1).max_blocking_threads(1).build().unwrap();
+            let (runs, dropped) = (Signal::default(), Signal::default());
+            let (first, second) = (runs.clone(), OnDrop(dropped.clone()));
+            let (has_begun, may_end) = (Signal::default(), Signal::default());
+            let (begins, waits) = (has_begun.clone(), may_end.clone());
+            let job = runtime.spawn_blocking(move || {
+                begins.send();
+                wait(waits.sent(1));
+                first.send();
+            });
+            let in_vain = runtime.spawn_blocking(move || {
+                let _guard = second;
+                unreachable!("the only thread is in the other job until this one is dropped");
+            });
+            let ends = spawn(move || drop(runtime));
+            // Only the end drops it.
+            wait(dropped.sent(1));
+            may_end.send();
+            ends.join().unwrap();
+            assert_eq!((runs.count(), dropped.count()), (1, 1));
+            wait(job).unwrap();
+            assert!(wait(in_vain).unwrap_err().is_cancelled());
+        });
+    }
 }
 
 /// A job spawns a task, another job, and drops the runtime itself.

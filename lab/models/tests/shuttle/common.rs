@@ -5,8 +5,8 @@ use crate::model_kernel;
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime};
 use crate::schedule::{self, Recorded};
-use crate::scheduler::share::{MEAN_POLLS, MeanPoll, SPAN, Sharing};
-use crate::sync::{Arc, Duration, Instant, Mutex, lock, thread};
+use crate::scheduler::policy::MeanPoll;
+use crate::sync::{Arc, Duration, Mutex, lock, thread};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread::{JoinHandle, spawn};
 use shuttle::{Config, MaxSteps, Runner};
@@ -126,19 +126,10 @@ pub(crate) fn eager_runtime(workers: usize) -> Runtime {
     Builder::new_multi_thread().workers(workers).build().unwrap()
 }
 
+/// The workers that have just started may overwrite what they had not read yet.
 fn learn_that_polls_are_short(mean: &MeanPoll) {
-    let mut now = Instant::now();
-    let mut worker = Sharing::default();
-    // A worker that is pressed does not ask for the mean before each poll, where another thread
-    // would go on. The first span is not judged, and the next two are losses.
-    for spans in 1..=3 {
-        now = now + 2 * SPAN;
-        worker.end_stretch(mean, now, 0, || true, || Some((Duration::ZERO, 2 * SPAN * spans)));
-    }
-    // The workers that have just started may overwrite what they had not read yet.
     while mean.is_long() {
-        (0..10 * MEAN_POLLS).for_each(|_| _ = worker.before_poll(mean, || 0, || true));
-        worker.end_stretch(mean, now, 0, || true, || None);
+        mean.learn(u32::MAX, Duration::ZERO);
     }
 }
 

@@ -12,18 +12,21 @@ use std::task::{Context, Waker};
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
 // ~ src/scheduler/end.rs
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+// - shared.injector.try_iter().for_each(drop);
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
-// - shared.monitor.unpark();
-// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
-// + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// + shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+// - for worker in &shared.workers {
+// -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
+// - }
+// - shared.injector.try_iter().for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
+// + for worker in &shared.workers {
+// +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
+// + }
+// + shared.injector.try_iter().for_each(drop);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
@@ -63,14 +66,12 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 
 /// Workers that have run out of work sleep when the end comes, or are about to.
 // ~ src/scheduler/end.rs
-// - sleepers.for_each(|worker| shared.unpark(worker));
-// + let _ = sleepers.count();
-// ~ src/scheduler/end.rs
-// - shared.notify_if_seated();
-// ~ src/scheduler/worker.rs
-// - if self.shared.is_ending() {
-// -     self.shared.notify_if_seated();
-// + if self.shared.is_ending() {
+// - shared.rouse(worker);
+// ~ src/scheduler/sleep.rs
+// - if self.seat.load(Ordering::SeqCst) == worker {
+// -     notify();
+// - } else if
+// + if
 #[test]
 fn workers_that_sleep_are_woken_by_the_end() {
     model(|| {
@@ -86,21 +87,21 @@ fn workers_that_sleep_are_woken_by_the_end() {
 // - wakers.drain(..).for_each(wake);
 // + wakers.clear();
 // ~ src/scheduler/end.rs
-// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
+// - iter::from_fn(|| worker.queue.pop()).for_each(drop);
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - drop(signing_on);
-// - let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
-// - sleepers.for_each(|worker| shared.unpark(worker));
-// - shared.notify_if_seated();
+// - shared.pool.close();
+// - let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
+// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
 // + drop(signing_on);
-// + let sleepers = (0..shared.workers.len()).filter(|&worker| shared.idle.claim(worker));
-// + sleepers.for_each(|worker| shared.unpark(worker));
-// + shared.notify_if_seated();
+// + shared.pool.close();
+// + let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
+// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
 // + shared.ending.store(true, Ordering::SeqCst);
-// ~ src/runtime/start.rs
-// - let in_loop = in_loop.clone();
-// + let in_loop = Arc::new(end::InLoop(shared.clone()));
+// ~ src/scheduler/end.rs
+// - if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
+// + if shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
 // ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
 #[test]
@@ -153,8 +154,8 @@ fn tasks_everywhere_are_dropped_at_the_end() {
 #[test]
 fn panic_ends_the_runtime_if_it_shall() {
     model(|| {
-        let builder = Builder::new_multi_thread().workers(2);
-        let runtime = builder.unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.workers(2).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
         let waits = runtime.spawn(std::future::pending::<()>());
         let panics = runtime.spawn(panics());
         assert!(wait(waits).unwrap_err().is_cancelled());
@@ -171,21 +172,19 @@ async fn panics() {
     }
 }
 
-fn both_flavors() -> [Builder; 2] {
-    [Builder::new_multi_thread().workers(1), Builder::new_current_thread()]
-}
+/// One worker, on its own thread or on one in `block_on`.
+const BOTH: [fn() -> Builder; 2] = [Builder::new_multi_thread, Builder::new_current_thread];
 
 /// Two threads are in `block_on`, or on their way there, when a task's panic ends the runtime. Both
 /// panic. On a current-thread runtime one of them has the lease.
 // ~ src/scheduler/end.rs
-// - wakers.extend(shared.mains.close());
+// - wakers.extend(shared.mains.wakers());
 #[test]
 fn panic_ends_the_runtime_under_threads_in_block_on() {
-    for flavor in [0, 1] {
+    for new in BOTH {
         model(move || {
-            let [multi_thread, current_thread] = both_flavors();
-            let builder = if flavor == 0 { multi_thread } else { current_thread };
-            let builder = builder.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let mut builder = new();
+            builder.workers(1).unhandled_panic(UnhandledPanic::ShutdownRuntime);
             let runtime = builder.build().unwrap();
             let dropped = Signal::default();
             let threads = [0, 1].map(|_| {
@@ -215,7 +214,7 @@ fn panic_ends_the_runtime_under_threads_in_block_on() {
 
 /// A shutdown with a limit that may be over at any time.
 // ~ src/scheduler/end.rs
-// - lock(&shared.unfinished).get_or_insert_with(|| shared.tasks());
+// - lock(&shared.unfinished).get_or_insert_with(|| shared.describe_tasks());
 // + lock(&shared.unfinished).get_or_insert_with(Vec::new);
 #[test]
 fn shutdown_with_a_limit_reports_what_it_left() {
@@ -246,10 +245,10 @@ fn shutdown_with_a_limit_reports_what_it_left() {
 // + shared.driver.timers.close(&mut wakers);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // ~ src/time.rs
-// - if let Err(waker) = rearmed {
+// - if !self.arm(runtime, waker.clone()) {
 // -     waker.wake();
 // - }
-// + drop(rearmed);
+// + self.arm(runtime, waker.clone());
 #[test]
 fn timer_that_is_reset_while_the_runtime_ends_is_woken() {
     model(|| {
@@ -287,11 +286,9 @@ impl std::task::Wake for Sends {
 /// goes on, and its child ends or is cancelled.
 #[test]
 fn block_on_outlives_its_runtime() {
-    for (flavor, has_run) in [(0, false), (0, true), (1, false), (1, true)] {
+    for (new, has_run) in BOTH.into_iter().flat_map(|new| [(new, false), (new, true)]) {
         model(move || {
-            let [multi_thread, current_thread] = both_flavors();
-            let builder = if flavor == 0 { multi_thread } else { current_thread };
-            let runtime = builder.build().unwrap();
+            let runtime = new().workers(1).build().unwrap();
             let handle = runtime.handle().clone();
             let (signal, begun) = (Signal::default(), Signal::default());
             let (inside, begins) = (signal.clone(), begun.clone());
@@ -316,9 +313,7 @@ fn block_on_outlives_its_runtime() {
 /// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
-// - shared.notify_if_seated();
 // - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
-// + shared.notify_if_seated();
 // + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
 // - shared.lease.end();
@@ -327,9 +322,9 @@ fn block_on_outlives_its_runtime() {
 // - }
 // + shared.lease.end();
 // ~ src/runtime/block_on.rs
-// - lease = None;
-// - assert!(
-// + assert!(
+// - lease.end();
+// - refuse_after_the_end(shared);
+// + refuse_after_the_end(shared);
 #[test]
 fn threads_with_and_without_the_lease_outlive_their_runtime() {
     model(|| {
@@ -393,13 +388,16 @@ fn end_waits_for_the_thread_with_the_lease() {
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // - shared.driver.timers.close(&mut wakers);
 // - wakers.into_iter().for_each(wake);
-// - shared.monitor.unpark();
-// - shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// - shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
-// + shared.workers.iter().for_each(|worker| iter::from_fn(|| worker.queue.pop()).for_each(drop));
-// + shared.injector.try_iter().chain(shared.pool.given_up()).for_each(drop);
+// - for worker in &shared.workers {
+// -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
+// - }
+// - shared.injector.try_iter().for_each(drop);
 // + shared.driver.timers.close(&mut wakers);
 // + wakers.into_iter().for_each(wake);
+// + for worker in &shared.workers {
+// +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
+// + }
+// + shared.injector.try_iter().for_each(drop);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_of_a_current_thread_is_dropped_once() {
@@ -437,11 +435,9 @@ fn every_future_of_a_current_thread_is_dropped_once() {
 /// in `block_on`, too.
 #[test]
 fn runtime_ends_itself_in_the_background() {
-    for (flavor, by_task) in [(0, false), (0, true), (1, false), (1, true)] {
+    for (new, by_task) in BOTH.into_iter().flat_map(|new| [(new, false), (new, true)]) {
         model(move || {
-            let [multi_thread, current_thread] = both_flavors();
-            let builder = if flavor == 0 { multi_thread } else { current_thread };
-            let runtime = builder.build().unwrap();
+            let runtime = new().workers(1).build().unwrap();
             let (handle, other) = (runtime.handle().clone(), runtime.handle().clone());
             let (begun, dropped) = (Signal::default(), Signal::default());
             let (guard, begins) = (OnDrop(dropped.clone()), begun.clone());

@@ -2,9 +2,8 @@
 //!
 //! Run by `cargo test -p arc-models --release --test shuttle`.
 //!
-//! All of src, crates/pool/src and crates/tasks/src is compiled into this program as it stands
-//! there, except `sync.rs` and the kernel, which are others here, over shuttle's threads and
-//! atomics. After each access to an atomic or a lock shuttle chooses which thread goes on. Nothing
+//! All of src is compiled into this program as it stands there, except `sync.rs` and the kernel,
+//! which are others here, over shuttle's threads and atomics. After each access to an atomic or a lock shuttle chooses which thread goes on. Nothing
 //! times out, so a lost wake-up is a deadlock, which shuttle reports. For the same reason the
 //! monitor's first tick lasts until the runtime ends, except in the models of what only the monitor
 //! can mend.
@@ -24,44 +23,27 @@
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
 
-/// Takes the place of std's in the modules below.
-macro_rules! thread_local {
-    ($(#[$attribute:meta])* static $name:ident: $kind:ty = const $init:block $(;)?) => {
-        $(#[$attribute])*
-        static $name: crate::sync::LocalKey<$kind> =
-            crate::sync::LocalKey(shuttle::thread::LocalKey {
-                init: || $init,
-                _p: std::marker::PhantomData,
-            });
-    };
-    // What the system tells of a thread (`CoreWait`) differs from run to run. Here that is nothing.
-    ($(#[$attribute:meta])* static $name:ident: $kind:ty = $told:expr $(;)?) => {
-        thread_local! {
-            $(#[$attribute])*
-            static $name: $kind = const {
-                let _ = || -> $kind { $told };
-                None
-            };
-        }
-    };
-}
-
+#[path = "../both/clock.rs"]
+mod clock;
+#[macro_use]
+#[path = "../both/local.rs"]
+mod local;
 mod model_kernel;
 mod sync;
 
 // arc as it stands.
-#[path = "../../../../src/config.rs"]
-mod config;
+#[path = "../../../../src/builder.rs"]
+mod builder;
 #[path = "../../../../src/driver/mod.rs"]
 mod driver;
+#[path = "../../../../src/hooks.rs"]
+mod hooks;
 #[path = "../../../../src/io.rs"]
 mod io;
 #[path = "../../../../src/net/mod.rs"]
 mod net;
-#[path = "../../../../crates/pool/src/lib.rs"]
-mod pool;
-#[path = "../../../../crates/tasks/src/lib.rs"]
-mod registry;
+#[path = "../../../../src/panic.rs"]
+mod panic;
 #[path = "../../../../src/runtime/mod.rs"]
 mod runtime;
 #[path = "../../../../src/scheduler/mod.rs"]
@@ -70,8 +52,6 @@ mod scheduler;
 mod task;
 #[path = "../../../../src/time.rs"]
 mod time;
-
-use pool::panic;
 
 // The models.
 mod blocking;

@@ -1,9 +1,9 @@
 //! Stands for the kernel in src/driver/kernel: it reports the events that a test makes.
 
-use crate::driver::kernel::event::{Event, Events, Until};
+use crate::driver::kernel::{Event, Events, Until};
 use crate::sync::{Arc, Condvar, Duration, Instant, Mutex, PoisonError, lock, set_clock};
 use polling::AsSource;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 
 /// Stands for the epoll instance with its eventfd and its timerfd, all of them edge-triggered.
@@ -16,26 +16,17 @@ struct State {
     /// The keys of the sources, in the order in which they were registered.
     sources: Vec<usize>,
     events: Vec<Event>,
-    alarm: Option<Instant>,
 }
 
 std::thread_local! {
     /// The kernels that were made in this execution.
     static KERNELS: RefCell<Vec<Kernel>> = const { RefCell::new(Vec::new()) };
-
-    /// In half of the executions it is as on systems where only one thread can wait.
-    static IS_SHARED: Cell<bool> = const { Cell::new(true) };
-}
-
-pub(crate) fn is_shared() -> bool {
-    IS_SHARED.get()
 }
 
 /// Begins a new execution.
 pub(crate) fn begin() {
     set_clock(Duration::ZERO);
     KERNELS.take();
-    IS_SHARED.set(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
 }
 
 /// Sets the clock. Every sleep that should have ended by then ends.
@@ -89,35 +80,23 @@ impl Kernel {
         Ok(())
     }
 
-    /// What happens is told to one of those who wait. As in epoll, the alarm is one for all of
-    /// them, and is told once.
+    /// Only the thread that has the seat waits.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let (state, changed) = &*self.0;
         let is_quiet = |state: &mut State| {
-            let own_alarm = match until {
-                Until::Now => return false,
-                Until::Deadline(at) => Some(at),
-                Until::Forever => None,
+            let is_due = match until {
+                Until::Now => true,
+                Until::Deadline(at) => Instant::now() >= at,
+                Until::Forever => false,
             };
-            let alarm = if is_shared() { state.alarm } else { own_alarm };
-            let is_due = alarm.is_some_and(|at| Instant::now() >= at);
             !is_due && !state.is_notified && state.events.is_empty()
         };
         let waited = changed.wait_timeout_while(lock(state), Duration::MAX, is_quiet);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.is_notified = false;
-        state.alarm.take_if(|at| Instant::now() >= *at);
         let events = std::mem::take(&mut state.events);
         drop(state);
         take(&mut events.into_iter());
-        Ok(())
-    }
-
-    pub(crate) fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
-        if is_shared() {
-            lock(&self.0.0).alarm = Some(deadline);
-            self.0.1.notify_all();
-        }
         Ok(())
     }
 

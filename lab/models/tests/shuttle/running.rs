@@ -3,20 +3,22 @@
 use crate::common::{
     OnDrop, Signal, eager_runtime, frugal_runtime, model, model_with_monitor, runtime, wait,
 };
-use crate::runtime::Builder;
-use crate::sync::{Duration, thread};
+use crate::sync::thread;
 use crate::task;
 use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - if stop() || !injector.is_empty() || !idle.any_seated() {
-// + if stop() || !idle.any_seated() {
-// ~ src/scheduler/shared.rs
-// - parked.is_some() || self.notify_if_seated()
-// + parked.is_some()
-// ~ src/scheduler/worker.rs
-// - driver.is_notified.swap(false, Ordering::SeqCst);
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || stop();
+// ~ src/scheduler/sleep.rs
+// - self.rouse(worker, notify);
+// - return true;
+// + return true;
+// ~ src/scheduler/sleep.rs
+// - wait();
+// - self.leave_seat();
+// + wait();
 #[test]
 fn tasks_from_outside_are_run() {
     for workers in [1, 2] {
@@ -34,9 +36,11 @@ fn tasks_from_outside_are_run() {
 /// called but by the sleep protocol.
 // ~ src/scheduler/shared.rs
 // - queue::push(&self.injector, runnable);
-// - let _ = self.idle.all_asleep() && self.wake_one();
-// + let _ = self.idle.all_asleep() && self.wake_one();
-// + queue::push(&self.injector, runnable);
+// - if self.sleepers.all_asleep() {
+// + let runnable = Some(runnable);
+// + let all_asleep = self.sleepers.all_asleep();
+// + runnable.into_iter().for_each(|runnable| queue::push(&self.injector, runnable));
+// + if all_asleep {
 #[test]
 fn tasks_from_outside_are_run_while_polls_are_short() {
     model(|| {
@@ -96,11 +100,13 @@ fn children_are_joined_wherever_they_run() {
 /// A task is aborted and joined at once, and perhaps woken by another thread. It ends, and its
 /// future is dropped before its joiner is woken.
 // ~ src/task/join.rs
-// - self.0.abort().into_iter().for_each(Waker::wake);
-// + drop(self.0.abort());
+// - self.record.abort();
+// ~ src/task/list.rs
+// - waker.wake();
+// + drop(waker);
 // ~ src/task/spawn.rs
-// - let future = this.future.as_mut().as_pin_mut().filter(|_| !key.is_aborted());
-// + let future = this.future.as_mut().as_pin_mut();
+// - let Some(future) = future.filter(|_| !this.record.is_aborted()) else {
+// + let Some(future) = future else {
 #[test]
 fn aborted_task_ends_and_tells_its_joiner() {
     for is_woken in [false, true] {
@@ -124,12 +130,11 @@ fn aborted_task_ends_and_tells_its_joiner() {
     }
 }
 
-/// The next task gets the place of a task that has ended. An abort of the old task does not hit it.
-// ~ crates/tasks/src/lib.rs
-// - let tenant = tenant.as_ref().filter(|tenant| tenant.id == self.id)?;
-// + let tenant = tenant.as_ref()?;
-// ~ crates/tasks/src/lib.rs
-// - place.aborted.store(false, Ordering::Relaxed);
+/// The next task gets the place of a task that has ended, in the list. An abort of the old task does
+/// not hit it, and the old one does not take it out.
+// ~ src/task/list.rs
+// - let waker = lock(&record.waker).take()?;
+// + let waker = lock(&record.waker).clone()?;
 #[test]
 fn abort_of_the_last_tenant_does_not_hit_the_next() {
     model(|| {
@@ -212,8 +217,8 @@ fn task_outlives_the_block_on_that_spawned_it() {
 // - let is_due = main.woken.swap(false, Ordering::Acquire);
 // + let is_due = main.woken.load(Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
-// - let poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
-// + let poll = coop::with_budget(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
+// - let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
+// + let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
 // + main.woken.store(false, Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
 // - if self.woken.swap(true, Ordering::SeqCst) {
@@ -251,8 +256,9 @@ fn main_future_is_woken_from_outside() {
 /// The future of `block_on` blocks its thread after it has left its waker. The unpark of its own
 /// wake-up may end that park instead.
 // ~ src/runtime/block_on.rs
-// - let is_due = main.woken.swap(false, Ordering::Acquire);
-// + let is_due = false;
+// - None if is_due => {}
+// - None => thread::park(),
+// + None => thread::park(),
 #[test]
 fn a_park_inside_the_future_does_not_lose_a_wake_up() {
     model(|| {
@@ -283,7 +289,7 @@ async fn wait_in_a_poll_for_another_task() {
 }
 
 /// A worker is stuck in a poll. The monitor sees to it that another one takes over its queue.
-// ~ src/runtime/monitor.rs
+// ~ src/scheduler/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
 // - find_map(|other| self.steal_from(other))
@@ -304,12 +310,10 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 // ~ src/scheduler/worker.rs
 // - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
 // ~ src/scheduler/shared.rs
-// - self.helper_is_coming.fetch_and(self.wake_one(), Ordering::Relaxed);
-// + self.wake_one();
-// ~ src/scheduler/shared.rs
-// - if !is_woken && self.mean_poll.is_long() {
-// - self.call_helper();
-// + if !is_woken && self.mean_poll.is_long() {
+// - } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
+// -     self.call_helper();
+// - }
+// + }
 #[test]
 fn task_from_outside_begins_beside_a_poll_that_blocks() {
     model(|| {
@@ -332,9 +336,9 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
 }
 
 /// The same, but the other task is spawned in the very poll that blocks until it has run.
-// ~ src/task/spawn.rs
-// - Some(_) if [0, key.id.0].contains(&polled) => queue::push(&runtime.injector, runnable),
-// + Some(_) => queue::push(&runtime.injector, runnable),
+// ~ src/scheduler/worker.rs
+// - self.shared.inject(runnable);
+// + queue::push(&self.shared.injector, runnable);
 #[test]
 fn task_that_is_spawned_in_a_poll_begins_beside_it() {
     model(|| {
@@ -345,7 +349,7 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 
 /// As many tasks as there are workers block until all of them run. They are spawned by a task, so
 /// that they are all in one worker's queue. Whatever call is lost, the monitor makes it later.
-// ~ src/runtime/monitor.rs
+// ~ src/scheduler/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
 // - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
@@ -367,34 +371,5 @@ fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
         for task in wait(parent).unwrap() {
             wait(task).unwrap();
         }
-    });
-}
-
-/// The hook that is told of long polls does not return, so the monitor asks for the next report
-/// again and again, while the worker begins other polls. It never counts less than nothing.
-// ~ crates/tasks/src/report.rs
-// - let less = |before: u64| before.checked_sub(nanos(time));
-// + let less = |before: u64| Some(before.wrapping_sub(nanos(time)));
-#[test]
-fn poll_that_ends_before_it_is_reported_is_forgotten() {
-    model_with_monitor(|| {
-        let (runtime_ends, waits) = std::sync::mpsc::channel::<()>();
-        let waits = std::sync::Mutex::new(waits);
-        let runtime = Builder::new_multi_thread()
-            .workers(1)
-            .long_poll_limit(Duration::from_nanos(1))
-            .on_long_poll(move |_| _ = waits.lock().unwrap().recv())
-            .build()
-            .unwrap();
-        let task = runtime.spawn(async {
-            for _ in 0..3 {
-                (0..3).for_each(|_| shuttle::thread::yield_now());
-                task::yield_now().await;
-            }
-        });
-        wait(task).unwrap();
-
-        assert!(runtime.handle().shared.workers[0].stuck.time() < Duration::from_secs(1));
-        drop(runtime_ends);
     });
 }

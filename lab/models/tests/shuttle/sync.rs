@@ -6,13 +6,13 @@
 
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
+pub use crate::clock::Instant;
+pub(crate) use crate::clock::set_clock;
+pub(crate) use shuttle::thread::{AccessError, LocalKey as RawKey};
 pub use std::time::Duration;
 pub(crate) use thread::yield_now;
 
-use std::cell::{Cell, RefCell};
 use std::sync::{LockResult, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
-
-pub(crate) use arc_trace::tell;
 
 /// Tries until the lock is free.
 fn insist<G>(attempt: impl Fn() -> TryLockResult<G>) -> G {
@@ -146,102 +146,6 @@ impl Condvar {
         point();
         let waiting = std::mem::take(&mut *self.0.lock().expect("nobody panics here"));
         waiting.iter().for_each(thread::Thread::unpark);
-    }
-}
-
-/// A time of the test's clock, which only [`set_clock`] moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Instant(Duration);
-
-std::thread_local!(static CLOCK: Cell<Duration> = const { Cell::new(Duration::ZERO) });
-
-/// Sets how much time has passed since the clock began.
-pub(crate) fn set_clock(time: Duration) {
-    CLOCK.set(time);
-}
-
-impl Instant {
-    pub(crate) fn now() -> Self {
-        Self(CLOCK.get())
-    }
-
-    pub(crate) fn elapsed(self) -> Duration {
-        Self::now().saturating_duration_since(self)
-    }
-
-    pub(crate) fn saturating_duration_since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
-    }
-
-    pub(crate) fn checked_add(self, duration: Duration) -> Option<Self> {
-        self.0.checked_add(duration).map(Self)
-    }
-}
-
-impl std::ops::Add<Duration> for Instant {
-    type Output = Self;
-
-    fn add(self, duration: Duration) -> Self {
-        Self(self.0 + duration)
-    }
-}
-
-impl std::ops::Sub for Instant {
-    type Output = Duration;
-
-    fn sub(self, earlier: Self) -> Duration {
-        self.saturating_duration_since(earlier)
-    }
-}
-
-/// A thread has a core to itself whenever the clock moves, or the system does not tell. Any of
-/// them may be so at any time.
-pub(crate) fn core_times() -> Option<(Duration, Duration)> {
-    let is_told: bool = shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng());
-    is_told.then(|| (CLOCK.get(), Duration::ZERO))
-}
-
-/// A thread-local of shuttle's threads, with the methods of std's.
-pub(crate) struct LocalKey<T: 'static>(pub(crate) shuttle::thread::LocalKey<T>);
-
-impl<T> LocalKey<T> {
-    pub(crate) fn with<R>(&'static self, function: impl FnOnce(&T) -> R) -> R {
-        self.0.with(function)
-    }
-
-    pub(crate) fn try_with<R>(
-        &'static self,
-        function: impl FnOnce(&T) -> R,
-    ) -> Result<R, shuttle::thread::AccessError> {
-        self.0.try_with(function)
-    }
-}
-
-impl<T: Copy> LocalKey<Cell<T>> {
-    pub(crate) fn set(&'static self, value: T) {
-        self.0.with(|cell| cell.set(value));
-    }
-
-    pub(crate) fn get(&'static self) -> T {
-        self.0.with(Cell::get)
-    }
-
-    pub(crate) fn replace(&'static self, value: T) -> T {
-        self.0.with(|cell| cell.replace(value))
-    }
-}
-
-impl<T> LocalKey<RefCell<T>> {
-    pub(crate) fn with_borrow<R>(&'static self, function: impl FnOnce(&T) -> R) -> R {
-        self.0.with(|cell| function(&cell.borrow()))
-    }
-
-    pub(crate) fn with_borrow_mut<R>(&'static self, function: impl FnOnce(&mut T) -> R) -> R {
-        self.0.with(|cell| function(&mut cell.borrow_mut()))
-    }
-
-    pub(crate) fn replace(&'static self, value: T) -> T {
-        self.0.with(|cell| cell.replace(value))
     }
 }
 

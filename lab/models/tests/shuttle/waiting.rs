@@ -104,7 +104,7 @@ fn socket_fails_when_its_runtime_ends() {
 /// Two tasks sleep, and the clock is moved once both timers are armed. Each task wakes when it is
 /// time, whichever worker sits.
 // ~ src/time.rs
-// - if alarm_is_late && runtime.idle.any_seated() {
+// - if alarm_is_late && runtime.sleepers.is_seat_taken() {
 // + if false {
 #[test]
 fn timers_are_not_slept_through() {
@@ -135,13 +135,12 @@ fn timers_are_not_slept_through() {
     }
 }
 
-/// Both workers sit while polls are long. The alarm wakes one of them, for a task that then blocks
-/// it until another timer has expired: the other worker sits on, and wakes up for that one.
+/// Both workers sleep while polls are long. The alarm wakes the one in the seat, for a task that
+/// then blocks it until another timer has expired: before that poll it calls the other worker, which
+/// takes the seat.
 // ~ src/scheduler/worker.rs
-// - } else if idle.any_seated() {
-// -     driver.move_alarm();
-// - }
-// + }
+// - if leaves_tasks || (is_unwatched && self.shared.mean_poll.is_long()) {
+// + if leaves_tasks {
 #[test]
 fn timer_expires_beside_a_poll_that_waits_for_it() {
     model(|| {
@@ -173,7 +172,7 @@ fn timer_expires_beside_a_poll_that_waits_for_it() {
 
 /// A thread that does not belong to the runtime arms a timer while all workers sleep.
 // ~ src/time.rs
-// - if alarm_is_late && runtime.idle.any_seated() {
+// - if alarm_is_late && runtime.sleepers.is_seat_taken() {
 // + if alarm_is_late && worker.is_some() {
 #[test]
 fn timer_from_outside_is_watched() {

@@ -1,7 +1,6 @@
 //! Numbers the lines of the standard input, and says when none has come for a while.
 
 use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stdin, stdout};
-use arc::prelude::*;
 use arc::time::{Duration, interval};
 
 #[arc::main]

@@ -1,9 +1,8 @@
 //! A small store of keys and values, after the manner of mini-redis: commands are lines, values can
 //! expire, and channels can be subscribed to. Ctrl-c ends it when all connections have ended.
 
-use arc::io::AsyncWriteExt;
+use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::prelude::*;
 use arc::sync::{Notify, broadcast, mpsc};
 use arc::time::{Duration, Instant, sleep_until};
 use bytes::{Buf, BytesMut};

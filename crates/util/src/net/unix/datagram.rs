@@ -1,9 +1,13 @@
 //! Datagram sockets of the Unix domain.
 
 use super::address::{address_of, explain};
+#[cfg(feature = "bytes")]
+use crate::net::buffers::{DATAGRAM_MAX, append};
 use crate::net::options::{options, wraps};
 use arc::io::{Async, Direction};
 use arc::time::sleep;
+#[cfg(feature = "bytes")]
+use bytes::BufMut;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net::{self, SocketAddr};
@@ -264,6 +268,72 @@ impl UnixDatagram {
         });
         let length = ready!(received)?;
         Poll::Ready(Ok((length, sender.expect("a datagram has a sender"))))
+    }
+}
+
+/// Receiving to the end of a buffer, such as a `Vec<u8>` or a `BytesMut`.
+///
+/// A datagram is received into the room that the buffer has, and cut if it is longer: so make room
+/// first. (A vector without room gets some, but little.) It is received into memory of its own
+/// first.
+#[cfg(feature = "bytes")]
+impl UnixDatagram {
+    /// Receives a datagram to the end of a buffer, and returns its length. See
+    /// [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv`.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no datagram is lost.
+    pub async fn recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
+        let receive = |socket: &net::UnixDatagram| {
+            append(buffer, DATAGRAM_MAX, |bytes| Ok((socket.recv(bytes)?, ())))
+        };
+        self.0.read_with(receive).await.map(|(length, ())| length)
+    }
+
+    /// Receives a datagram to the end of a buffer, and returns its length and its sender. See
+    /// [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Same as `recv_from`.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no datagram is lost.
+    pub async fn recv_buf_from<B: BufMut>(
+        &self,
+        buffer: &mut B,
+    ) -> io::Result<(usize, SocketAddr)> {
+        let receive = |socket: &net::UnixDatagram| {
+            append(buffer, DATAGRAM_MAX, |bytes| socket.recv_from(bytes))
+        };
+        self.0.read_with(receive).await
+    }
+
+    /// Receives a datagram to the end of a buffer without waiting. See
+    /// [`try_recv`](Self::try_recv).
+    ///
+    /// # Errors
+    ///
+    /// Same as `try_recv`.
+    pub fn try_recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
+        append(buffer, DATAGRAM_MAX, |bytes| Ok((self.try_recv(bytes)?, ())))
+            .map(|(length, ())| length)
+    }
+
+    /// Receives a datagram to the end of a buffer without waiting, and returns its length and its
+    /// sender. See [`try_recv_from`](Self::try_recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Same as `try_recv_from`.
+    pub fn try_recv_buf_from<B: BufMut>(&self, buffer: &mut B) -> io::Result<(usize, SocketAddr)> {
+        append(buffer, DATAGRAM_MAX, |bytes| self.try_recv_from(bytes))
     }
 }
 

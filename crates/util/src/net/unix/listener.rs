@@ -3,10 +3,12 @@
 use super::address::{address_of, explain};
 use super::stream::UnixStream;
 use crate::net::options::{options, wraps};
+use crate::net::tcp::poll_accept;
 use arc::io::Async;
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// How long accepting pauses after an error of the system, such as having no descriptors or no
@@ -110,6 +112,23 @@ impl UnixListener {
                 result => return result,
             }
         }
+    }
+
+    /// Polls for a connection, for futures written by hand. See [`accept`](Self::accept).
+    ///
+    /// # Errors
+    ///
+    /// As `accept`, but without a pause when there are no descriptors or no memory left.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime when there is a connection. The connection is closed.
+    pub fn poll_accept(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
+        let (stream, address) = ready!(poll_accept(&self.0, context, |it| it.accept()))?;
+        Poll::Ready(Ok((UnixStream::from_std(stream)?, address)))
     }
 
     /// Returns the connections as a stream, which never ends. Its errors are those of

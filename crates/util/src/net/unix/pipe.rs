@@ -2,14 +2,16 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
-use crate::io::unix::would_block;
+use crate::kernel::would_block;
+#[cfg(feature = "bytes")]
+use crate::net::buffers::{READ_MAX, append};
 use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Result, Write};
 use std::ops::Deref;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::pin::Pin;
@@ -211,6 +213,12 @@ macro_rules! end {
                 register(<$inner>::from(OwnedFd::from(file))).map(Self)
             }
 
+            /// Makes a pipe of a child process asynchronous.
+            #[track_caller]
+            pub(crate) fn of_child(pipe: impl Into<OwnedFd>) -> Result<Self> {
+                Self::from_file_unchecked(pipe.into().into())
+            }
+
             /// Deregisters the pipe and returns its descriptor, which stays non-blocking.
             ///
             /// # Errors
@@ -243,6 +251,12 @@ macro_rules! end {
         impl AsFd for $type {
             fn as_fd(&self) -> BorrowedFd<'_> {
                 self.0.get_ref().as_fd()
+            }
+        }
+
+        impl AsRawFd for $type {
+            fn as_raw_fd(&self) -> RawFd {
+                self.as_fd().as_raw_fd()
             }
         }
     };
@@ -315,6 +329,18 @@ impl Receiver {
     /// `WouldBlock` when the pipe is empty.
     pub fn try_read(&self, buffer: &mut [u8]) -> Result<usize> {
         self.0.try_with(Direction::Read, |mut pipe| pipe.read(buffer))
+    }
+
+    /// Reads what is there to the end of a buffer, without waiting.
+    ///
+    /// It reads into memory of its own first, and at most 8 KiB.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_read`](Self::try_read).
+    #[cfg(feature = "bytes")]
+    pub fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> Result<usize> {
+        append(buffer, READ_MAX, |bytes| Ok((self.try_read(bytes)?, ()))).map(|(length, ())| length)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::address::{address_of, explain, to_socket2};
 #[cfg(target_os = "linux")]
 use super::ucred::UCred;
+#[cfg(feature = "bytes")]
+use crate::net::buffers::{READ_MAX, append};
 use crate::net::options::{options, wraps};
 use crate::net::split::sealed;
 use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
@@ -157,6 +159,18 @@ impl UnixStream {
     /// when the runtime has ended.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.try_with(Direction::Read, |mut stream| stream.read(buffer))
+    }
+
+    /// Reads available data to the end of a buffer, without waiting.
+    ///
+    /// It reads into memory of its own first, and at most 8 KiB.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`try_read`](Self::try_read).
+    #[cfg(feature = "bytes")]
+    pub fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
+        append(buffer, READ_MAX, |bytes| Ok((self.try_read(bytes)?, ()))).map(|(length, ())| length)
     }
 
     /// Reads available data into several buffers, without waiting.

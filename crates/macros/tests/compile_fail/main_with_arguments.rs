@@ -1,4 +1,0 @@
-#[arc::main]
-async fn main(arguments: Vec<String>) {
-    drop(arguments);
-}

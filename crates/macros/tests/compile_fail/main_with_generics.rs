@@ -1,4 +1,0 @@
-#[arc::main]
-async fn main<T: Default>() {
-    drop(T::default());
-}

@@ -1,0 +1,475 @@
+//! tokio's methods of readers and writers: interruptions, errors, what a dropped future leaves.
+
+use crate::common::{poll_once, soon, tcp_pair};
+use arc_util::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite,
+    AsyncWriteExt, BufReader, BufWriter, Cursor, SeekFrom, copy, copy_buf, duplex, split,
+};
+use futures_util::{StreamExt, TryStreamExt};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io::{Error, ErrorKind, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+/// What a read of a [`Script`] finds, one after the other, and then the end of the input.
+enum Line {
+    Bytes(&'static [u8]),
+    Fails(ErrorKind),
+    Waits,
+}
+
+use Line::{Bytes, Fails, Waits};
+
+/// Reads what is in the script. Is interrupted at every other attempt, if it is to be.
+struct Script {
+    lines: VecDeque<Line>,
+    is_interrupted: Option<bool>,
+}
+
+impl Script {
+    fn new(lines: impl IntoIterator<Item = Line>) -> Self {
+        Self { lines: lines.into_iter().collect(), is_interrupted: None }
+    }
+
+    fn interrupted(lines: impl IntoIterator<Item = Line>) -> Self {
+        Self { is_interrupted: Some(false), ..Self::new(lines) }
+    }
+}
+
+/// Whether this attempt is to be interrupted.
+fn is_interrupted(state: &mut Option<bool>) -> bool {
+    if let Some(last) = state {
+        *last = !*last;
+    }
+    *state == Some(true)
+}
+
+impl AsyncRead for Script {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        if is_interrupted(&mut self.is_interrupted) {
+            return Poll::Ready(Err(ErrorKind::Interrupted.into()));
+        }
+        match self.lines.pop_front() {
+            None => Poll::Ready(Ok(0)),
+            Some(Waits) => Poll::Pending,
+            Some(Fails(kind)) => Poll::Ready(Err(kind.into())),
+            Some(Bytes(bytes)) => {
+                let count = bytes.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&bytes[..count]);
+                if count < bytes.len() {
+                    self.lines.push_front(Bytes(&bytes[count..]));
+                }
+                Poll::Ready(Ok(count))
+            }
+        }
+    }
+}
+
+/// Takes at most two bytes at once. Is interrupted at every other attempt.
+struct Interrupted {
+    taken: Vec<u8>,
+    state: Option<bool>,
+}
+
+impl Interrupted {
+    fn new() -> Self {
+        Self { taken: Vec::new(), state: Some(false) }
+    }
+
+    fn attempt<T>(&mut self, act: impl FnOnce(&mut Vec<u8>) -> T) -> Poll<Result<T>> {
+        match is_interrupted(&mut self.state) {
+            true => Poll::Ready(Err(ErrorKind::Interrupted.into())),
+            false => Poll::Ready(Ok(act(&mut self.taken))),
+        }
+    }
+}
+
+impl AsyncWrite for Interrupted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        let bytes = &bytes[..bytes.len().min(2)];
+        self.attempt(|taken| {
+            taken.extend_from_slice(bytes);
+            bytes.len()
+        })
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        self.attempt(|_| ())
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        self.attempt(|taken| taken.push(b'!'))
+    }
+}
+
+fn interrupted() -> Script {
+    Script::interrupted([Bytes(b"on"), Bytes(b"e,two\nth"), Bytes(b"ree")])
+}
+
+fn kind<T>(result: Result<T>) -> ErrorKind {
+    match result {
+        Ok(_) => panic!("it must fail"),
+        Err(error) => error.kind(),
+    }
+}
+
+#[arc::test]
+async fn an_interrupted_reader_is_read_again() {
+    let mut all = Vec::new();
+    assert_eq!(interrupted().read_to_end(&mut all).await.unwrap(), 13);
+    assert_eq!(all, b"one,two\nthree");
+    let mut text = String::from("text: ");
+    assert_eq!(interrupted().read_to_string(&mut text).await.unwrap(), 13);
+    assert_eq!(text, "text: one,two\nthree");
+
+    let mut exact = [0; 5];
+    assert_eq!(interrupted().read_exact(&mut exact).await.unwrap(), 5);
+    assert_eq!(&exact, b"one,t");
+    assert_eq!(interrupted().read_u32().await.unwrap(), u32::from_be_bytes(*b"one,"));
+    assert_eq!(interrupted().read_u8().await.unwrap(), b'o');
+
+    let (mut until, mut line) = (Vec::new(), String::new());
+    let mut reader = BufReader::new(interrupted());
+    assert_eq!(reader.read_until(b',', &mut until).await.unwrap(), 4);
+    assert_eq!(reader.read_line(&mut line).await.unwrap(), 4);
+    assert_eq!((&until[..], &line[..]), (&b"one,"[..], "two\n"));
+
+    let lines: Vec<_> = BufReader::new(interrupted()).lines().try_collect().await.unwrap();
+    assert_eq!(lines, ["one,two", "three"]);
+    let mut parts = BufReader::new(interrupted()).split(b',');
+    assert_eq!(parts.next_segment().await.unwrap().as_deref(), Some(&b"one"[..]));
+    assert_eq!(parts.next_segment().await.unwrap().as_deref(), Some(&b"two\nthree"[..]));
+    assert_eq!(parts.next_segment().await.unwrap(), None);
+}
+
+/// As on tokio: one read or one write is one attempt, and whoever calls it knows best.
+#[arc::test]
+async fn a_single_read_or_write_tells_that_it_was_interrupted() {
+    let mut reader = interrupted();
+    assert_eq!(kind(reader.read(&mut [0; 8]).await), ErrorKind::Interrupted);
+    assert_eq!(reader.read(&mut [0; 8]).await.unwrap(), 2);
+    let mut writer = Interrupted::new();
+    assert_eq!(kind(writer.write(b"one").await), ErrorKind::Interrupted);
+    assert_eq!(writer.write(b"one").await.unwrap(), 2);
+}
+
+#[arc::test]
+async fn an_interrupted_writer_is_written_to_again() {
+    let mut writer = Interrupted::new();
+    writer.write_all(b"hello").await.unwrap();
+    writer.write_u16(258).await.unwrap();
+    writer.write_i8(-1).await.unwrap();
+    writer.flush().await.unwrap();
+    writer.shutdown().await.unwrap();
+    assert_eq!(writer.taken, b"hello\x01\x02\xff!");
+
+    let mut buffered = BufWriter::with_capacity(4, Interrupted::new());
+    buffered.write_all(b"one").await.unwrap();
+    buffered.write_all(b"two, and more").await.unwrap();
+    buffered.write_all(b"end").await.unwrap();
+    buffered.flush().await.unwrap();
+    assert_eq!(buffered.into_inner().taken, b"onetwo, and moreend");
+
+    let mut buffered = BufWriter::new(Interrupted::new());
+    assert_eq!(copy(&mut interrupted(), &mut buffered).await.unwrap(), 13);
+    assert_eq!(buffered.into_inner().taken, b"one,two\nthree");
+    let mut writer = Interrupted::new();
+    assert_eq!(copy_buf(&mut BufReader::new(interrupted()), &mut writer).await.unwrap(), 13);
+    assert_eq!(writer.taken, b"one,two\nthree");
+}
+
+#[cfg(feature = "bytes")]
+#[arc::test]
+async fn an_interrupted_writer_is_written_to_again_from_a_buffer() {
+    let mut writer = Interrupted::new();
+    let mut buffer = &b"hello"[..];
+    assert_eq!(kind(writer.write_buf(&mut buffer).await), ErrorKind::Interrupted);
+    writer.write_all_buf(&mut buffer).await.unwrap();
+    assert_eq!((&writer.taken[..], buffer), (&b"hello"[..], &b""[..]));
+}
+
+#[arc::test]
+async fn what_cannot_be_read_whole_is_an_error() {
+    let error = (&b"abc"[..]).read_exact(&mut [0; 4]).await.unwrap_err();
+    assert_eq!((error.kind(), &error.to_string()[..]), (ErrorKind::UnexpectedEof, "early eof"));
+    assert_eq!(kind((&b"abc"[..]).read_u32().await), ErrorKind::UnexpectedEof);
+    assert_eq!((&b""[..]).read_exact(&mut []).await.unwrap(), 0);
+    let mut room = [0; 2];
+    let mut full = Cursor::new(&mut room[..]);
+    assert_eq!(kind(full.write_all(b"abc").await), ErrorKind::WriteZero);
+    assert_eq!(kind(full.write_u8(1).await), ErrorKind::WriteZero);
+}
+
+#[arc::test]
+async fn what_was_read_before_an_error_is_kept_where_it_can_be() {
+    let fails = || Script::new([Bytes(b"ab"), Fails(ErrorKind::Other), Bytes(b"c\nd")]);
+    let mut all = b"> ".to_vec();
+    assert_eq!(kind(fails().read_to_end(&mut all).await), ErrorKind::Other);
+    assert_eq!(all, b"> ab");
+    let mut text = String::from("> ");
+    assert_eq!(kind(fails().read_to_string(&mut text).await), ErrorKind::Other);
+    assert_eq!(text, "> ");
+
+    let mut reader = BufReader::new(fails());
+    assert_eq!(kind(reader.read_line(&mut text).await), ErrorKind::Other);
+    assert_eq!(text, "> ab");
+    assert_eq!(reader.read_line(&mut text).await.unwrap(), 2);
+    assert_eq!(text, "> abc\n");
+    let mut reader = BufReader::new(fails());
+    assert_eq!(kind(reader.read_until(b'\n', &mut all).await), ErrorKind::Other);
+    assert_eq!(reader.read_until(b'\n', &mut all).await.unwrap(), 2);
+    assert_eq!(all, b"> ababc\n");
+
+    let mut lines = BufReader::new(fails()).lines();
+    assert_eq!(kind(lines.next_line().await), ErrorKind::Other);
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("abc"));
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("d"));
+    assert_eq!(lines.next_line().await.unwrap(), None);
+}
+
+#[arc::test]
+async fn a_text_that_is_not_utf8_changes_nothing() {
+    let mut text = String::from("text: ");
+    assert_eq!(kind((&b"a\xff"[..]).read_to_string(&mut text).await), ErrorKind::InvalidData);
+    let mut reader = BufReader::new(&b"a\xff\nnext\r\n"[..]);
+    assert_eq!(kind(reader.read_line(&mut text).await), ErrorKind::InvalidData);
+    assert_eq!(text, "text: ");
+    assert_eq!(reader.read_line(&mut text).await.unwrap(), 6);
+    assert_eq!(text, "text: next\r\n");
+
+    let mut lines = BufReader::new(&b"a\xff\nnext\r\n\nlast\r"[..]).lines();
+    assert_eq!(kind(lines.next_line().await), ErrorKind::InvalidData);
+    let rest: Vec<_> = lines.try_collect().await.unwrap();
+    assert_eq!(rest, ["next", "", "last\r"]);
+
+    // Of two errors, the reader's is told.
+    let mut reader = BufReader::new(Script::new([Bytes(b"\xff"), Fails(ErrorKind::TimedOut)]));
+    assert_eq!(kind(reader.read_line(&mut text).await), ErrorKind::TimedOut);
+}
+
+#[arc::test]
+async fn a_dropped_future_leaves_what_it_promises() {
+    fn waits(future: impl Future) {
+        assert!(poll_once(pin!(future), Waker::noop()).is_pending());
+    }
+    let script = || Script::new([Bytes(b"ab"), Waits, Bytes(b"c\n")]);
+
+    let mut all = b"> ".to_vec();
+    let mut reader = script();
+    waits(reader.read_to_end(&mut all));
+    assert_eq!(all, b"> ab");
+    reader.read_to_end(&mut all).await.unwrap();
+    assert_eq!(all, b"> abc\n");
+
+    let mut reader = BufReader::new(script());
+    waits(reader.read_until(b'\n', &mut all));
+    reader.read_until(b'\n', &mut all).await.unwrap();
+    assert_eq!(all, b"> abc\nabc\n");
+
+    let mut text = String::from("> ");
+    waits(script().read_to_string(&mut text));
+    waits(BufReader::new(script()).read_line(&mut text));
+    assert_eq!(text, "> ");
+
+    let mut lines = BufReader::new(script()).lines();
+    waits(lines.next_line());
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("abc"));
+}
+
+/// All of a large input, by a vector that has had room and by one that has had none.
+#[arc::test]
+async fn a_reader_is_read_to_its_end_however_large_it_is() {
+    let input: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8).collect();
+    for capacity in [0, 1, input.len(), input.len() * 2] {
+        let mut all = Vec::with_capacity(capacity);
+        assert_eq!((&input[..]).read_to_end(&mut all).await.unwrap(), input.len());
+        assert!(all == input);
+    }
+}
+
+#[arc::test]
+async fn numbers_come_back_as_they_were_written() {
+    let mut bytes = Vec::new();
+    bytes.write_u8(1).await.unwrap();
+    bytes.write_i8(-2).await.unwrap();
+    bytes.write_u16(0x0102).await.unwrap();
+    bytes.write_u16_le(0x0304).await.unwrap();
+    bytes.write_i32(-5).await.unwrap();
+    bytes.write_i128_le(-6).await.unwrap();
+    bytes.write_f64(7.5).await.unwrap();
+    bytes.write_f32_le(-8.5).await.unwrap();
+    assert_eq!(bytes[..6], [1, 254, 1, 2, 4, 3]);
+
+    let mut reader = &bytes[..];
+    assert_eq!(reader.read_u8().await.unwrap(), 1);
+    assert_eq!(reader.read_i8().await.unwrap(), -2);
+    assert_eq!(reader.read_u16().await.unwrap(), 0x0102);
+    assert_eq!(reader.read_u16_le().await.unwrap(), 0x0304);
+    assert_eq!(reader.read_i32().await.unwrap(), -5);
+    assert_eq!(reader.read_i128_le().await.unwrap(), -6);
+    assert_eq!(reader.read_f64().await.unwrap(), 7.5);
+    assert_eq!(reader.read_f32_le().await.unwrap(), -8.5);
+    assert!(reader.is_empty());
+}
+
+#[arc::test]
+async fn what_has_a_position_is_moved_in_and_limited_and_joined() {
+    let mut cursor = Cursor::new(b"0123456789".to_vec());
+    assert_eq!(cursor.seek(SeekFrom::Start(4)).await.unwrap(), 4);
+    assert_eq!(cursor.read_u8().await.unwrap(), b'4');
+    assert_eq!(cursor.stream_position().await.unwrap(), 5);
+    assert_eq!(kind(cursor.seek(SeekFrom::Current(-6)).await), ErrorKind::InvalidInput);
+    cursor.rewind().await.unwrap();
+
+    let mut text = String::new();
+    let mut reader = cursor.take(3).chain(&b" and more"[..]);
+    reader.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text, "012 and more");
+
+    let mut reader = BufReader::new(&b"hello"[..]);
+    assert_eq!(reader.fill_buf().await.unwrap(), b"hello");
+    reader.consume(2);
+    assert_eq!(reader.fill_buf().await.unwrap(), b"llo");
+}
+
+/// Each method is called where the type of the stream is not known, and the future is sent.
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn generic_code_can_send_the_futures() {
+    async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send>(mut stream: S) -> Result<u16> {
+        stream.write_all(b"line\nmore").await?;
+        stream.write_u16(7).await?;
+        stream.flush().await?;
+        stream.shutdown().await?;
+        let mut buffer = [0; 2];
+        stream.read_exact(&mut buffer).await?;
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).await?;
+        Ok(u16::from_be_bytes(buffer))
+    }
+    async fn lines<R: AsyncBufRead + Unpin + Send>(mut reader: R) -> Result<String> {
+        let mut line = String::new();
+        reader.read_line(&mut line).await?;
+        let mut rest = reader.lines();
+        while let Some(next) = rest.next_line().await? {
+            line.push_str(&next);
+        }
+        Ok(line)
+    }
+
+    let (near, far) = duplex(1024);
+    let (reader, mut writer) = split(far);
+    let talking = arc::spawn(talk(near));
+    let reading = arc::spawn(lines(BufReader::new(reader)));
+    writer.write_u16(9).await.unwrap();
+    writer.shutdown().await.unwrap();
+    assert_eq!(soon(talking).await.unwrap().unwrap(), 9);
+    assert_eq!(soon(reading).await.unwrap().unwrap(), "line\nmore\0\u{7}");
+}
+
+/// As with tokio's: the buffer is free as soon as the future is ready, although it still exists.
+#[arc::test]
+async fn a_future_that_is_ready_lends_its_buffer_no_longer() {
+    let (mut near, mut far) = duplex(64);
+    far.write_all(b"hello").await.unwrap();
+    let mut buffer = [0; 8];
+    let mut reading = pin!(near.read(&mut buffer));
+    let count = soon(reading.as_mut()).await.unwrap();
+    assert_eq!(&buffer[..count], b"hello");
+}
+
+/// As with tokio's. A future that was not pinned would compile here, and not on tokio.
+#[test]
+fn the_futures_have_to_be_pinned() {
+    trait Answers<A> {
+        fn answer(&self) {}
+    }
+    impl<T> Answers<()> for T {}
+    struct IsUnpin;
+    impl<T: Unpin> Answers<IsUnpin> for T {}
+
+    // With a type that is `Unpin`, it would not be clear which of the two is meant.
+    (&b""[..]).read(&mut []).answer();
+    Vec::new().write_all(b"").answer();
+    Vec::new().write_u8(1).answer();
+}
+
+#[arc::test]
+async fn the_halves_of_a_stream_come_together_again() {
+    let (near, mut far) = duplex(64);
+    let (mut read, mut write) = split(near);
+    assert!(read.is_pair_of(&write) && write.is_pair_of(&read));
+    write.write_all(b"ping").await.unwrap();
+    far.write_all(b"pong").await.unwrap();
+    let mut bytes = [0; 4];
+    read.read_exact(&mut bytes).await.unwrap();
+
+    let mut near = read.unsplit(write);
+    near.write_all(b"!").await.unwrap();
+    near.shutdown().await.unwrap();
+    let mut text = String::new();
+    soon(far.read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "ping!");
+
+    let (one, other) = (split(duplex(1).0), split(duplex(1).0));
+    assert!(!one.0.is_pair_of(&other.1) && !one.1.is_pair_of(&other.0));
+    let panic = catch_unwind(AssertUnwindSafe(|| one.0.unsplit(other.1))).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"the two halves are not of one stream"));
+}
+
+#[arc::test]
+async fn a_socket_is_split_for_one_task_or_for_two() {
+    let (mut near, mut far) = tcp_pair().await;
+    let (mut read, mut write) = near.split();
+    write.write_all(b"ping").await.unwrap();
+    assert_eq!(far.read_u32().await.unwrap(), u32::from_be_bytes(*b"ping"));
+    far.write_all(b"pong").await.unwrap();
+    soon(read.read_exact(&mut [0; 4])).await.unwrap();
+
+    // Both halves are gone: the stream is whole.
+    near.write_u8(b'.').await.unwrap();
+    let (mut read, write) = near.into_split();
+    far.write_u8(b'!').await.unwrap();
+    assert_eq!(soon(read.read_u8()).await.unwrap(), b'!');
+    drop(write);
+    let mut rest = String::new();
+    soon(far.read_to_string(&mut rest)).await.unwrap();
+    assert_eq!(rest, ".");
+
+    // A function that has borrowed the stream can split it, too.
+    async fn echo(stream: &mut arc::net::TcpStream) -> Result<u8> {
+        let (mut read, mut write) = stream.split();
+        write.write_u8(1).await?;
+        read.read_u8().await
+    }
+    let (mut near, mut far) = tcp_pair().await;
+    far.write_u8(2).await.unwrap();
+    assert_eq!(soon(echo(&mut near)).await.unwrap(), 2);
+    // With both traits in scope, `split` of a vector and of a slice is std's.
+    let fields = b"a,b".to_vec();
+    assert_eq!(fields.split(|byte| *byte == b',').count(), 2);
+    assert_eq!(fields[..].split(|byte| *byte == b',').count(), 2);
+}
+
+#[arc::test]
+async fn a_stream_of_lines_gives_its_reader_back() {
+    let mut lines = BufReader::new(&b"one\ntwo\nthree"[..]).lines();
+    assert_eq!(lines.next().await.unwrap().unwrap(), "one");
+    assert_eq!(lines.get_ref().buffer(), b"two\nthree");
+    lines.get_mut().consume(4);
+    let mut rest = String::new();
+    lines.into_inner().read_to_string(&mut rest).await.unwrap();
+    assert_eq!(rest, "three");
+    let failed = Script::new([Fails(ErrorKind::Other)]);
+    let first = BufReader::new(failed).lines().next().await;
+    assert_eq!(kind(first.unwrap_or_else(|| Err(Error::other("none")))), ErrorKind::Other);
+}

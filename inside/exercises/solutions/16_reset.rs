@@ -1,0 +1,342 @@
+//! Exercise 16, size L, after stage 10: change the timer wheel of arc.
+//!
+//! A connection that must not be silent for ten seconds has a timer, and each message sets it back
+//! to ten seconds. With a wheel that can only insert and remove, each message removes a timer and
+//! inserts another one, and the connection has to remember another key. Give `Wheel` in
+//! `src/driver/wheel.rs`, the file of arc itself, this method:
+//!
+//! ```text
+//! pub(crate) fn reset(&mut self, key: Key, deadline: u64) -> bool
+//! ```
+//!
+//! It moves the value to another deadline, earlier or later, in constant time. The key stays valid.
+//! Values with equal deadlines still come in the order in which they were inserted, however often
+//! they were reset. False: the value is gone, and nothing has changed. (The place in the wheel may
+//! be somebody else's by then.) Everything that the file promises at its top still holds.
+//!
+//! This program is the *model* of your change. It compiles `src/driver/wheel.rs` as you have left
+//! it, does thousands of things at random with it, and with a list that is searched from end to
+//! end, and compares. Run it after each change. (cargo warns that arc itself never uses the method.
+//! That is right: only this program does.)
+//!
+//! When it says `solved`, break your method on purpose, in a way that you have not thought of
+//! before, and see it refused. Then run the tests that arc has had before, which look at the
+//! invariants after each step, over your change: `cargo test -p arc-runtime --lib wheel`.
+//!
+//! `git checkout src` takes the change back. So does mending a chapter's Break it, by the same
+//! command: commit your change first if you want to keep it.
+
+#![allow(dead_code, reason = "the model uses a part of arc's file, and arc uses another")]
+
+#[path = "../../src/driver/wheel.rs"]
+mod wheel;
+
+use inside::exercises::{expect, set_alarm, solved};
+use wheel::{Key, Wheel};
+
+// SOLUTION
+// In src/driver/wheel.rs:
+//
+// ```text
+// solution: what `remove` does to the list, and then what `insert` does
+//     - Some(value)
+//     +
+//     - let Entry { place, value, .. } = self.entries.remove(key.index as usize);
+//     - let (slot, position) = (place.0 as usize, place.1 as usize);
+//     + let Entry { place, value, .. } = self.entries.remove(key.index as usize);
+//     + self.unlink(place);
+//     + Some(value)
+//     + }
+//     +
+//     + /// Moves the value to another deadline, in constant time. False: it has expired or was
+//     + /// removed.
+//     + pub(crate) fn reset(&mut self, key: Key, deadline: u64) -> bool {
+//     + if self.get_mut(key).is_none() {
+//     + return false;
+//     + }
+//     + let index = key.index as usize;
+//     + self.unlink(self.entries[index].place);
+//     + self.entries[index].deadline = deadline;
+//     + self.entries[index].place = self.link(key.index, deadline);
+//     + true
+//     + }
+//     +
+//     + /// Takes an entry out of its list.
+//     + fn unlink(&mut self, place: (u32, u32)) {
+//     + let (slot, position) = (place.0 as usize, place.1 as usize);
+//     you see: solved
+// ```
+// INSTEAD
+//~ // Not here, but in src/driver/wheel.rs.
+// END
+
+/// Stands in for what arc's `Wheel` does not have yet. As soon as the type has a method of this
+/// name itself, that one is called.
+trait NotYet {
+    fn reset(&mut self, _key: Key, _deadline: u64) -> bool {
+        expect(false, "`Wheel` in src/driver/wheel.rs has no method `reset`");
+        false
+    }
+}
+
+impl<T> NotYet for Wheel<T> {}
+
+/// Numbers that look random, and are the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) % limit
+    }
+
+    /// A span of time, in nanoseconds: as likely in a slot of the wheel as hours away.
+    fn span(&mut self) -> u64 {
+        let bits = self.below(44);
+        self.below(1 << 30) << bits >> 30
+    }
+}
+
+/// A timer that is in both: its key, its deadline, and its number, which says when it was inserted.
+struct Timer {
+    key: Key,
+    deadline: u64,
+    number: u32,
+}
+
+/// The wheel, and the list that says what it should do.
+struct Both {
+    wheel: Wheel<u32>,
+    timers: Vec<Timer>,
+    /// Keys of timers that are gone.
+    gone: Vec<Key>,
+    now: u64,
+    numbers: u32,
+}
+
+impl Both {
+    fn insert(&mut self, deadline: u64) {
+        let number = self.numbers;
+        self.numbers += 1;
+        let key = self.wheel.insert(deadline, number);
+        self.timers.push(Timer { key, deadline, number });
+    }
+
+    fn reset(&mut self, at: usize, deadline: u64) {
+        let timer = &mut self.timers[at];
+        let is_there = self.wheel.reset(timer.key, deadline);
+        expect(is_there, "a timer is there, and `reset` says it is gone");
+        timer.deadline = deadline;
+        let value = self.wheel.get_mut(timer.key).copied();
+        let message = "after a reset, the key does not find the value any more";
+        expect(value == Some(timer.number), message);
+    }
+
+    fn remove(&mut self, at: usize) {
+        let timer = self.timers.swap_remove(at);
+        let value = self.wheel.remove(timer.key);
+        let message = "a timer that was reset cannot be removed, or another one is";
+        expect(value == Some(timer.number), message);
+        self.gone.push(timer.key);
+    }
+
+    fn expire(&mut self, now: u64) {
+        let mut expired = Vec::new();
+        self.wheel.expire(now, &mut expired);
+        self.now = self.now.max(now);
+
+        let (mut due, left): (Vec<Timer>, Vec<Timer>) =
+            self.timers.drain(..).partition(|timer| timer.deadline <= self.now);
+        self.timers = left;
+        due.sort_by_key(|timer| (timer.deadline, timer.number));
+        for timer in &due {
+            let message = format!("timer {} is due, and does not expire: it is late", timer.number);
+            expect(expired.contains(&timer.number), &message);
+        }
+        let message = "a timer has expired that was not due, or for the second time";
+        expect(expired.len() == due.len(), message);
+        let message = "timers do not expire in the order of their deadlines and insertions";
+        expect(due.iter().map(|timer| timer.number).eq(expired), message);
+        self.gone.extend(due.iter().map(|timer| timer.key));
+    }
+
+    fn check_next_expiry(&self) {
+        let next = self.wheel.next_expiry();
+        let earliest = self.timers.iter().map(|timer| timer.deadline).min();
+        let (next, earliest) = (next.unwrap_or(u64::MAX), earliest.unwrap_or(u64::MAX));
+        expect(next <= earliest, "`next_expiry` is later than the earliest deadline");
+    }
+}
+
+fn main() {
+    set_alarm();
+    for seed in 0..20 {
+        at_random(seed);
+    }
+
+    // Each message of a hundred thousand connections sets a timer back.
+    let mut wheel = Wheel::new();
+    let keys: Vec<Key> = (0..100_000).map(|number| wheel.insert(10_000_000_000, number)).collect();
+    for (message, key) in keys.iter().enumerate() {
+        let is_there = wheel.reset(*key, 10_000_000_000 + 1000 * message as u64);
+        expect(is_there, "a timer is there, and `reset` says it is gone");
+    }
+    solved();
+}
+
+fn at_random(seed: u64) {
+    let mut random = Random(seed);
+    let mut both =
+        Both { wheel: Wheel::new(), timers: Vec::new(), gone: Vec::new(), now: 0, numbers: 0 };
+    for step in 0..1500 {
+        // Some deadlines have passed already.
+        let base = both.now.saturating_sub(random.below(2) * random.below(1 << 20));
+        let deadline = base + random.span();
+        match random.below(10) {
+            0..=2 => both.insert(deadline),
+            3..=6 if !both.timers.is_empty() => {
+                let at = random.below(both.timers.len() as u64) as usize;
+                // Now and then, two have the same deadline.
+                let other = both.timers[random.below(both.timers.len() as u64) as usize].deadline;
+                both.reset(at, if step % 4 == 0 { other } else { deadline });
+            }
+            7 if !both.timers.is_empty() => {
+                let at = random.below(both.timers.len() as u64) as usize;
+                both.remove(at);
+            }
+            8 if !both.gone.is_empty() => {
+                let at = random.below(both.gone.len() as u64) as usize;
+                let is_there = both.wheel.reset(both.gone[at], deadline);
+                expect(!is_there, "a timer is gone, and `reset` moves it, or another one");
+            }
+            9 => {
+                let span = random.span() / 16;
+                both.expire(both.now + span);
+                let next = both.wheel.next_expiry();
+                let message = "after `expire`, `next_expiry` is not later than now: a loop of the \
+                               two would spin";
+                expect(next.is_none_or(|next| next > both.now), message);
+            }
+            _ => {}
+        }
+        both.check_next_expiry();
+    }
+    both.expire(u64::MAX);
+    expect(both.wheel.next_expiry().is_none(), "everything has expired, and a timer is left");
+}
+
+// Hint 1: what must be changed is where the entry is listed, and what it says of itself. `remove`
+// has the code for the first half of that, and `insert` for the second.
+// Hint 2: whoever takes an entry out of a list has to look after the one that takes its place, and
+// after a list that is empty then. Make a method of it, and let `remove` and `reset` both use it.
+// Hint 3: `get_mut` knows whether a key is still valid. An entry has three fields that change with
+// its place: which of them does `link` set?
+
+// WRONG
+//
+// ```text
+// only-the-deadline: the entry stays in its slot, which comes too late if it is earlier
+//     - self.unlink(self.entries[index].place);
+//     - self.entries[index].deadline = deadline;
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     + self.entries[index].deadline = deadline;
+//     you see: not yet: `next_expiry` is later than the earliest deadline
+//
+// lazily: a later deadline stays in its slot, goes up when that is emptied, and hides what is due
+//     - self.unlink(self.entries[index].place);
+//     - self.entries[index].deadline = deadline;
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     + let is_later = deadline >= self.entries[index].deadline;
+//     + self.entries[index].deadline = deadline;
+//     + if !is_later {
+//     + self.unlink(self.entries[index].place);
+//     + self.entries[index].place = self.link(key.index, deadline);
+//     + }
+//     you see: not yet: timer 219 is due, and does not expire
+//
+// only-the-list: the entry still says its old deadline
+//     - self.entries[index].deadline = deadline;
+//     + let _ = index;
+//     you see: not yet: timer
+//
+// listed-twice: it is never taken out of its old list
+//     - self.unlink(self.entries[index].place);
+//     you see: not yet: it panics
+//
+// old-place: the entry does not know where it is, and somebody else is removed
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     + let _ = self.link(key.index, deadline);
+//     you see: not yet: it panics
+//
+// any-key: a key that is gone moves the timer that has its place now
+//     - if self.get_mut(key).is_none() {
+//     + if !self.entries.contains(key.index as usize) {
+//     you see: not yet: a timer is gone, and `reset` moves it, or another one
+//
+// only-the-future: a deadline that has passed is taken for a mistake
+//     - if self.get_mut(key).is_none() {
+//     + if self.get_mut(key).is_none() || deadline < self.elapsed {
+//     you see: not yet: a timer is there, and `reset` says it is gone
+//
+// another-key: removed and inserted, and the caller's key is of no use any more
+//     - let index = key.index as usize;
+//     - self.unlink(self.entries[index].place);
+//     - self.entries[index].deadline = deadline;
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     - true
+//     + match self.remove(key) {
+//     + Some(value) => {
+//     + self.insert(deadline, value);
+//     + true
+//     + }
+//     + None => false,
+//     + }
+//     you see: not yet: after a reset, the key does not find the value any more
+//
+// slot-stays-occupied: the bit of an empty slot says that something is there
+//     - self.occupied[slot / SLOTS_PER_LEVEL] &= !(1 << (slot % SLOTS_PER_LEVEL));
+//     you see: not yet: `next_expiry` is later than the earliest deadline
+//
+// neighbour-forgotten: the one that takes its place in the list does not hear of it
+//     - if let Some(&moved) = list.get(position) {
+//     - self.entries[moved as usize].place = place;
+//     - }
+//     you see: not yet: it panics
+//
+// listed-before-unlisted: in the same list, it moves itself to the place that it leaves
+//     - self.unlink(self.entries[index].place);
+//     - self.entries[index].deadline = deadline;
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     + let place = self.link(key.index, deadline);
+//     + self.unlink(self.entries[index].place);
+//     + self.entries[index].deadline = deadline;
+//     + self.entries[index].place = place;
+//     you see: not yet: it panics
+//
+// all-are-looked-at: right, and with a hundred thousand timers it takes for ever
+//     - let index = key.index as usize;
+//     + let index = key.index as usize;
+//     + self.visited += self.entries.iter().filter(|(_, it)| it.deadline == deadline).count();
+//     you see: not yet: it does not come to its end
+// ```
+
+// RIGHT
+//
+// ```text
+// both-at-the-end: the entry learns its place and its deadline at once
+//     - self.entries[index].deadline = deadline;
+//     - self.entries[index].place = self.link(key.index, deadline);
+//     + let place = self.link(key.index, deadline);
+//     + let entry = &mut self.entries[index];
+//     + entry.deadline = deadline;
+//     + entry.place = place;
+//     you see: solved
+//
+// same-is-left-alone: nothing to do
+//     - self.unlink(self.entries[index].place);
+//     + if self.entries[index].deadline == deadline {
+//     + return true;
+//     + }
+//     + self.unlink(self.entries[index].place);
+//     you see: solved
+// ```

@@ -1,0 +1,191 @@
+//! Timers that are armed while another thread sets the alarm.
+
+use crate::driver::timers::Timers;
+use crate::scheduler::context;
+use crate::sync::{Duration, Instant};
+use crate::world::{Crew, list, make_polls_short, shared};
+use crate::{model, model_within, race, time};
+use loom::sync::Arc;
+use loom::thread;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// Deadlines that are this near to each other share a wake-up.
+const SLACK: Duration = Duration::from_micros(132);
+
+/// The timers of workers one of which has slept before. (In new ones the alarm is 0, for a worker that
+/// is awake. loom lets a `fetch_min` read that after another one has replaced it, which the language
+/// forbids.)
+fn timers(workers: usize) -> Timers {
+    let timers = Timers::new(workers);
+    assert_eq!(timers.next_alarm(), None);
+    timers
+}
+
+/// Whether a sleep ends by `limit`.
+fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
+    until.is_some_and(|deadline| deadline <= limit)
+}
+
+/// timers.rs, T1 to T4 against A1 to A3: a timer is armed while another
+/// thread sets the alarm, with and without a later one armed before. Either the alarm
+/// is early enough, or the thread that armed the timer has to set it again.
+// ~ src/driver/timers.rs
+// - fence(Ordering::SeqCst);
+// - let until = deadline | SLACK;
+// + let until = deadline | SLACK;
+// ~ src/driver/timers.rs
+// - fence(Ordering::SeqCst);
+// - let until = self.earliest()
+// + let until = self.earliest()
+// ~ src/driver/timers.rs
+// - self.alarm_at.store(NEVER, Ordering::Relaxed);
+// ~ src/driver/timers.rs
+// - self.alarm_at.store(NEVER, Ordering::Relaxed);
+// - fence(Ordering::SeqCst);
+// - let until = self.earliest()? | SLACK;
+// + let until = self.earliest()? | SLACK;
+// + self.alarm_at.store(NEVER, Ordering::Relaxed);
+// + fence(Ordering::SeqCst);
+// ~ src/driver/timers.rs
+// - let mut wheel = lock(wheel);
+// - let armed = Armed { shard, key: wheel.insert(deadline, waker) };
+// + let is_late = self.alarm_at.load(Ordering::Relaxed) > deadline | SLACK;
+// + if true {
+// +     let mut wheel = lock(wheel);
+// +     let armed = Armed { shard, key: wheel.insert(deadline, waker) };
+// +     earliest.store(deadline, Ordering::Relaxed);
+// +     return (armed, is_late);
+// + }
+// + let mut wheel = lock(wheel);
+// + let armed = Armed { shard, key: wheel.insert(deadline, waker) };
+#[test]
+fn timer_is_never_slept_through() {
+    for later in [false, true] {
+        race(
+            move || {
+                let (timers, start) = (timers(2), Instant::now());
+                if later {
+                    let _ = timers.arm(Some(1), start + 3 * HOUR, Waker::noop().clone());
+                }
+                (timers, start)
+            },
+            |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
+            |(timers, _)| timers.next_alarm(),
+            |(_, start), oversleeps, until| {
+                assert!(oversleeps || ends_by(until, *start + HOUR + SLACK));
+            },
+        );
+    }
+}
+
+/// The whole of it: a task, or a thread from outside, arms a timer while a worker takes the seat. The
+/// kernel is asked to wait no longer than until then.
+// ~ src/time.rs
+// - let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
+// - if alarm_is_late && runtime.sleepers.is_seat_taken() {
+// + let is_taken = runtime.sleepers.is_seat_taken();
+// + let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
+// + if alarm_is_late && is_taken {
+// ~ src/time.rs
+// - runtime.driver.notify();
+// ~ src/driver/mod.rs
+// - Some(deadline) => Until::Deadline(deadline),
+// + Some(_) => Until::Forever,
+// ~ src/driver/timers.rs
+// - fence(Ordering::SeqCst);
+// - let until = self.earliest()
+// + let until = self.earliest()
+#[test]
+fn worker_that_takes_the_seat_sets_the_alarm() {
+    model_within(3, || {
+        let shared = shared(1);
+        list(&shared);
+        make_polls_short(&shared);
+        let crew = Crew::start(&shared);
+        let _context = context::enter(shared.clone());
+        let start = Instant::now();
+        let mut sleep = pin!(time::sleep(HOUR));
+        assert!(sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        shared.driver.reactor.kernel.until_alarm_is_set(start + HOUR + SLACK);
+        crew.stop();
+    });
+}
+
+/// The same with two threads that arm at once, and an alarm that is set twice.
+// ~ src/driver/timers.rs
+// - self.alarm_at.store(until, Ordering::Relaxed);
+// + self.alarm_at.store(0, Ordering::Relaxed);
+#[test]
+fn neither_of_two_timers_is_slept_through() {
+    model(|| {
+        let timers = Arc::new(timers(2));
+        let start = Instant::now();
+        let armers = [0, 1].map(|shard| {
+            let timers = timers.clone();
+            let deadline = start + (1 + shard as u32) * HOUR;
+            thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).1)
+        });
+        let until = timers.next_alarm();
+        let oversleeps = armers.map(|armer| armer.join().unwrap());
+        for shard in 0..2 {
+            // Whoever has an earlier deadline may be the one that sees to it.
+            let is_seen_to = oversleeps[..=shard].contains(&true);
+            let limit = start + (1 + shard as u32) * HOUR + SLACK;
+            assert!(is_seen_to || ends_by(until, limit));
+        }
+        // The next alarm is early enough by itself.
+        timers.expire(&mut Vec::new());
+        assert!(ends_by(timers.next_alarm(), start + HOUR + SLACK));
+    });
+}
+
+/// The same in one wheel. If the earlier timer is there first, who arms the later one does not
+/// ask about the alarm. Who armed the earlier one does.
+// ~ src/driver/timers.rs
+// - if deadline >= earliest.load(Ordering::Relaxed) {
+// + if earliest.load(Ordering::Relaxed) < NEVER {
+#[test]
+fn neither_of_two_timers_in_one_wheel_is_slept_through() {
+    model(|| {
+        let timers = Arc::new(timers(1));
+        let start = Instant::now();
+        let armers = [1, 2].map(|hours| {
+            let (timers, deadline) = (timers.clone(), start + hours * HOUR);
+            thread::spawn(move || timers.arm(Some(0), deadline, Waker::noop().clone()).1)
+        });
+        let until = timers.next_alarm();
+        let [first, _] = armers.map(|armer| armer.join().unwrap());
+        assert!(first || ends_by(until, start + HOUR + SLACK));
+    });
+}
+
+/// A timer is armed while another one of its wheel, which is due earlier, expires. Then the
+/// next alarm is the new one's.
+// ~ src/driver/timers.rs
+// - let mut wheel = lock(wheel);
+// - let armed = Armed { shard, key: wheel.insert(deadline, waker) };
+// - if deadline >= earliest.load(Ordering::Relaxed) {
+// + let is_later = deadline >= earliest.load(Ordering::Relaxed);
+// + let mut wheel = lock(wheel);
+// + let armed = Armed { shard, key: wheel.insert(deadline, waker) };
+// + if is_later {
+#[test]
+fn timer_is_not_slept_through_when_an_earlier_one_expires() {
+    race(
+        || {
+            let (timers, start) = (timers(1), Instant::now());
+            let _ = timers.arm(Some(0), timers.epoch, Waker::noop().clone());
+            (timers, start)
+        },
+        |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
+        |(timers, _)| {
+            timers.expire(&mut Vec::new());
+            timers.next_alarm()
+        },
+        |(_, start), oversleeps, until| {
+            assert!(oversleeps || ends_by(until, *start + HOUR + SLACK));
+        },
+    );
+}

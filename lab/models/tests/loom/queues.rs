@@ -1,0 +1,78 @@
+//! Stands for the crate concurrent_queue.
+
+use crate::sync::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
+
+/// The injector is as weak as can be: who pops an item sees what was done before it was pushed, and
+/// nothing else is ordered by it. The others are the queues of the
+/// workers, in which a push or a pop is one step.
+pub(crate) struct ConcurrentQueue<T> {
+    items: Mutex<VecDeque<T>>,
+    capacity: usize,
+    /// How many items another thread may see.
+    seen: Option<AtomicUsize>,
+}
+
+pub(crate) struct Full<T>(T);
+
+impl<T> Full<T> {
+    pub(crate) fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> ConcurrentQueue<T> {
+    pub(crate) fn bounded(capacity: usize) -> Self {
+        Self { items: Mutex::default(), capacity, seen: None }
+    }
+
+    /// The injector is the one that is made in this file.
+    #[track_caller]
+    pub(crate) fn unbounded() -> Self {
+        let is_injector = Location::caller().file().ends_with("scheduler/shared.rs");
+        let seen = if is_injector { Some(AtomicUsize::new(0)) } else { None };
+        Self { items: Mutex::default(), capacity: usize::MAX, seen }
+    }
+
+    fn items(&self) -> std::sync::MutexGuard<'_, VecDeque<T>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push(&self, item: T) -> Result<(), Full<T>> {
+        let mut items = self.items();
+        if items.len() == self.capacity {
+            return Err(Full(item));
+        }
+        items.push_back(item);
+        drop(items);
+        if let Some(seen) = &self.seen {
+            seen.fetch_add(1, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn pop(&self) -> Result<T, ()> {
+        if let Some(seen) = &self.seen {
+            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+            seen.fetch_update(acquire, relaxed, |count| count.checked_sub(1)).map_err(|_| ())?;
+        }
+        self.items().pop_front().ok_or(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match &self.seen {
+            Some(seen) => seen.load(Ordering::Relaxed),
+            None => self.items().len(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn try_iter(&self) -> impl Iterator<Item = T> {
+        std::iter::from_fn(|| self.pop().ok())
+    }
+}
