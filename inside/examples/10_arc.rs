@@ -15,9 +15,9 @@
 //!
 //! # Break it
 //!
-//! arc itself, this time. In `Sleepers::sleep` of `src/scheduler/sleep.rs`, delete the line
-//! `fence(Ordering::SeqCst);` below S2. This program will go on to work on your machine. Then ask
-//! the model of the protocol:
+//! arc itself, this time. In `Sleepers::all_asleep` of `src/scheduler/sleep.rs`, delete the line
+//! `fence(Ordering::SeqCst);`, which is P2. This program will go on to work on your machine. Then
+//! ask the model of the protocol:
 //!
 //! ```sh
 //! cargo test -p arc-models --release --test loom injected_task
