@@ -18,8 +18,9 @@ use std::{error::Error, thread};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (report, reports) = channel();
-    let builder = Builder::new_multi_thread().workers(2).long_poll_limit(Duration::from_millis(50));
-    let runtime = builder
+    let runtime = Builder::new_multi_thread()
+        .workers(2)
+        .long_poll_limit(Duration::from_millis(50))
         .on_long_poll(move |task| {
             // Nobody hears it when the program ends.
             let _ = report.send(task.clone());

@@ -33,8 +33,8 @@ impl Runtime for Arc {
     const NAME: &'static str = "arc";
 
     fn start(workers: usize) -> Self {
-        let builder = arc::runtime::Builder::new_multi_thread().workers(workers);
-        Self(builder.build().expect("arc starts"))
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        Self(builder.workers(workers).build().expect("arc starts"))
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {

@@ -10,8 +10,8 @@ use std::thread;
 
 use clap::Args;
 
-use crate::count::{self, KINDS, Lines, Tally};
-use crate::limits::{self, Budget, FILE, Limits, Remark};
+use crate::count::{self, KINDS, Tally};
+use crate::limits::{self, Bound, Budget, FILE, Limits, Remark};
 use crate::loc::{self, LineLimits};
 use crate::source::{Source, rust_files};
 use crate::table::{Table, number};
@@ -57,12 +57,8 @@ pub struct Audit {
     pub own: Vec<Own>,
     pub arc: Vec<Crate>,
     pub tokio: Vec<Crate>,
-    /// tokei's lines of the runtime, of its macros, of its list of tasks, and of its threads for
-    /// jobs.
-    pub src: Lines,
-    pub macros: Lines,
-    pub tasks: Lines,
-    pub pool: Lines,
+    /// The lines of all that a build compiles of arc's own, and the air in them.
+    pub lines: loc::Own,
 }
 
 /// Runs `cargo xtask audit`.
@@ -103,10 +99,7 @@ impl Audit {
             own,
             arc: count_crates(&crates)?,
             tokio: count_crates(&peers)?,
-            src: loc::sum(&rust_files(root, &[loc::SRC])?),
-            macros: loc::sum(&rust_files(root, &[loc::MACROS])?),
-            tasks: loc::sum(&rust_files(root, &[loc::TASKS])?),
-            pool: loc::sum(&rust_files(root, &[loc::POOL])?),
+            lines: loc::Own::collect(root)?,
         })
     }
 
@@ -258,7 +251,8 @@ fn check(audit: &Audit, limits: &Limits) -> Result<(), Failure> {
     let budgets = budgets(audit, limits)?;
     let mut table = Table::new(1, &["budget", "allowed", "counted"]);
     for budget in &budgets {
-        table.row([&budget.what], &[budget.allowed, budget.counted]);
+        let bound = budget.bound.to_string();
+        table.texts(vec![budget.what.clone(), bound, number(budget.counted)]);
     }
     println!("{table}");
     let mut remarks: Vec<Remark> = budgets.iter().filter_map(Budget::remark).collect();
@@ -277,32 +271,14 @@ fn unexplained(Own { file, found }: &Own) -> Option<Remark> {
 }
 
 fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
-    let lines = LineLimits::of(limits)?;
-    let mut budgets = Vec::new();
-    for (what, allowed, counted) in [
-        ("lines of src", lines.src, audit.src.total()),
-        ("lines of code of src", lines.code, audit.src.code),
-        ("lines of crates/macros/src", lines.macros, audit.macros.total()),
-        ("lines of crates/tasks/src", lines.tasks, audit.tasks.total()),
-        ("lines of crates/pool/src", lines.pool, audit.pool.total()),
-    ] {
-        budgets.push(Budget {
-            what: what.to_owned(),
-            allowed,
-            counted,
-            remedy: "`cargo xtask loc` tells them by file: do less, or move what can be built \
-                     on the public API to a crate beside it."
-                .to_owned(),
-            is_ratchet: false,
-        });
-    }
+    let mut budgets = audit.lines.budgets(&LineLimits::of(limits)?);
     for (folder, tally) in &audit.folders {
         let own = audit.own.iter();
         let own = own.filter(|it| it.file.starts_with(&format!("{folder}/")));
         let places: Vec<_> = own.map(|it| format!("{}:{}", it.file, it.found.line)).collect();
         budgets.push(Budget {
             what: format!("unsafe in {folder}"),
-            allowed: limits.number("unsafe", folder)?,
+            bound: Bound::AtMost(limits.number("unsafe", folder)?),
             counted: tally.total(),
             remedy: format!("They are at {}: do without one.", places.join(", ")),
             is_ratchet: true,
@@ -310,7 +286,7 @@ fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
     }
     budgets.push(Budget {
         what: "crates in the tree".to_owned(),
-        allowed: limits.number("tree", "crates")?,
+        bound: Bound::AtMost(limits.number("tree", "crates")?),
         counted: audit.arc.len(),
         remedy: "`cargo tree -p arc-runtime -e normal,build` tells who needs which: \
                  do without one."
@@ -320,7 +296,7 @@ fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
     let crates = limits.numbers("crates")?;
     budgets.push(Budget {
         what: "unsafe in the tree".to_owned(),
-        allowed: crates.iter().map(|it| it.1).sum(),
+        bound: Bound::AtMost(crates.iter().map(|it| it.1).sum()),
         counted: audit.arc.iter().map(|each| each.tally.total()).sum(),
         remedy: "It is told by crate below.".to_owned(),
         is_ratchet: false,
@@ -394,26 +370,24 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_of_lines_is_a_budget() {
-        let text =
-            "[lines]\nsrc = 9\ncode = 5\nmacros = 1\ntasks = 2\npool = 3\n[tree]\ncrates = 1\n";
+    fn the_one_count_is_a_budget() {
+        let text = "[lines]\nmost = 1\n[air]\nblanks_percent = 8\ncomments_percent = 15\n\
+                    wide_percent = 2\n[tree]\ncrates = 1\n";
+        let file = Source {
+            name: "src/a.rs".to_owned(),
+            text: "//! A.\nfn a() {}\nfn b() {}\n".to_owned(),
+        };
         let audit = Audit {
             folders: Vec::new(),
             own: Vec::new(),
             arc: Vec::new(),
             tokio: Vec::new(),
-            src: Lines { code: 6, comments: 1, blanks: 2, documentation: 50 },
-            macros: Lines { code: 1, comments: 0, blanks: 1, documentation: 0 },
-            tasks: Lines { code: 2, comments: 1, blanks: 0, documentation: 0 },
-            pool: Lines { code: 2, comments: 1, blanks: 0, documentation: 9 },
+            lines: loc::Own::of(&[file]),
         };
         let limits = Limits::parse(text).unwrap();
         let broken = budgets(&audit, &limits).unwrap();
         let broken = broken.iter().filter(|it| it.is_broken()).map(|it| it.what.as_str());
-        let broken: Vec<_> = broken.collect();
-        let expected =
-            ["lines of code of src", "lines of crates/macros/src", "lines of crates/tasks/src"];
-        assert_eq!(broken, expected);
+        assert_eq!(broken.collect::<Vec<_>>(), ["lines of src"]);
     }
 
     #[test]

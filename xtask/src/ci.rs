@@ -160,8 +160,8 @@ impl Step {
 
 /// What `cargo test` tests, the models, which are run optimized, and xtask, whose dependencies
 /// would have to be built again with the features that others ask for.
-const TESTED: &str = "arc-runtime arc-compat* arc-macros arc-pool arc-tasks arc-util *-examples \
-                      arc-models arc-seeds arc-sim* xtask";
+const TESTED: &str = "arc-runtime arc-compat* arc-macros arc-util *-examples arc-models arc-seeds \
+                      arc-sim* xtask";
 
 /// The tests of arc-async that need a feature.
 const FEATURE_TESTS: &str = "test -p arc-async --features sim,trace --test clock --test flight";

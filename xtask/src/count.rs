@@ -1,5 +1,5 @@
 //! Counts of one source text: lines, uses of `unsafe`, lengths of functions, and the air
-//! in them.
+//! in them and at the ends of lines.
 //!
 //! Everything here is a pure function of the text, so that it can be tested on
 //! small inputs. Which files are counted, and what the limits are, is the business
@@ -39,14 +39,7 @@ impl std::ops::AddAssign for Lines {
 /// Counts the lines of a Rust source text by tokei's rules. tokei itself would bring a hundred
 /// crates, a quarter of all that CI builds, and passes over some lines of some files.
 pub fn lines(source: &str) -> Lines {
-    // A line on which no token stands is a comment, or blank.
-    let of = |line: &str| if line.trim().is_empty() { Line::Blank } else { Line::Comment };
-    let mut kinds: Vec<Line> = source.lines().map(of).collect();
-    match source.parse() {
-        Ok(tokens) => mark_lines(tokens, &mut kinds),
-        Err(_) => mark(1, kinds.len(), Line::Code, &mut kinds),
-    }
-
+    let kinds = kinds(source);
     let count = |kind| kinds.iter().filter(|it| **it == kind).count();
     Lines {
         code: count(Line::Code),
@@ -56,12 +49,44 @@ pub fn lines(source: &str) -> Lines {
     }
 }
 
+/// So many columns make a line wide.
+pub const WIDE: usize = 90;
+
+/// The wide lines of code: their numbers and columns.
+pub fn wide_lines(source: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (index, (line, kind)) in source.lines().zip(kinds(source)).enumerate() {
+        let columns = line.chars().count();
+        if kind == Line::Code && columns >= WIDE {
+            found.push((index + 1, columns));
+        }
+    }
+    found
+}
+
+/// How many lines of documentation a source text begins with.
+pub fn head(source: &str) -> usize {
+    source.lines().take_while(|line| line.starts_with("//!")).count()
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Line {
     Code,
     Comment,
     Blank,
     Documentation,
+}
+
+/// What each line is.
+fn kinds(source: &str) -> Vec<Line> {
+    // A line on which no token stands is a comment, or blank.
+    let of = |line: &str| if line.trim().is_empty() { Line::Blank } else { Line::Comment };
+    let mut kinds: Vec<Line> = source.lines().map(of).collect();
+    match source.parse() {
+        Ok(tokens) => mark_lines(tokens, &mut kinds),
+        Err(_) => mark(1, kinds.len(), Line::Code, &mut kinds),
+    }
+    kinds
 }
 
 /// Marks the lines on which tokens stand.
@@ -240,18 +265,18 @@ impl std::ops::AddAssign for Air {
     }
 }
 
-/// Counts the air in the functions of a Rust source text. A function inside another one
-/// is a part of it, and not counted again.
+/// Finds the longer functions of a Rust source text, and counts the air in each. A function
+/// inside another one is a part of it, and not counted again.
 ///
 /// # Errors
 /// The text is not Rust; the error names the line.
-pub fn air(source: &str) -> Result<Air, String> {
+pub fn air(source: &str) -> Result<Vec<(Function, Air)>, String> {
     let lines: Vec<&str> = source.lines().collect();
     let tokens = source.parse().map_err(|error: proc_macro2::LexError| error.to_string())?;
     let mut literals = Vec::new();
     find_literals(tokens, &mut literals);
 
-    let mut air = Air::default();
+    let mut found = Vec::new();
     let mut counted_up_to = 0;
     for function in syntax(source)?.functions {
         let end = function.line + function.length;
@@ -259,16 +284,20 @@ pub fn air(source: &str) -> Result<Air, String> {
             continue;
         }
         counted_up_to = end;
-        air.functions += 1;
-        air.lines += function.length;
 
+        let mut air = Air { functions: 1, lines: function.length, ..Air::default() };
         for number in function.line..end {
             let line = lines[number - 1];
-            air.blanks += usize::from(line.trim().is_empty());
-            air.comments += usize::from(has_comment(line, number, &literals));
+            if line.trim().is_empty() {
+                air.blanks += 1;
+            }
+            if has_comment(line, number, &literals) {
+                air.comments += 1;
+            }
         }
+        found.push((function, air));
     }
-    Ok(air)
+    Ok(found)
 }
 
 /// Finds the places of all literals; those of doc comments are among them.

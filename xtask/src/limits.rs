@@ -1,11 +1,12 @@
 //! `audit.toml`, the one home of the limits: reading it, and judging counts by it.
 
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
 use toml::{Table, Value};
 
 use crate::Failure;
+use crate::table::number;
 
 /// The file's name, below the workspace's root.
 pub const FILE: &str = "audit.toml";
@@ -104,11 +105,27 @@ impl Limits {
     }
 }
 
+/// How much is allowed.
+#[derive(Clone, Copy)]
+pub enum Bound {
+    AtMost(usize),
+    AtLeast(usize),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Bound::AtMost(most) => write!(formatter, "{}", number(most)),
+            Bound::AtLeast(least) => write!(formatter, "at least {}", number(least)),
+        }
+    }
+}
+
 /// A count beside what is allowed.
 pub struct Budget {
     /// What is counted, as in "unsafe in src".
     pub what: String,
-    pub allowed: usize,
+    pub bound: Bound,
     pub counted: usize,
     /// Where to look, and what to do when it is broken.
     pub remedy: String,
@@ -118,22 +135,26 @@ pub struct Budget {
 
 impl Budget {
     pub fn is_broken(&self) -> bool {
-        self.counted > self.allowed
+        match self.bound {
+            Bound::AtMost(most) => self.counted > most,
+            Bound::AtLeast(least) => self.counted < least,
+        }
     }
 
     /// What there is to say, if anything.
     pub fn remark(&self) -> Option<Remark> {
-        let Budget { what, allowed, counted, remedy, .. } = self;
+        let Budget { what, bound, counted, remedy, .. } = self;
         if self.is_broken() {
             return Some(Remark::complaint(format!(
-                "{what}: {counted}, and {FILE} allows {allowed}. {remedy}"
+                "{what}: {counted}, and {FILE} allows {bound}. {remedy}"
             )));
         }
-        (self.is_ratchet && counted < allowed).then(|| {
-            Remark::note(format!(
-                "{what}: {counted} now. Lower the {allowed} in {FILE}, so that it stays so."
-            ))
-        })
+        match self.bound {
+            Bound::AtMost(most) if self.is_ratchet && *counted < most => Some(Remark::note(
+                format!("{what}: {counted} now. Lower the {most} in {FILE}, so that it stays so."),
+            )),
+            _ => None,
+        }
     }
 }
 
@@ -214,7 +235,7 @@ reason = \"it is a table\"
     fn a_ratchet_tells_when_it_can_be_lowered() {
         let budget = |counted| Budget {
             what: "unsafe in src".to_owned(),
-            allowed: 2,
+            bound: Bound::AtMost(2),
             counted,
             remedy: "Use less.".to_owned(),
             is_ratchet: true,
@@ -225,6 +246,20 @@ reason = \"it is a table\"
         let broken = "unsafe in src: 3, and audit.toml allows 2. Use less.";
         let broken = Remark::complaint(broken.to_owned());
         assert_eq!(budget(3).remark(), Some(broken));
+    }
+
+    #[test]
+    fn a_bound_from_below_breaks_when_there_is_less() {
+        let budget = |counted| Budget {
+            what: "blank lines".to_owned(),
+            bound: Bound::AtLeast(2),
+            counted,
+            remedy: "Add one.".to_owned(),
+            is_ratchet: false,
+        };
+        assert_eq!(budget(2).remark(), None);
+        let broken = "blank lines: 1, and audit.toml allows at least 2. Add one.";
+        assert_eq!(budget(1).remark(), Some(Remark::complaint(broken.to_owned())));
     }
 
     #[test]

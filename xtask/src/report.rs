@@ -11,7 +11,7 @@ use clap::Args;
 use crate::audit::Audit;
 use crate::count::{self, Matches};
 use crate::limits::Limits;
-use crate::loc::{Loc, MACROS, SRC};
+use crate::loc::Loc;
 use crate::source::rust_files;
 use crate::table::{Table, number};
 use crate::tree::{self, ALL_TARGETS, PEERS, Package, READ};
@@ -122,20 +122,22 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
     };
     let (arc, theirs) = (counted_of(arc), counted_of(theirs));
     let mut own = Matches::default();
-    for file in rust_files(root, &[SRC, MACROS])? {
-        own += count::matches(&file.text);
+    for folder in &loc.own.folders {
+        for file in rust_files(root, &[folder])? {
+            own += count::matches(&file.text);
+        }
     }
     let mut sum = own;
     let vendored = matches(&arc)?;
     sum += vendored;
-    add("arc: src, crates/macros/src", 2, own);
+    add(&format!("arc: {}", loc.own.folders.join(", ")), loc.own.folders.len(), own);
     add("arc: vendored dependencies", arc.len(), vendored);
-    add("arc", arc.len() + 2, sum);
+    add("arc", arc.len() + loc.own.folders.len(), sum);
     let rest = arc.iter().filter(|it| it.name != "linux-raw-sys");
     let rest: Vec<_> = rest.cloned().collect();
     let mut sum = own;
     sum += matches(&rest)?;
-    add("arc without linux-raw-sys", rest.len() + 2, sum);
+    add("arc without linux-raw-sys", rest.len() + loc.own.folders.len(), sum);
     let mut sum = matches(&tokio)?;
     add("tokio: the package", 1, sum);
     let vendored = matches(&theirs)?;
@@ -143,7 +145,7 @@ fn by_ripgrep(root: &Path, loc: &Loc) -> Result<String, Failure> {
     add("tokio: vendored dependencies", theirs.len(), vendored);
     add("tokio, features = [\"full\"]", theirs.len() + 1, sum);
     let names: Vec<_> = arc.iter().map(|it| it.name.as_str()).collect();
-    let total = loc.total();
+    let total = loc.own.lines();
     Ok(format!(
         "arc-discharge published 2,921 lines by tokei, 2,235 of them code, and 1,023 matches of\n\
          `unsafe` by ripgrep against tokio's 8,340, in the sources and in the vendored\n\

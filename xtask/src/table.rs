@@ -24,6 +24,11 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// Adds a row of cells that are written already.
+    pub fn texts(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     fn width(&self, column: usize) -> usize {
         let widths = self.rows.iter().map(|row| row[column].chars().count());
         widths.max().unwrap_or(0).max(3)

@@ -88,18 +88,21 @@
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
 //! | `process` | `arc::process` |
-//! | `full` | all of the above |
-//! | `compat`, also called `hyper` | `arc::compat`: hyper on arc |
+//! | `full` | all of the above: everything that tokio's `full` has |
+//! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
+//! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
+//! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
-//! | `tracing` | the feature of arc-compat of this name |
+//! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
 //! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
-//! | `axum`, `server`, `tower`, `tokio-io` | the feature of arc-compat of this name |
+//! | `console` | nothing: tokio-console knows tokio's tasks alone |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //!
-//! tokio's other features (`rt`, `fs`, `net`, `time` ...) exist too. They add nothing, because
-//! the parts that they name are always there.
+//! The names of tokio's other features (`rt`, `fs`, `net`, `time`, `parking_lot` ...) are accepted,
+//! so that a list of them stays valid. They add nothing: most of these parts are always there.
+//! `test-util` is not accepted, as the clock of a test stops in a simulation alone: use `sim`.
 //!
 //! # What this crate is made of
 //!
@@ -220,25 +223,11 @@ pub use arc_util::signal;
 /// part in the budget that keeps a busy task from starving the others; tokio's `Notify` does not
 /// either. `broadcast`, `Mutex`, `RwLock`,
 /// `Barrier`, `OnceCell` and `SetOnce` are tokio's own, with the feature `sync`: they need no
-/// tokio runtime, and start no thread. `mpmc`, a channel with several receivers, is the crate
-/// async-channel, with the same feature. In a loop over a lock that nobody else holds, await
-/// [`cooperative(mutex.lock())`](task::coop::cooperative).
+/// tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// [`cooperative(mutex.lock())`](task::coop::cooperative). `mpmc`, a channel with several
+/// receivers, which tokio does not have, is the crate async-channel, with the feature `mpmc`.
 pub mod sync {
-    pub use arc_util::sync::{
-        AcquireError, CancellationToken, DropGuard, DropGuardRef, Notify, OwnedSemaphorePermit,
-        RunUntilCancelledFuture, RunUntilCancelledFutureOwned, Semaphore, SemaphorePermit,
-        TryAcquireError, WaitForCancellationFuture, WaitForCancellationFutureOwned, mpsc, oneshot,
-        watch,
-    };
-    #[cfg(feature = "sync")]
-    pub use async_channel as mpmc;
-    #[cfg(feature = "sync")]
-    pub use tokio::sync::{
-        Barrier, BarrierWaitResult, MappedMutexGuard, Mutex, MutexGuard, OnceCell,
-        OwnedMappedMutexGuard, OwnedMutexGuard, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
-        OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-        SetError, SetOnce, SetOnceError, TryLockError, broadcast,
-    };
+    pub use arc_util::sync::*;
 
     /// Futures that have names.
     pub mod futures {

@@ -1,15 +1,14 @@
 //! Runs crates that were written for another runtime on arc.
 //!
-//! This crate implements hyper's runtime traits for arc's sockets, tasks and timers. Its
-//! features add adapters for axum, tower, tonic and crates that require tokio. It uses only
-//! arc's public API.
+//! Its features add adapters for hyper, axum, tower, tonic and crates that require tokio. It uses
+//! only arc's public API.
 //!
 //! | crate | requires | arc-compat provides | feature |
 //! |---|---|---|---|
-//! | hyper | `Read + Write`, for an arc socket | [`HyperIo`] | |
-//! | hyper | `Read + Write`, for a stream with futures-io's traits | [`FuturesIo`] | |
-//! | hyper | `Executor` | [`ArcExecutor`] | |
-//! | hyper | `Timer` | [`ArcTimer`] | |
+//! | hyper | `Read + Write`, for an arc socket | [`HyperIo`] | `hyper` |
+//! | hyper | `Read + Write`, for a stream with futures-io's traits | [`FuturesIo`] | `hyper` |
+//! | hyper | `Executor` | [`ArcExecutor`] | `hyper` |
+//! | hyper | `Timer` | [`ArcTimer`] | `hyper` |
 //! | tower, axum, tonic | an HTTP server for a tower service | `server::serve` | `server` |
 //! | axum | WebSockets | `axum::WebSocketUpgrade` | `axum` |
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
@@ -17,7 +16,7 @@
 //! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
 //! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
-//! No feature is on by default. `full` enables all of them. Only what needs `tokio-rt` starts
+//! Only `hyper` is on by default. `full` enables all of them. Only what needs `tokio-rt` starts
 //! threads. The README describes these threads, and lists an example
 //! and a test for each row of this table.
 //!
@@ -64,8 +63,11 @@
 
 #[cfg(feature = "axum")]
 pub mod axum;
+#[cfg(any(feature = "hyper", feature = "tokio-io"))]
 mod delegate;
+#[cfg(feature = "hyper")]
 mod io;
+#[cfg(feature = "hyper")]
 mod rt;
 #[cfg(feature = "server")]
 pub mod server;
@@ -77,5 +79,7 @@ pub mod tower;
 pub mod tracing;
 
 pub use arc_hint::explain_tokio_panics;
+#[cfg(feature = "hyper")]
 pub use io::{FuturesIo, HyperIo, ReadUninit};
+#[cfg(feature = "hyper")]
 pub use rt::{ArcExecutor, ArcSleep, ArcTimer};

@@ -9,6 +9,7 @@ use async_tungstenite::client_async;
 use async_tungstenite::tungstenite::client::IntoClientRequest;
 use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use async_tungstenite::tungstenite::{Message, protocol::CloseFrame};
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
@@ -19,6 +20,7 @@ use hyper::{Request, StatusCode, Version};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
+use tower::ServiceExt;
 
 /// Serves for as long as the runtime lives.
 async fn start(router: Router) -> Result<SocketAddr> {
@@ -41,7 +43,7 @@ async fn ask(address: SocketAddr, head: &str, body: &str) -> Result<String> {
     Ok(answer)
 }
 
-async fn peer(Extension(ConnectInfo(address)): Extension<ConnectInfo>) -> String {
+async fn peer(ConnectInfo(address): ConnectInfo<SocketAddr>) -> String {
     address.to_string()
 }
 
@@ -82,6 +84,23 @@ async fn a_handler_is_told_who_asks() -> Result {
     let mut answer = String::new();
     soon(stream.read_to_string(&mut answer)).await?;
     assert!(answer.ends_with(&format!("\r\n\r\n{}", stream.local_addr()?)), "{answer}");
+    Ok(())
+}
+
+/// A handler can take it as an extension, too. A server that tells nothing of its clients is a
+/// mistake of the program.
+#[arc::test]
+async fn who_asks_is_an_extension_or_an_error() -> Result {
+    let told = |Extension(ConnectInfo(address)): Extension<ConnectInfo>| async move {
+        address.ip().to_string()
+    };
+    let router = Router::new().route("/told", get(told)).route("/peer", get(peer));
+    let address = start(router.clone()).await?;
+    assert!(ask(address, "GET /told", "").await?.ends_with("\r\n\r\n127.0.0.1"));
+
+    let request = Request::get("/peer").body(Body::empty())?;
+    let response = router.oneshot(request).await?;
+    assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::meta::{ParseNestedMeta, parser};
-use syn::{Error, Expr, LitStr, Path, Result, parse::Parser, parse_quote};
+use syn::parse::Parser;
+use syn::{Error, Expr, LitStr, Path, Result, parse_quote};
 
 /// Expands the macro called `name`.
 ///

@@ -1,7 +1,7 @@
 //! What the runtime calls, one function for each event. A program has no use for them.
 //!
-//! The macro `tell!` of arc asks [`is_on`](crate::is_on) before it calls one of them. In arc-tasks
-//! the functions are called as they are, so those ask themselves.
+//! The macro `tell!` of arc asks [`is_on`](crate::is_on) before it calls one of them, except for
+//! what a recording that begins later must know, too: then the function asks.
 
 use crate::environment::is_on;
 use crate::event::Event;

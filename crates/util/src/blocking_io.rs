@@ -16,6 +16,7 @@
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
 use crate::wake::wake_all;
+use crate::would_block::{self, Waits};
 use arc::runtime::{Handle, Id};
 use arc::task::{JoinError, JoinHandle, consume_budget, try_spawn_blocking};
 use std::collections::{BTreeMap, VecDeque};
@@ -61,16 +62,15 @@ impl Ahead {
     }
 
     /// Reads up to `limit` bytes, if there are none.
-    pub(crate) fn fill(&mut self, limit: usize, mut source: impl io::Read) -> Result<usize> {
+    pub(crate) fn fill(
+        &mut self,
+        limit: usize,
+        mut source: impl io::Read + Waits,
+    ) -> Result<usize> {
         if self.is_empty() {
             self.bytes.resize(self.bytes.len().max(limit), 0);
             (self.start, self.end) = (0, 0);
-            self.end = loop {
-                match source.read(&mut self.bytes[..limit]) {
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    result => break result?,
-                }
-            };
+            self.end = would_block::read(&mut source, &mut self.bytes[..limit])?;
         }
         Ok(self.end - self.start)
     }

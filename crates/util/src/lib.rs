@@ -37,6 +37,7 @@ pub mod sync;
 pub mod task;
 pub mod time;
 mod wake;
+mod would_block;
 
 #[doc(hidden)]
 pub use macros::private as __private;

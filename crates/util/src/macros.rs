@@ -38,18 +38,18 @@
 ///
 /// ```
 /// use arc_util::select;
-/// use arc_util::sync::mpmc;
+/// use arc_util::sync::mpsc;
 /// use std::time::Duration;
 /// # #[arc::main]
 /// # async fn main() {
-/// let (sender, receiver) = mpmc::unbounded();
-/// sender.try_send(41).unwrap();
+/// let (sender, mut receiver) = mpsc::unbounded_channel();
+/// sender.send(41).unwrap();
 /// drop(sender);
 /// let mut sum = 0;
 /// loop {
 ///     select! {
 ///         biased;
-///         Ok(number) = receiver.recv(), if sum < 100 => sum += number,
+///         Some(number) = receiver.recv(), if sum < 100 => sum += number,
 ///         () = arc::time::sleep(Duration::from_millis(10)) => {
 ///             sum += 1;
 ///             break;

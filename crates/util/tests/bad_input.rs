@@ -142,7 +142,7 @@ fn copying_needs_buffers() {
 fn numbers_of_runtimes_are_those_of_arc() {
     for (workers, input) in [(0, "0"), (65, "65")] {
         let text = "workers must be in 1..=64";
-        let build = || Builder::new_multi_thread().worker_threads(workers);
+        let build = || drop(Builder::new_multi_thread().worker_threads(workers).build());
         panics("BuilderExt::worker_threads", input, text, build);
     }
     within_limit(|| {
@@ -157,7 +157,7 @@ fn numbers_of_runtimes_are_those_of_arc() {
         let item = "RuntimeExt::shutdown_timeout";
         panicked(item, "called in a task", text, &*error.into_panic());
         for name in ["", "a\0b"] {
-            let task = arc_util::task::Builder::new().name(name).spawn(async { 1 });
+            let task = arc_util::task::Builder::new().name(name).spawn(async { 1 }).unwrap();
             assert_eq!(task.await.unwrap(), 1);
             goes("task::Builder::name", &format!("{name:?}"), "works: it is listed so");
         }

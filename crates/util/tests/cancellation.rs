@@ -6,6 +6,7 @@ use arc_util::sync::{
 };
 use arc_util::task::JoinSet;
 use std::future::{pending, poll_fn, ready};
+use std::hash::BuildHasher;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -139,22 +140,22 @@ fn a_guard_cancels_unless_it_is_disarmed() {
 }
 
 /// A task of one's own can hold the future in a field, as its type has a name.
-struct Waiting(WaitForCancellationFutureOwned);
+struct Waiting(Pin<Box<WaitForCancellationFutureOwned>>);
 
 #[test]
 fn a_wait_that_was_made_before_the_cancel_is_told_of_it() {
     let token = CancellationToken::new();
     let (woken, waker) = Woken::new();
-    let mut borrowed: WaitForCancellationFuture<'_> = token.cancelled();
-    let mut owned = Waiting(token.clone().cancelled_owned());
-    assert!(poll_once(Pin::new(&mut borrowed), &waker).is_pending());
-    assert!(poll_once(Pin::new(&mut owned.0), &waker).is_pending());
+    let mut borrowed: Pin<&mut WaitForCancellationFuture<'_>> = pin!(token.cancelled());
+    let mut owned = Waiting(Box::pin(token.clone().cancelled_owned()));
+    assert!(poll_once(borrowed.as_mut(), &waker).is_pending());
+    assert!(poll_once(owned.0.as_mut(), &waker).is_pending());
 
     let late = token.cancelled();
     token.cancel();
     assert_eq!(woken.count(), 2);
-    assert!(poll_once(Pin::new(&mut borrowed), &waker).is_ready());
-    assert!(poll_once(Pin::new(&mut owned.0), &waker).is_ready());
+    assert!(poll_once(borrowed.as_mut(), &waker).is_ready());
+    assert!(poll_once(owned.0.as_mut(), &waker).is_ready());
     assert!(poll_once(pin!(late), &waker).is_ready());
 }
 
@@ -185,4 +186,14 @@ fn a_guard_that_borrows_cancels_unless_it_is_disarmed() {
     assert!(!token.is_cancelled());
     drop(token.drop_guard_ref());
     assert!(token.is_cancelled());
+}
+
+#[test]
+fn clones_of_a_token_have_one_hash() {
+    let hasher = std::hash::RandomState::new();
+    let token = CancellationToken::new();
+    assert_eq!(hasher.hash_one(token.clone()), hasher.hash_one(&token));
+    for other in [CancellationToken::new(), token.child_token()] {
+        assert_ne!(hasher.hash_one(other), hasher.hash_one(&token));
+    }
 }

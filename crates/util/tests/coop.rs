@@ -145,7 +145,7 @@ async fn channels_for_one_value_let_others_run() {
     lets_others_run(async || sender.closed().await).await;
 }
 
-/// The locks are async-lock's, which knows of no budget.
+/// The locks are tokio's, which know nothing of arc's budget.
 #[arc::test]
 async fn locks_that_are_cooperative_let_others_run() {
     let (mutex, lock) = (Mutex::new(0), RwLock::new(0));

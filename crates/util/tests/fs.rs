@@ -62,8 +62,9 @@ async fn a_path_that_deletes_its_file_is_dropped_when_the_file_is_open() {
 
 /// Both kinds of runtimes.
 fn runtimes() -> [Runtime; 2] {
-    [Builder::new_current_thread(), Builder::new_multi_thread().workers(2)]
-        .map(|builder| builder.build().unwrap())
+    let mut threads = Builder::new_multi_thread();
+    threads.workers(2);
+    [Builder::new_current_thread(), threads].map(|mut builder| builder.build().unwrap())
 }
 
 #[test]
@@ -400,6 +401,31 @@ async fn a_pipe_is_read_and_written_as_a_file() {
     assert_eq!(&answer, b"answer");
     soon(file.read_exact(&mut two)).await.unwrap();
     assert_eq!(&two, b"23");
+}
+
+/// As is a FIFO that was opened so.
+#[cfg(unix)]
+#[arc::test]
+async fn a_pipe_that_is_non_blocking_is_waited_for() {
+    const BYTES: usize = 1_000_000;
+    let (mut near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+    far.set_nonblocking(true).unwrap();
+    let mut file = File::from(std::os::fd::OwnedFd::from(far));
+    let mut text = [0; 4];
+    let mut read = pin!(file.read_exact(&mut text));
+    assert!(poll_once(read.as_mut(), Waker::noop()).is_pending());
+    near.write_all(b"late").unwrap();
+    soon(read).await.unwrap();
+    assert_eq!(&text, b"late");
+
+    soon(file.write_all(&[1; BYTES])).await.unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        near.read_to_end(&mut all).map(|_| all.len())
+    });
+    soon(file.flush()).await.unwrap();
+    drop(file);
+    assert_eq!(reader.join().unwrap().unwrap(), BYTES);
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]

@@ -299,3 +299,24 @@ async fn dropping_the_set_aborts_local_tasks() {
     soon(local).await;
     assert_eq!((dropped.load(Ordering::SeqCst), handle.is_finished()), (1, true));
 }
+
+#[arc::test]
+async fn a_task_that_is_built_is_of_the_set() {
+    let mut set = JoinSet::new();
+    let handle = arc::runtime::Handle::current();
+    let named = set.build_task().name("one").spawn(async { 1 }).unwrap();
+    set.build_task().name("two").spawn_on(async { 2 }, &handle).unwrap();
+    set.build_task().spawn_blocking(|| 3).unwrap();
+    set.build_task().name("four").spawn_blocking_on(|| 4, &handle).unwrap();
+    let local = LocalSet::new();
+    set.build_task().name("five").spawn_local_on(async { 5 }, &local).unwrap();
+    let names: Vec<_> = handle.tasks().into_iter().filter_map(|task| task.name).collect();
+    assert!(names.iter().any(|name| &**name == "one"), "{names:?}");
+    assert!(names.iter().any(|name| &**name == "two"), "{names:?}");
+
+    let sum = local.run_until(async {
+        set.build_task().spawn_local(async { 6 }).unwrap();
+        soon(set.join_all()).await.into_iter().sum::<i32>()
+    });
+    assert_eq!((sum.await, named.is_finished()), (21, true));
+}

@@ -3,7 +3,7 @@
 use crate::common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
 use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, Stream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -552,4 +552,28 @@ fn a_receiver_may_be_moved_though_its_values_may_not() {
     fn is_unpin<T: Unpin>(_: &T) {}
     let (_sender, receiver) = mpsc::channel::<std::marker::PhantomPinned>(1);
     is_unpin(&receiver);
+}
+
+#[test]
+fn a_stream_says_how_many_values_are_left() {
+    let (sender, mut receiver) = mpsc::channel(4);
+    assert_eq!(receiver.size_hint(), (0, None));
+    for number in 1..=3 {
+        sender.try_send(number).unwrap();
+    }
+    assert_eq!(receiver.try_recv(), Ok(1));
+    sender.try_send(4).unwrap();
+    assert_eq!(receiver.size_hint(), (3, None), "two of them are in a batch");
+
+    let permit = sender.try_reserve().unwrap();
+    receiver.close();
+    assert_eq!(receiver.size_hint(), (3, Some(4)), "one more may come");
+    drop(permit);
+    assert_eq!(receiver.size_hint(), (3, Some(3)));
+
+    let (sender, receiver) = mpsc::unbounded_channel();
+    sender.send(1).unwrap();
+    assert_eq!(receiver.size_hint(), (1, None));
+    drop(sender);
+    assert_eq!(receiver.size_hint(), (1, Some(1)));
 }

@@ -33,9 +33,9 @@ fn a_program_for_tokio_builds_and_ends_its_runtime() {
 #[arc::test]
 async fn tasks_have_the_names_that_they_were_given() {
     let handle = Handle::current();
-    let named = task::Builder::new().name("one").spawn(pending::<()>());
-    let other = task::Builder::new().name("two").spawn_on(pending::<()>(), &handle);
-    let nameless = task::Builder::new().spawn(pending::<()>());
+    let named = task::Builder::new().name("one").spawn(pending::<()>()).unwrap();
+    let other = task::Builder::new().name("two").spawn_on(pending::<()>(), &handle).unwrap();
+    let nameless = task::Builder::new().spawn(pending::<()>()).unwrap();
     let tasks = handle.tasks();
     let name = |id| tasks.iter().find(|task| task.id == id).unwrap().name.as_deref();
     assert_eq!(name(named.id()), Some("one"));
@@ -161,8 +161,8 @@ fn a_signal_prints_a_dump_even_if_the_workers_hang() {
 
     let test = "runtime::a_signal_prints_a_dump_even_if_the_workers_hang";
     let Some(mut child) = crate::common::child(test, ":") else {
-        let builder = Builder::new_multi_thread().workers(1).long_poll_limit(Duration::MAX);
-        let runtime = builder.build().unwrap();
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.workers(1).long_poll_limit(Duration::MAX).build().unwrap();
         let quit = SignalKind::quit();
         runtime.dump_on_signal(quit).unwrap();
         let hangs = runtime.block_on(async {
@@ -231,7 +231,7 @@ thread_local! {
 #[test]
 fn a_local_runtime_drops_its_tasks_when_it_ends() {
     for end in 0..3 {
-        let builder = Builder::new_current_thread();
+        let mut builder = Builder::new_current_thread();
         let runtime = builder.build_local(LocalOptions::default()).unwrap();
         let kept = Rc::new(());
         let inner = Spawner(kept.clone());

@@ -76,6 +76,64 @@ fn a_closure_may_wait_for_a_task() {
     });
 }
 
+/// The wake comes from a thread outside, and the poll that it interrupts ends after it.
+#[test]
+fn a_wake_during_a_poll_is_not_lost() {
+    within_limit(|| {
+        let runtime = runtime(1);
+        let _guard = runtime.enter();
+        let mut polls = 0;
+        let count = &mut polls;
+        scope(|scope| {
+            scope.spawn(std::future::poll_fn(move |context| {
+                *count += 1;
+                if *count == 2 {
+                    return Poll::Ready(());
+                }
+                let waker = context.waker().clone();
+                std::thread::spawn(move || waker.wake()).join().unwrap();
+                Poll::Pending
+            }));
+        });
+        assert_eq!(polls, 2);
+    });
+}
+
+/// Each task sends what it receives on to the next one: all of them wait, and wake each other from
+/// several threads.
+#[test]
+fn tasks_that_wake_each_other_all_come_to_their_end() {
+    const TASKS: usize = 50;
+    within_limit(|| {
+        let runtime = runtime(4);
+        let _guard = runtime.enter();
+        let sums: Vec<AtomicUsize> = (0..TASKS).map(|_| AtomicUsize::new(0)).collect();
+        let pipes = (0..TASKS).map(|_| arc_util::sync::mpsc::channel(1));
+        let (senders, receivers): (Vec<_>, Vec<_>) = pipes.unzip();
+        scope(|scope| {
+            for (index, (mut receiver, sum)) in receivers.into_iter().zip(&sums).enumerate() {
+                let next = senders[(index + 1) % TASKS].clone();
+                let is_last = index + 1 == TASKS;
+                scope.spawn(async move {
+                    for _ in 0..100 {
+                        sum.fetch_add(receiver.recv().await.unwrap(), Ordering::Relaxed);
+                        if !is_last {
+                            next.send(1).await.unwrap();
+                        }
+                    }
+                });
+            }
+            let first = senders[0].clone();
+            scope.spawn(async move {
+                for _ in 0..100 {
+                    first.send(1).await.unwrap();
+                }
+            });
+        });
+        assert!(sums.iter().all(|sum| sum.load(Ordering::Relaxed) == 100));
+    });
+}
+
 #[test]
 fn sockets_and_tasks_of_the_runtime_work_in_them() {
     within_limit(|| {

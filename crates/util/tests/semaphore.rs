@@ -243,3 +243,44 @@ fn who_waits_keeps_the_permits_that_are_there_already() {
     drop(permits);
     assert_eq!((semaphore.available_permits(), semaphore.forget_permits(5)), (3, 3));
 }
+
+#[test]
+fn threads_may_block() {
+    let semaphore = Arc::new(Semaphore::new(0));
+    let added = semaphore.clone();
+    let thread = std::thread::spawn(move || {
+        for _ in 0..6 {
+            added.add_permits(1);
+        }
+    });
+    let one = semaphore.blocking_acquire().unwrap();
+    let two = semaphore.blocking_acquire_many(2).unwrap();
+    let owned = semaphore.clone().blocking_acquire_owned().unwrap();
+    let two_owned = semaphore.clone().blocking_acquire_many_owned(2).unwrap();
+    thread.join().unwrap();
+    assert_eq!(semaphore.available_permits(), 0);
+    drop((one, two, owned));
+    assert_eq!((semaphore.available_permits(), two_owned.num_permits()), (4, 2));
+
+    semaphore.close();
+    assert!(semaphore.blocking_acquire().is_err());
+    assert!(semaphore.blocking_acquire_owned().is_err());
+}
+
+#[arc::test]
+async fn in_a_task_nothing_may_block() {
+    let semaphore = Arc::new(Semaphore::new(1));
+    let calls: [fn(Arc<Semaphore>); 4] = [
+        |semaphore| _ = semaphore.blocking_acquire(),
+        |semaphore| _ = semaphore.blocking_acquire_many(1),
+        |semaphore| _ = semaphore.blocking_acquire_owned(),
+        |semaphore| _ = semaphore.blocking_acquire_many_owned(1),
+    ];
+    for call in calls {
+        let semaphore = semaphore.clone();
+        let error = soon(arc::spawn(async move { call(semaphore) })).await.unwrap_err();
+        let payload = error.into_panic();
+        let text = payload.downcast_ref::<String>().unwrap();
+        assert!(text.contains("was called inside a task or `block_on`"), "{text}");
+    }
+}

@@ -157,8 +157,8 @@ fn a_handle_for_each_line_hears_that_the_reader_has_left() {
         exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
     let test = "stdio::a_handle_for_each_line_hears_that_the_reader_has_left";
     let Some(child) = child(test, lines) else {
-        let builder = arc::runtime::Builder::new_multi_thread().max_blocking_threads(1);
-        let runtime = builder.build().unwrap();
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        let runtime = builder.max_blocking_threads(1).build().unwrap();
         return runtime.block_on(async {
             let error = loop {
                 if let Err(error) = stderr().write_all(b"nobody reads this\n").await {
@@ -199,7 +199,8 @@ fn handles_for_each_line_wait_while_nobody_reads() {
         let threads = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let started = threads.clone();
         let start = move || _ = started.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        let builder = arc::runtime::Builder::new_multi_thread().workers(1).on_thread_start(start);
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        builder.workers(1).on_thread_start(start);
         // A busy machine may take long for the poll below, and a report of that is no line of ours.
         let runtime = builder.long_poll_limit(std::time::Duration::MAX).build().unwrap();
         return runtime.block_on(async {
@@ -312,4 +313,86 @@ fn handles_of_standard_input_share_what_was_read() {
     };
     child.stdin.take().unwrap().write_all(b"abcd").unwrap();
     ended(child);
+}
+
+/// Somebody who shares a stream with this process, such as node or ssh, has made it non-blocking.
+#[cfg(unix)]
+mod non_blocking {
+    use super::*;
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::fd::AsFd;
+
+    const BYTES: usize = 300_000;
+
+    fn set(stream: &impl AsFd, is_non_blocking: bool) {
+        let mut flags = fcntl_getfl(stream).unwrap();
+        flags.set(OFlags::NONBLOCK, is_non_blocking);
+        fcntl_setfl(stream, flags).unwrap();
+    }
+
+    #[test]
+    fn output_waits_for_its_reader_and_loses_nothing() {
+        let test = "stdio::non_blocking::output_waits_for_its_reader_and_loses_nothing";
+        let Some(mut child) = child(test, "") else {
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            return runtime.block_on(async {
+                println!();
+                set(&std::io::stdout(), true);
+                let mut out = stdout();
+                out.write_all(&[b'X'; BYTES]).await.unwrap();
+                // More than a pipe holds has begun to be written, and nobody reads it yet.
+                let mut line = std::pin::pin!(out.write_all(b"the end"));
+                assert!((&mut line).now_or_never().is_none());
+                eprintln!("it waits");
+                line.await.unwrap();
+                // A part of a line, which a buffer of std's holds back.
+                out.flush().await.unwrap();
+                set(&std::io::stdout(), false);
+            });
+        };
+        let mut told = String::new();
+        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        while !told.ends_with("it waits\n") {
+            let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
+            assert!(count > 0, "{told}");
+        }
+        let mut out = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        err.read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success(), "{told}");
+        assert!(out.contains(&format!("{}the end", "X".repeat(BYTES))), "{} bytes", out.len());
+    }
+
+    /// Many rounds, as a byte that comes before the thread looks for it is no test.
+    #[test]
+    fn input_waits_for_its_writer() {
+        const ROUNDS: usize = 200;
+        let test = "stdio::non_blocking::input_waits_for_its_writer";
+        let Some(mut child) = child(test, "") else {
+            let runtime = arc::runtime::Runtime::new().unwrap();
+            return runtime.block_on(async {
+                set(&std::io::stdin(), true);
+                let (mut input, mut byte) = (stdin(), [0]);
+                for _ in 0..ROUNDS {
+                    let mut read = std::pin::pin!(input.read(&mut byte));
+                    assert!(read.as_mut().now_or_never().is_none());
+                    eprintln!("it waits");
+                    assert_eq!(soon(read).await.unwrap(), 1);
+                }
+                assert_eq!(soon(input.read(&mut byte)).await.unwrap(), 0);
+            });
+        };
+        let mut input = child.stdin.take().unwrap();
+        let mut told = String::new();
+        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        for _ in 0..ROUNDS {
+            let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
+            assert!(count > 0 && told.ends_with("it waits\n"), "{told}");
+            // An error of the child is told by what it has written.
+            let _ = input.write_all(b"!");
+        }
+        drop(input);
+        err.read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success(), "{told}");
+    }
 }

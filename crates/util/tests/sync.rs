@@ -316,7 +316,7 @@ async fn a_watched_value_knows_whether_anybody_watches() {
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
-async fn the_locks_of_async_lock_work() {
+async fn the_locks_work() {
     let lock = Arc::new((Mutex::new(0), RwLock::new(0)));
     let (barrier, cell) = (Arc::new(Barrier::new(10)), Arc::new(OnceCell::new()));
     let mut set = JoinSet::new();
@@ -342,11 +342,10 @@ async fn the_locks_of_async_lock_work() {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_channels_work() {
     let (sender, receiver) = mpmc::bounded(2);
-    let (mut shout, heard) = broadcast::broadcast(16);
-    shout.set_overflow(true);
+    let (shout, _) = broadcast::channel(16);
     let mut set = JoinSet::new();
     for _ in 0..4 {
-        let (receiver, mut heard) = (receiver.clone(), heard.clone());
+        let (receiver, mut heard) = (receiver.clone(), shout.subscribe());
         set.spawn(async move {
             let mut sum = heard.recv().await.unwrap();
             while let Ok(number) = receiver.recv().await {
@@ -355,8 +354,8 @@ async fn the_channels_work() {
             sum
         });
     }
-    drop((receiver, heard));
-    shout.broadcast(1000).await.unwrap();
+    drop(receiver);
+    assert_eq!(shout.send(1000).unwrap(), 4);
     for number in 0..100 {
         soon(sender.send(number)).await.unwrap();
     }
@@ -402,4 +401,58 @@ async fn tokios_own_channels_and_locks_work_on_arc() {
     assert_eq!(soon(set.join_all()).await.len(), 100);
     assert_eq!(*lock.lock().await, 4950);
     soon(task).await.unwrap();
+}
+
+/// The last one that came is notified first. One that goes hands its notification on to the last
+/// of those who still wait.
+#[test]
+fn the_last_in_line_is_notified_and_hands_on_to_the_last() {
+    let notify = Notify::new();
+    let (woken, waker) = Woken::new();
+    let mut waits: Vec<_> = (0..4).map(|_| Box::pin(notify.notified())).collect();
+    for wait in &mut waits {
+        assert!(poll_once(wait.as_mut(), &waker).is_pending());
+    }
+    notify.notify_last();
+    assert_eq!(woken.count(), 1);
+    drop(waits.pop());
+    assert_eq!(woken.count(), 2, "the third is notified instead of the fourth");
+    assert!(poll_once(waits[0].as_mut(), &waker).is_pending());
+    assert!(poll_once(waits[2].as_mut(), &waker).is_ready());
+    notify.notify_one();
+    assert!(poll_once(waits[1].as_mut(), &waker).is_pending());
+    assert!(poll_once(waits[0].as_mut(), &waker).is_ready());
+    drop(waits);
+
+    notify.notify_last();
+    notify.notify_last();
+    assert!(poll_once(pin!(notify.notified()), &waker).is_ready(), "one is kept");
+    assert!(poll_once(pin!(notify.notified()), &waker).is_pending());
+}
+
+/// As tokio's: code that pins them on tokio pins them here, and no other code compiles.
+#[test]
+fn futures_that_wait_in_line_must_be_pinned() {
+    /// Has a method of this name twice for what is `Unpin`, so that the call would not compile.
+    trait MustBePinned<Unless> {
+        fn must_be_pinned(&self) {}
+    }
+    struct Unpinned;
+    impl<T> MustBePinned<()> for T {}
+    impl<T: Unpin> MustBePinned<Unpinned> for T {}
+
+    arc_util::task_local!(
+        static NUMBER: i32;
+    );
+    let notify = Arc::new(Notify::new());
+    notify.notified().must_be_pinned();
+    notify.notified_owned().must_be_pinned();
+    let token = CancellationToken::new();
+    token.cancelled().must_be_pinned();
+    token.clone().cancelled_owned().must_be_pinned();
+    token.run_until_cancelled(std::future::ready(1)).must_be_pinned();
+    token.clone().run_until_cancelled_owned(std::future::ready(1)).must_be_pinned();
+    arc_util::sync::mpsc::channel::<u8>(1).1.recv().must_be_pinned();
+    arc_util::sync::mpsc::unbounded_channel::<u8>().1.recv().must_be_pinned();
+    NUMBER.scope(1, std::future::ready(1)).must_be_pinned();
 }

@@ -1,7 +1,7 @@
 //! What senders and receivers of a watched value see of each other.
 
 use crate::common::{Woken, poll_once, soon};
-use arc_util::sync::watch::channel;
+use arc_util::sync::watch::{Sender, channel};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -130,4 +130,43 @@ fn a_value_is_seen_also_if_the_question_about_it_panics() {
     }));
     assert!(asked.is_err());
     assert!(!receiver.has_changed().unwrap());
+}
+
+#[test]
+fn a_borrow_says_whether_its_value_is_new() {
+    let (sender, mut receiver) = channel(1);
+    assert!(!receiver.borrow().has_changed());
+    sender.send(2).unwrap();
+    assert!(!sender.borrow().has_changed(), "who sends has seen it");
+    assert!(receiver.borrow().has_changed());
+    assert!(receiver.borrow().has_changed(), "a look does not mark it as seen");
+    assert!(receiver.borrow_and_update().has_changed());
+    assert!(!receiver.borrow_and_update().has_changed());
+
+    {
+        let mut wanted = pin!(receiver.wait_for(|number| *number == 3));
+        assert!(poll_once(wanted.as_mut(), Waker::noop()).is_pending());
+        sender.send(3).unwrap();
+        let found = poll_once(wanted, Waker::noop()).map(|found| found.unwrap().has_changed());
+        assert_eq!(found, Poll::Ready(true));
+    }
+    let found = poll_once(pin!(receiver.wait_for(|_| true)), Waker::noop());
+    assert_eq!(found.map(|found| found.unwrap().has_changed()), Poll::Ready(false));
+}
+
+#[test]
+fn ends_of_a_channel_know_each_other_and_how_many_send() {
+    let sender = Sender::<u8>::default();
+    assert_eq!((sender.sender_count(), sender.is_closed()), (1, true), "it has no receivers yet");
+    let receiver = sender.subscribe();
+    let other = sender.clone();
+    assert_eq!((sender.sender_count(), *receiver.borrow()), (2, 0));
+    assert!(sender.same_channel(&other) && receiver.same_channel(&other.subscribe()));
+    let (stranger, strange) = channel(0);
+    assert!(!sender.same_channel(&stranger) && !receiver.same_channel(&strange));
+
+    drop(sender);
+    assert_eq!((other.sender_count(), receiver.is_closed()), (1, false));
+    drop(other);
+    assert!(receiver.is_closed());
 }

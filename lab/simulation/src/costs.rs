@@ -24,14 +24,10 @@ pub struct Costs {
     pub steal: Nanos,
     /// To find another worker's queue empty.
     pub search: Nanos,
-    /// A pause between two looks for work.
-    pub pause: Nanos,
     /// To push and pop a task, and all else around a poll.
     pub poll: Nanos,
     /// To read the clock.
     pub clock: Nanos,
-    /// To read the CPU time of a thread.
-    pub cpu_clock: Nanos,
     /// A tick of the monitor.
     pub tick: Nanos,
 }
@@ -50,10 +46,8 @@ impl Default for Costs {
             event: 220,
             steal: 110,
             search: 4,
-            pause: 200,
             poll: 40,
             clock: 30,
-            cpu_clock: 820,
             tick: 3_000,
         }
     }
@@ -71,10 +65,8 @@ impl Costs {
         event: 0,
         steal: 0,
         search: 0,
-        pause: 0,
         poll: 0,
         clock: 0,
-        cpu_clock: 0,
         tick: 0,
     };
 
@@ -90,10 +82,8 @@ impl Costs {
             "event" => &mut self.event,
             "steal" => &mut self.steal,
             "search" => &mut self.search,
-            "pause" => &mut self.pause,
             "poll" => &mut self.poll,
             "clock" => &mut self.clock,
-            "cpu-clock" => &mut self.cpu_clock,
             "tick" => &mut self.tick,
             _ => return None,
         })

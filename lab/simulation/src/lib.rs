@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `machine.rs` | virtual time, threads, and cores that they share |
 //! | `system.rs` | the kernel's events, the load, and what is measured |
-//! | `on_arc.rs` | arc's workers: `src/scheduler/share.rs` itself, in a loop like `worker.rs` |
+//! | `on_arc.rs` | arc's workers: `src/scheduler/policy.rs` itself, in a loop like `worker.rs` |
+//! | `clock.rs` | the clock that the policy reads |
 //! | `on_tokio.rs` | the workers of tokio's multi-thread runtime |
 //! | `ideal.rs` | one queue, and workers that begin at once (M/G/k) |
 //! | `costs.rs` | what looking, waking and sleeping cost |
@@ -27,9 +28,8 @@ pub mod rules;
 pub mod system;
 
 /// The policy, as arc compiles it.
-#[path = "../../../src/scheduler/share.rs"]
-#[allow(dead_code, reason = "what only the runtime asks for")]
-mod share;
+#[path = "../../../src/scheduler/policy.rs"]
+mod policy;
 
 /// What the policy takes from arc.
 mod sync {

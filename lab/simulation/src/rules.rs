@@ -10,7 +10,7 @@ use crate::system::{self, Figures};
 /// The rules by which workers are woken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rules {
-    /// Those of `share.rs`.
+    /// Those of `policy.rs`.
     Arc,
     /// Those of tokio's multi-thread runtime.
     Tokio,

@@ -181,11 +181,6 @@ impl System {
         self.machine.now()
     }
 
-    /// The CPU time that a worker's thread has used.
-    pub fn cpu_time(&self, worker: usize) -> Nanos {
-        self.machine.used(worker)
-    }
-
     /// How many workers there are.
     pub fn workers(&self) -> usize {
         self.workers
@@ -205,11 +200,6 @@ impl System {
     pub fn wait_for_kernel(&mut self, worker: usize) {
         self.sleeps += 1;
         self.waiters.push(worker);
-    }
-
-    /// Who waits for the kernel and would be woken first: the last one that came.
-    pub fn last_waiter(&self) -> Option<usize> {
-        self.waiters.last().copied()
     }
 
     /// A worker sleeps until it is woken.

@@ -34,8 +34,8 @@ fn serve<P: Protocol>() -> ExitCode {
 /// Runs each connection as a task; what it fails with is the client's business.
 fn run<F: Future<Output = ()> + Send + 'static>(connection: fn(TcpStream) -> F) -> ExitCode {
     let options = Options::parse();
-    let builder = Builder::new_multi_thread().workers(options.workers);
-    exit_code(builder.build().and_then(|runtime| {
+    let runtime = Builder::new_multi_thread().workers(options.workers).build();
+    exit_code(runtime.and_then(|runtime| {
         runtime.block_on(async {
             let listener = TcpListener::bind(&*options.address).await?;
             announce(listener.local_addr()?);

@@ -234,6 +234,24 @@ fn long() {
     }
 }
 ";
-    let air = air(text).unwrap();
-    assert_eq!(air, Air { functions: 1, lines: 13, blanks: 2, comments: 3 });
+    let found = air(text).unwrap();
+    let [(function, air)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((function.name.as_str(), function.line), ("long", 9));
+    assert_eq!(*air, Air { functions: 1, lines: 13, blanks: 2, comments: 3 });
+}
+
+#[test]
+fn wide_lines_are_those_of_code() {
+    let wide = "x".repeat(WIDE - 4);
+    let text = format!("// {wide}\n/// {wide}\nfn {wide}();\n");
+    // A comment and documentation may be as wide as they like.
+    assert_eq!(wide_lines(&text), [(3, WIDE + 2)]);
+    assert_eq!(wide_lines(&format!("f({});\n", "x".repeat(WIDE - 5))), []);
+    assert_eq!(wide_lines(&format!("f({});\n", "x".repeat(WIDE - 4))), [(1, WIDE)]);
+}
+
+#[test]
+fn a_head_is_what_a_file_begins_with() {
+    assert_eq!(head("//! A file.\n//!\n//! Its story.\n\n//! None of it.\n"), 3);
+    assert_eq!(head("use a::b;\n//! None.\n"), 0);
 }

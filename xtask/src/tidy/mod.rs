@@ -2,8 +2,9 @@
 //!
 //! | file | rules |
 //! |---|---|
-//! | `text.rs` | lines too long, files too long, leftovers, `allow` in manifests |
+//! | `text.rs` | lines, files and heads too long, leftovers, `allow` in manifests |
 //! | `syntax.rs` | long functions, `unwrap` and public items without a word |
+//! | `dense.rs` | text that is packed, in the files of the one count |
 //! | `orderings.rs` | orderings stronger than Relaxed that do not say why |
 //! | `file.rs` | no rule: a file, and what is found in one |
 //! | `paths.rs` | no rule: the paths in a source text |
@@ -17,6 +18,7 @@
 //! What the compiler knows better is left to it: links in documentation to items
 //! are rustdoc's, and the step `doc` checks them, those of private items too.
 
+mod dense;
 mod file;
 mod graph;
 mod imports;
@@ -62,20 +64,25 @@ const PICTURES: [&str; 1] = ["svg"];
 const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "crates/macros/tests/compile_fail/"];
 
 /// The rules, each a function of a file.
-const RULES: [(&str, &str, Check); 17] = [
+const RULES: [(&str, &str, Check); 22] = [
     ("width", "lines are not too long", text::width),
     ("file-length", "files are not too long", text::file_length),
+    ("head", "heads of files are not too long", text::head),
     ("leftovers", "nothing is left to be done", text::leftovers),
     ("length", "functions are not too long", syntax::length),
     ("panics", "unwrap and expect give a reason", syntax::panics),
     ("allows", "a lint that a manifest allows has a reason", text::allows),
     ("docs", "public items are documented", syntax::docs),
+    ("conditions", "a condition that decides what is done is an `if`", dense::conditions),
+    ("statements", "a statement gives one value", dense::statements),
+    ("bools", "a bool is no number", dense::bools),
+    ("uses", "one `use` for each module", dense::uses),
     ("orderings", "strong orderings say what they pair with", orderings::orderings),
     ("circles", "neither files nor rooms import each other in a circle", imports::circles),
     ("low", "the driver knows nothing of what runs tasks", imports::low),
     ("drawn", "ARCHITECTURE.md shows the imports as they are", imports::drawn),
     ("waits", "only the seat waits for the kernel", waits::waits),
-    ("pure", "the wheel and the rules of sharing know no clock and no lock", waits::pure),
+    ("pure", "the wheel and the policy know no clock and no lock", waits::pure),
     ("map", "lib.rs's table names each file of src once", names::map),
     ("files", "files that are named exist", names::files),
     ("items", "items that pages name, as in `task/mod.rs::spawn`, exist", names::items),

@@ -15,6 +15,8 @@ pub struct Repository {
     /// The items of each file of `src/`, as pages name them.
     pub items: BTreeMap<String, BTreeSet<String>>,
     pub function_lines: usize,
+    pub own_function_lines: usize,
+    pub own_head_lines: usize,
     pub file_lines: usize,
     pub columns: usize,
 }
@@ -33,6 +35,8 @@ impl Repository {
             graphs: Graphs::of(files),
             items,
             function_lines: limits.number("tidy", "function_lines")?,
+            own_function_lines: limits.number("tidy", "own_function_lines")?,
+            own_head_lines: limits.number("tidy", "own_head_lines")?,
             file_lines: limits.number("tidy", "file_lines")?,
             columns: limits.number("tidy", "columns")?,
         })
@@ -46,7 +50,14 @@ pub type Check = fn(&File, &Repository) -> Vec<Found>;
 pub mod tests {
     use super::*;
 
-    const LIMITS: &str = "[tidy]\nfunction_lines = 3\nfile_lines = 5\ncolumns = 20\n";
+    const LIMITS: &str = "
+[tidy]
+function_lines = 3
+own_function_lines = 2
+own_head_lines = 2
+file_lines = 5
+columns = 20
+";
 
     /// The repository that the rules' tests see.
     pub fn repository_of(files: &[File]) -> Repository {

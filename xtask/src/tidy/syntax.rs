@@ -10,7 +10,10 @@ use crate::count;
 
 /// Functions fit a screen.
 pub fn length(file: &File, repository: &Repository) -> Vec<Found> {
-    let limit = repository.function_lines;
+    let limit = match file.is_own() {
+        true => repository.own_function_lines,
+        false => repository.function_lines,
+    };
     // Tests are scenarios, told from the beginning to the end.
     if file.syntax.is_none() || file.name.contains("tests/") {
         return Vec::new();
@@ -152,8 +155,9 @@ mod tests {
     #[test]
     fn long_functions_are_found() {
         let text = "fn a() {\n\n}\nfn b() {\n\n\n}\n";
-        assert_eq!(lines_found(length, "src/a.rs", text), [4]);
+        assert_eq!(lines_found(length, "xtask/src/a.rs", text), [4]);
         assert_eq!(lines_found(length, "tests/a.rs", text), NONE);
+        assert_eq!(lines_found(length, "src/a.rs", text), [1, 4]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::file::{File, Found};
 use super::repository::Repository;
+use crate::count;
 
 /// Lines are not too long. In Markdown a table's row and a line of code cannot be
 /// broken, nor a line without a space to break it at.
@@ -28,6 +29,17 @@ pub fn file_length(file: &File, repository: &Repository) -> Vec<Found> {
     let text = format!("{lines} lines, at most {limit}: make two files of it");
     let is_long = file.name.ends_with(".rs") && lines > limit;
     is_long.then(|| Found::new(limit + 1, text)).into_iter().collect()
+}
+
+/// Code is not far from the beginning of its file: what takes longer to tell stands in a page.
+pub fn head(file: &File, repository: &Repository) -> Vec<Found> {
+    let limit = repository.own_head_lines;
+    let lines = count::head(&file.text);
+    if !file.is_own() || lines <= limit {
+        return Vec::new();
+    }
+    let text = format!("a head of {lines} lines, at most {limit}: move a proof to a page beside");
+    vec![Found::new(limit + 1, text)]
 }
 
 /// What is written down to be done is an issue, not a comment or a macro.
@@ -90,6 +102,14 @@ mod tests {
         assert_eq!(lines_found(file_length, "a.rs", &"\n".repeat(5)), NONE);
         assert_eq!(lines_found(file_length, "a.rs", &"\n".repeat(6)), [6]);
         assert_eq!(lines_found(file_length, "a.md", &"\n".repeat(6)), NONE);
+    }
+
+    #[test]
+    fn long_heads_are_found() {
+        let text = "//! A.\n//! B.\n//! C.\n//! D.\n";
+        assert_eq!(lines_found(head, "src/a.rs", text), [3]);
+        assert_eq!(lines_found(head, "src/a.rs", &text[..14]), NONE);
+        assert_eq!(lines_found(head, "lab/a.rs", text), NONE);
     }
 
     #[test]

@@ -9,22 +9,19 @@ use super::file::{File, Found};
 use super::paths::paths;
 use super::repository::Repository;
 
-/// Who calls what waits for the kernel, parks a thread or waits for a condition: the seat's
-/// ways down to the kernel, and the threads that have nothing to do.
-const WAITS: [(&str, &str); 14] = [
-    ("seat.wait", "src/scheduler/worker.rs"),
-    ("seat.wait", "src/runtime/monitor.rs"),
+/// Who calls what waits for the kernel, parks a thread or waits for a condition: the way from the
+/// worker that sleeps down to the kernel, and the threads that have nothing to do.
+const WAITS: [(&str, &str); 11] = [
+    ("driver.wait", "src/scheduler/worker.rs"),
     ("reactor.wait", "src/driver/mod.rs"),
     ("kernel.wait", "src/driver/reactor.rs"),
     ("epoll::wait", "src/driver/kernel/epoll.rs"),
     ("poller.wait", "src/driver/kernel/portable.rs"),
-    ("thread::park", "src/scheduler/worker.rs"),
+    ("thread::park", "src/scheduler/sleep.rs"),
     ("thread::park", "src/runtime/block_on.rs"),
-    ("thread::park", "src/runtime/monitor.rs"),
-    ("thread::park_timeout", "src/runtime/monitor.rs"),
-    ("wait_timeout", "src/scheduler/pool.rs"),
-    ("wait_timeout", "src/scheduler/end.rs"),
-    ("wait_timeout_while", "src/scheduler/pool.rs"),
+    ("thread::park", "src/scheduler/monitor.rs"),
+    ("thread::park_timeout", "src/scheduler/monitor.rs"),
+    ("wait_timeout_while", "src/task/pool.rs"),
     ("wait_timeout_while", "src/scheduler/end.rs"),
 ];
 
@@ -73,16 +70,17 @@ impl<'tree> Visit<'tree> for Waits {
 }
 
 /// The files that have neither a clock nor a lock of their own, and the names that they must
-/// not have. A star stands for any end of a name.
+/// not have.
 const PURE: [(&str, &[&str]); 2] = [
     ("src/driver/wheel.rs", &["Instant", "SystemTime", "Mutex", "Ordering", "thread"]),
-    (
-        "src/scheduler/share.rs",
-        &["Instant::now", "SystemTime", "Mutex", "Atomic*", "Ordering", "thread"],
-    ),
+    ("src/scheduler/policy.rs", &["Instant::now", "SystemTime", "Mutex", "thread", "fence"]),
 ];
 
-/// The wheel and the rules of sharing are pure: times go in as values.
+/// The orderings by which one thread waits for another, or relies on what it has done.
+const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
+
+/// The wheel and the policy are pure: times go in as values. The mean of the polls, which all
+/// workers share, is a number that nothing waits for.
 pub fn pure(file: &File, _: &Repository) -> Vec<Found> {
     let rule = PURE.iter().find(|it| it.0 == file.name);
     let (Some((_, foreign)), Some(syntax)) = (rule, &file.syntax) else {
@@ -92,12 +90,8 @@ pub fn pure(file: &File, _: &Repository) -> Vec<Found> {
     let mut found = Vec::new();
     for path in paths(syntax.to_token_stream()) {
         let names = format!("::{}::", path.names.join("::"));
-        for word in *foreign {
-            let pattern = match word.strip_suffix('*') {
-                Some(beginning) => format!("::{beginning}"),
-                None => format!("::{word}::"),
-            };
-            if names.contains(&pattern) {
+        for word in foreign.iter().chain(&STRONG) {
+            if names.contains(&format!("::{word}::")) {
                 let text = format!("`{word}` in a pure file: take the value as an argument");
                 found.push(Found::new(path.line, text));
             }
@@ -115,7 +109,7 @@ mod tests {
     fn only_the_seat_waits() {
         let text = "fn f() {\n    self.reactor.wait(1);\n    thread::park();\n}\n";
         assert_eq!(lines_found(waits, "src/driver/mod.rs", text), [3]);
-        assert_eq!(lines_found(waits, "src/scheduler/worker.rs", text), [2]);
+        assert_eq!(lines_found(waits, "src/scheduler/sleep.rs", text), [2]);
         assert_eq!(lines_found(waits, "tests/a.rs", text), NONE);
         let text = "fn f() { std::thread::sleep(a) }\n";
         assert_eq!(lines_found(waits, "src/scheduler/worker.rs", text), [1]);
@@ -138,13 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn sharing_has_times_but_no_clock() {
+    fn the_policy_has_times_but_no_clock() {
         let text = "\
-use crate::sync::{AtomicU64, Duration, Instant};
-fn f(from: Instant, now: Instant) -> Duration {
-    Instant::now() - from
+use crate::sync::{AtomicU64, Duration, Instant, Ordering};
+fn f(mean: &AtomicU64, began: Instant) -> Duration {
+    mean.load(Ordering::Relaxed);
+    mean.load(Ordering::Acquire);
+    Instant::now() - began
 }
 ";
-        assert_eq!(lines_found(pure, "src/scheduler/share.rs", text), [1, 3]);
+        assert_eq!(lines_found(pure, "src/scheduler/policy.rs", text), [4, 5]);
+        let text = "use crate::sync::{Mutex, thread};\n";
+        assert_eq!(lines_found(pure, "src/scheduler/policy.rs", text), [1, 1]);
     }
 }

@@ -88,6 +88,26 @@ pub fn serve(listener: TcpListener, router: Router) -> Serve<Router> {
     server::serve(listener, router.with_state(()))
 }
 
+/// The address of the client, as an argument of a handler.
+///
+/// # Errors
+///
+/// The extractor rejects a request that does not come from [`server::serve`], with status 500: the
+/// address of its client is not known.
+///
+/// # Examples
+///
+/// See [`ConnectInfo`].
+impl<S: Sync> FromRequestParts<S> for ConnectInfo {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let reason = "the server does not tell the addresses of its clients";
+        let unknown = || (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response();
+        parts.extensions.get::<Self>().copied().ok_or_else(unknown)
+    }
+}
+
 /// A WebSocket connection. Its messages are those of async-tungstenite.
 ///
 /// A client that sends pings and reads nothing is cut off when 1 MiB of answers waits for it: the

@@ -39,19 +39,22 @@ const LAST_TURNS: usize = 64;
 
 /// The client's address. [`serve`] adds it to the extensions of each request.
 ///
+/// In a handler of axum it is an extractor, as axum's own is, which needs axum's feature `tokio`.
+/// The type parameter is there for axum's way to write it: `ConnectInfo<SocketAddr>`.
+///
 /// # Examples
 ///
 /// ```
 /// use arc_compat::server::ConnectInfo;
-/// use axum::Extension;
+/// use std::net::SocketAddr;
 ///
-/// async fn handler(Extension(ConnectInfo(address)): Extension<ConnectInfo>) -> String {
+/// async fn handler(ConnectInfo(address): ConnectInfo<SocketAddr>) -> String {
 ///     format!("you are {address}")
 /// }
 /// # let _: axum::Router = axum::Router::new().route("/", axum::routing::get(handler));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectInfo(pub SocketAddr);
+pub struct ConnectInfo<T = SocketAddr>(pub T);
 
 /// Says whether the server granted the upgrade that a request asked for. False until the
 /// request is answered.

@@ -1,11 +1,12 @@
 //! A file.
 
 use crate::blocking_io::{Doing, Shared, Target, Writer, run, written_by_jobs};
+use crate::would_block;
 use arc::io::{AsyncRead, AsyncSeek, AsyncWrite};
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
-use std::io::{IoSlice, Result, Seek, SeekFrom, Write};
+use std::io::{IoSlice, Result, Seek, SeekFrom};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +17,7 @@ impl Target for std::fs::File {
     const HOLDS_BACK: bool = false;
 
     fn write_all(&self, bytes: &[u8]) -> Result<()> {
-        (&mut &*self).write_all(bytes)
+        would_block::write_all(&mut &*self, bytes)
     }
 
     fn flush(&self) -> Result<()> {
@@ -50,6 +51,8 @@ impl Target for std::fs::File {
 /// end does the write, also if that takes longer than the limit of `shutdown`. Lost is only what no
 /// job has written when the process ends: by `std::process::exit`, by a signal, or because `main`
 /// returns before the runtime has ended (`shutdown_background`, or a limit that is over).
+///
+/// A FIFO that was opened non-blocking is read and written as one that blocks: its jobs wait.
 ///
 /// If no thread can be started for a job, the operation returns an error of the kind `Other`. Only
 /// a write does not: it is done on the calling thread.

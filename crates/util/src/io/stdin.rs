@@ -2,11 +2,12 @@
 
 use crate::blocking_io::no_thread;
 use crate::wake::wake_all;
+use crate::would_block;
 use arc::io::AsyncRead;
 use arc::task::consume_budget;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::io::{self, ErrorKind, Read, Result};
+use std::io::{self, Read, Result};
 use std::mem::take;
 use std::pin::{Pin, pin};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// The thread begins with the first read. It ends when it has not been asked for more for 10 s, but
 /// not while it waits for the system to give it input, even if the handle that asked is gone. It
 /// reads up to 64 KiB at once, which all handles share: a `stdin()` gets what another one has left.
-/// A read that waits does not delay the end of the program, nor that of a runtime.
+/// A read that waits does not delay the end of the program, nor that of a runtime. It waits also if
+/// somebody has made the input non-blocking, as a program does that shares the terminal.
 ///
 /// # Errors
 ///
@@ -109,12 +111,7 @@ impl Input {
     fn serve(&self) {
         let mut buffer = vec![0; BUFFER];
         while self.is_asked() {
-            let read = loop {
-                match io::stdin().read(&mut buffer) {
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    read => break read,
-                }
-            };
+            let read = would_block::read(&mut io::stdin(), &mut buffer);
             let mut state = self.lock();
             match read {
                 Ok(0) => state.last = Some(Ok(())),

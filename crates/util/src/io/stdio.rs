@@ -1,9 +1,10 @@
 //! Standard output and standard error, written by jobs.
 
 use crate::blocking_io::{Shared, Target, Writer, written_by_jobs};
+use crate::would_block;
 use arc::io::AsyncWrite;
 use std::fmt;
-use std::io::{self, ErrorKind, IoSlice, Result, Write};
+use std::io::{self, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
@@ -24,6 +25,9 @@ use std::task::{Context, Poll};
 /// All handles write to one queue: what was written first comes out first. `print!` does not go
 /// through it. While 128 writes of a runtime wait in the queue, or 2 MiB, its next write waits, so
 /// that output which nobody reads takes neither all memory nor all threads for jobs.
+///
+/// If somebody has made the output non-blocking, as a program does that shares the terminal, a
+/// write waits all the same: there is no error of the kind `WouldBlock`, and no byte is lost.
 ///
 /// # Errors
 ///
@@ -91,11 +95,11 @@ macro_rules! write_to {
             const HOLDS_BACK: bool = true;
 
             fn write_all(&self, bytes: &[u8]) -> Result<()> {
-                (&mut &*self).write_all(bytes)
+                would_block::write_all(&mut self.lock(), bytes)
             }
 
             fn flush(&self) -> Result<()> {
-                (&mut &*self).flush()
+                would_block::flush(&mut self.lock())
             }
 
             fn move_back(&self, _: i64) -> Result<()> {

@@ -5,6 +5,8 @@ use pin_project_lite::pin_project;
 use slab::Slab;
 use std::fmt;
 use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomPinned;
 use std::mem::replace;
 use std::ops::Deref;
 use std::pin::Pin;
@@ -157,7 +159,10 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        WaitForCancellationFuture { cancelled: Waiter::new(Borrowed(&self.node)) }
+        WaitForCancellationFuture {
+            cancelled: Waiter::new(Borrowed(&self.node)),
+            pinned: PhantomPinned,
+        }
     }
 
     /// Does the same as [`cancelled`](Self::cancelled), and takes the token by value.
@@ -166,7 +171,10 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
-        WaitForCancellationFutureOwned { cancelled: Waiter::new(Owned(self.node)) }
+        WaitForCancellationFutureOwned {
+            cancelled: Waiter::new(Owned(self.node)),
+            pinned: PhantomPinned,
+        }
     }
 
     /// Runs a future until it ends or the token is cancelled. Returns `None` when the token was
@@ -224,6 +232,13 @@ impl PartialEq for CancellationToken {
 }
 
 impl Eq for CancellationToken {}
+
+/// Tokens that are equal have the same hash.
+impl Hash for CancellationToken {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        Arc::as_ptr(&self.node).hash(hasher);
+    }
+}
 
 impl fmt::Debug for CancellationToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,20 +317,26 @@ impl Deref for Owned {
     }
 }
 
-/// Waits until a token is cancelled; made by [`CancellationToken::cancelled`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct WaitForCancellationFuture<'a> {
-    /// Made before the token is looked at, so that a `cancel` after the look is not missed.
-    cancelled: Waiter<Borrowed<'a>>,
+pin_project! {
+    /// Waits until a token is cancelled; made by [`CancellationToken::cancelled`]. As tokio-util's,
+    /// it must be pinned.
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct WaitForCancellationFuture<'a> {
+        // Made before the token is looked at, so that a `cancel` after the look is not missed.
+        cancelled: Waiter<Borrowed<'a>>,
+        #[pin]
+        pinned: PhantomPinned,
+    }
 }
 
 impl Future for WaitForCancellationFuture<'_> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.cancelled.holder().0.is_cancelled() {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let cancelled = self.project().cancelled;
+        match cancelled.holder().0.is_cancelled() {
             true => Poll::Ready(()),
-            false => self.cancelled.poll_notified(context),
+            false => cancelled.poll_notified(context),
         }
     }
 }
@@ -326,21 +347,26 @@ impl fmt::Debug for WaitForCancellationFuture<'_> {
     }
 }
 
-/// Waits until a token is cancelled, and owns the token; made by
-/// [`CancellationToken::cancelled_owned`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct WaitForCancellationFutureOwned {
-    /// As in [`WaitForCancellationFuture`].
-    cancelled: Waiter<Owned>,
+pin_project! {
+    /// Waits until a token is cancelled, and owns the token; made by
+    /// [`CancellationToken::cancelled_owned`]. As tokio-util's, it must be pinned.
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct WaitForCancellationFutureOwned {
+        // As in `WaitForCancellationFuture`.
+        cancelled: Waiter<Owned>,
+        #[pin]
+        pinned: PhantomPinned,
+    }
 }
 
 impl Future for WaitForCancellationFutureOwned {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.cancelled.holder().0.is_cancelled() {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let cancelled = self.project().cancelled;
+        match cancelled.holder().0.is_cancelled() {
             true => Poll::Ready(()),
-            false => self.cancelled.poll_notified(context),
+            false => cancelled.poll_notified(context),
         }
     }
 }
@@ -357,6 +383,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct RunUntilCancelledFuture<'a, F> {
+        #[pin]
         cancelled: WaitForCancellationFuture<'a>,
         #[pin]
         future: F,
@@ -371,7 +398,7 @@ impl<F: Future> Future for RunUntilCancelledFuture<'_, F> {
         let this = self.project();
         let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
         let begins = !replace(this.is_running, true);
-        poll_unless(begins && is_cancelled, this.future, Pin::new(this.cancelled), context)
+        poll_unless(begins && is_cancelled, this.future, this.cancelled, context)
     }
 }
 
@@ -381,6 +408,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct RunUntilCancelledFutureOwned<F> {
+        #[pin]
         cancelled: WaitForCancellationFutureOwned,
         #[pin]
         future: F,
@@ -395,7 +423,7 @@ impl<F: Future> Future for RunUntilCancelledFutureOwned<F> {
         let this = self.project();
         let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
         let begins = !replace(this.is_running, true);
-        poll_unless(begins && is_cancelled, this.future, Pin::new(this.cancelled), context)
+        poll_unless(begins && is_cancelled, this.future, this.cancelled, context)
     }
 }
 

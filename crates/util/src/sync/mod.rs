@@ -1,35 +1,33 @@
 //! Channels, locks and events for tasks.
 //!
 //! This crate implements [`CancellationToken`], [`Notify`], [`Semaphore`], [`mpsc`], [`oneshot`]
-//! and [`watch`]. The other items come from crates that depend on no runtime. The feature `sync`,
-//! which is on by default, re-exports them:
+//! and [`watch`]. The other items come from crates, by features that are on by default:
 //!
-//! | tokio's name | name here | from |
+//! | name | from | feature |
 //! |---|---|---|
-//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell` | the same | async-lock |
-//! | none (a channel with several receivers) | [`mpmc`] | async-channel |
-//! | `broadcast` | [`broadcast`] | async-broadcast |
-//! | `mpsc`, `oneshot`, `watch`, `Notify`, `Semaphore` | the same | arc-util |
+//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`, [`broadcast`] | tokio | `sync` |
+//! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
+//!
+//! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
+//! as it is.
 //!
 //! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
 //! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
 //!
-//! tokio's own `sync` module needs no tokio runtime: it works on arc as it is.
-//!
 //! # Examples
 //!
 //! ```
-//! use arc_util::sync::{Mutex, mpmc, oneshot};
+//! use arc_util::sync::{Mutex, mpsc, oneshot};
 //! use std::sync::Arc;
 //! # #[arc::main]
 //! # async fn main() {
 //! let count = Arc::new(Mutex::new(0));
-//! let (sender, receiver) = mpmc::bounded(1);
+//! let (sender, mut receiver) = mpsc::channel(1);
 //! let (answer, answered) = oneshot::channel();
 //! let task = arc::spawn({
 //!     let count = count.clone();
 //!     async move {
-//!         while let Ok(number) = receiver.recv().await {
+//!         while let Some(number) = receiver.recv().await {
 //!             *count.lock().await += number;
 //!         }
 //!         answer.send("done")
@@ -62,13 +60,12 @@ pub use semaphore::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
 
-#[cfg(feature = "sync")]
-pub use async_broadcast as broadcast;
-#[cfg(feature = "sync")]
+#[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
 #[cfg(feature = "sync")]
-pub use async_lock::{
-    Barrier, BarrierWaitResult, Mutex, MutexGuard, MutexGuardArc, OnceCell, RwLock,
-    RwLockReadGuard, RwLockReadGuardArc, RwLockUpgradableReadGuard, RwLockUpgradableReadGuardArc,
-    RwLockWriteGuard, RwLockWriteGuardArc,
+pub use tokio::sync::{
+    Barrier, BarrierWaitResult, MappedMutexGuard, Mutex, MutexGuard, OnceCell,
+    OwnedMappedMutexGuard, OwnedMutexGuard, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
+    OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+    SetError, SetOnce, SetOnceError, TryLockError, broadcast,
 };

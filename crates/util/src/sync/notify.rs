@@ -1,9 +1,11 @@
 //! Events that one task, or all tasks, wait for.
 
 use crate::wake::wake_all;
+use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomPinned;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +46,8 @@ struct State {
     waiting: BTreeMap<u64, Option<Waker>>,
     /// The futures that `notify_one` has woken, and that have not been polled since.
     notified: BTreeSet<u64>,
+    /// The same for `notify_last`.
+    notified_last: BTreeSet<u64>,
 }
 
 impl Default for Notify {
@@ -75,6 +79,7 @@ impl Notify {
                 next: 0,
                 waiting: BTreeMap::new(),
                 notified: BTreeSet::new(),
+                notified_last: BTreeSet::new(),
             }),
         }
     }
@@ -93,7 +98,7 @@ impl Notify {
     /// If the future was notified by `notify_one` and is dropped before it is polled, the next
     /// task in line is notified instead. A future that is dropped loses its place in line.
     pub fn notified(&self) -> Notified<'_> {
-        Notified(Waiter::new(self))
+        Notified { waiter: Waiter::new(self), pinned: PhantomPinned }
     }
 
     /// Returns a future that waits for a notification, and owns its share of the `Notify`. See
@@ -117,7 +122,7 @@ impl Notify {
     /// # }
     /// ```
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
-        OwnedNotified(Waiter::new(self))
+        OwnedNotified { waiter: Waiter::new(self), pinned: PhantomPinned }
     }
 
     /// Wakes the task that has waited longest. If no task waits, stores the notification for
@@ -130,6 +135,39 @@ impl Notify {
         };
 
         state.notified.insert(number);
+        drop(state);
+        wake_all(waker);
+    }
+
+    /// Wakes the task that has begun to wait last. If no task waits, stores the notification for
+    /// the next one, as [`notify_one`](Self::notify_one) does.
+    ///
+    /// If the future that was notified is dropped before it is polled, the one that is last in line
+    /// then is notified instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::Notify;
+    /// use futures_util::FutureExt;
+    /// use std::pin::pin;
+    ///
+    /// let notify = Notify::new();
+    /// let (mut first, mut last) = (pin!(notify.notified()), pin!(notify.notified()));
+    /// first.as_mut().enable();
+    /// last.as_mut().enable();
+    /// notify.notify_last();
+    /// assert!(last.now_or_never().is_some());
+    /// assert!(first.now_or_never().is_none());
+    /// ```
+    pub fn notify_last(&self) {
+        let mut state = self.lock();
+        let Some((number, waker)) = state.waiting.pop_last() else {
+            state.permit = true;
+            return;
+        };
+
+        state.notified_last.insert(number);
         drop(state);
         wake_all(waker);
     }
@@ -150,14 +188,26 @@ impl fmt::Debug for Notify {
     }
 }
 
-/// Waits for a notification; made by [`Notify::notified`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct Notified<'a>(Waiter<&'a Notify>);
+pin_project! {
+    /// Waits for a notification; made by [`Notify::notified`]. As tokio's, it must be pinned.
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Notified<'a> {
+        waiter: Waiter<&'a Notify>,
+        #[pin]
+        pinned: PhantomPinned,
+    }
+}
 
-/// Waits for a notification, and owns its share of the [`Notify`]; made by
-/// [`Notify::notified_owned`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct OwnedNotified(Waiter<Arc<Notify>>);
+pin_project! {
+    /// Waits for a notification, and owns its share of the [`Notify`]; made by
+    /// [`Notify::notified_owned`]. As tokio's, it must be pinned.
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct OwnedNotified {
+        waiter: Waiter<Arc<Notify>>,
+        #[pin]
+        pinned: PhantomPinned,
+    }
+}
 
 /// What all of these futures are: they differ in how they hold the `Notify`.
 pub(super) struct Waiter<N: Deref<Target = Notify>> {
@@ -184,15 +234,15 @@ impl Notified<'_> {
     /// next poll is ready, too.
     ///
     /// A future that waits in line already keeps its place.
-    pub fn enable(mut self: Pin<&mut Self>) -> bool {
-        self.0.is_notified(None)
+    pub fn enable(self: Pin<&mut Self>) -> bool {
+        self.project().waiter.is_notified(None)
     }
 }
 
 impl OwnedNotified {
     /// Gets in line without waiting. See [`Notified::enable`].
-    pub fn enable(mut self: Pin<&mut Self>) -> bool {
-        self.0.is_notified(None)
+    pub fn enable(self: Pin<&mut Self>) -> bool {
+        self.project().waiter.is_notified(None)
     }
 }
 
@@ -214,7 +264,10 @@ impl<N: Deref<Target = Notify>> Waiter<N> {
         let is_round_over = self.round != state.rounds;
         let is_notified = match self.place {
             Place::New => is_round_over || std::mem::take(&mut state.permit),
-            Place::Waiting(number) => state.notified.remove(&number) || is_round_over,
+            Place::Waiting(number) => {
+                let is_notified = state.notified.remove(&number);
+                state.notified_last.remove(&number) || is_notified || is_round_over
+            }
             Place::Done => true,
         };
 
@@ -246,16 +299,16 @@ impl<N: Deref<Target = Notify>> Waiter<N> {
 impl Future for Notified<'_> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.poll_notified(context)
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.project().waiter.poll_notified(context)
     }
 }
 
 impl Future for OwnedNotified {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.poll_notified(context)
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.project().waiter.poll_notified(context)
     }
 }
 
@@ -267,11 +320,15 @@ impl<N: Deref<Target = Notify>> Drop for Waiter<N> {
         let mut state = self.notify.lock();
         let waker = state.waiting.remove(&number);
         let is_notified = state.notified.remove(&number);
+        let is_notified_last = state.notified_last.remove(&number);
         drop(state);
 
         // Pass the notification on: this future has not seen it.
         if is_notified {
             self.notify.notify_one();
+        }
+        if is_notified_last {
+            self.notify.notify_last();
         }
         drop(waker);
     }

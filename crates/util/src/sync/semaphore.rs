@@ -11,6 +11,7 @@
 //! Whoever joins an empty line sets the bit in the step in which it finds too few permits. Permits
 //! that are added before that step are found by it, and whoever adds some after it sees the bit.
 
+use super::blocking::{block_on, may_block};
 use super::line::{Left, Line};
 use crate::wake::wake_all;
 use arc::task::consume_budget;
@@ -318,6 +319,82 @@ impl Semaphore {
         let count = count as usize;
         self.try_take(count)?;
         Ok(SemaphorePermit { semaphore: self, count })
+    }
+
+    /// Does the same as [`acquire`](Self::acquire), on a thread that may block, such as one of
+    /// [`spawn_blocking`](arc::task::spawn_blocking).
+    ///
+    /// # Errors
+    ///
+    /// Same as `acquire`.
+    ///
+    /// # Panics
+    ///
+    /// Panics inside a task or `block_on`: it would block a thread that polls futures.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let semaphore = arc_util::sync::Semaphore::new(2);
+    /// let permit = semaphore.blocking_acquire().unwrap();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// # drop(permit);
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        may_block("blocking_acquire");
+        block_on(self.acquire())
+    }
+
+    /// Does the same as [`acquire_many`](Self::acquire_many), on a thread that may block. See
+    /// [`blocking_acquire`](Self::blocking_acquire).
+    ///
+    /// # Errors
+    ///
+    /// Same as `acquire`.
+    ///
+    /// # Panics
+    ///
+    /// Same as `blocking_acquire`.
+    #[track_caller]
+    pub fn blocking_acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        may_block("blocking_acquire_many");
+        block_on(self.acquire_many(count))
+    }
+
+    /// Does the same as [`acquire_owned`](Self::acquire_owned), on a thread that may block. See
+    /// [`blocking_acquire`](Self::blocking_acquire).
+    ///
+    /// # Errors
+    ///
+    /// Same as `acquire`.
+    ///
+    /// # Panics
+    ///
+    /// Same as `blocking_acquire`.
+    #[track_caller]
+    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        may_block("blocking_acquire_owned");
+        block_on(self.acquire_owned())
+    }
+
+    /// Does the same as [`acquire_many_owned`](Self::acquire_many_owned), on a thread that may
+    /// block. See [`blocking_acquire`](Self::blocking_acquire).
+    ///
+    /// # Errors
+    ///
+    /// Same as `acquire`.
+    ///
+    /// # Panics
+    ///
+    /// Same as `blocking_acquire`.
+    #[track_caller]
+    pub fn blocking_acquire_many_owned(
+        self: Arc<Self>,
+        count: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        may_block("blocking_acquire_many_owned");
+        block_on(self.acquire_many_owned(count))
     }
 
     /// Does the same as [`acquire`](Self::acquire), for a permit that owns a reference to the

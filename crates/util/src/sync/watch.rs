@@ -27,15 +27,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Creates a channel that holds `value`. The receiver has seen this value.
 pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(Shared {
-        value: RwLock::new(Value { value, version: 0 }),
-        changed: Notify::new(),
-        abandoned: Notify::new(),
-        senders: AtomicUsize::new(1),
-        receivers: AtomicUsize::new(1),
-    });
-    let receiver = Receiver { shared: shared.clone(), seen: 0 };
-    (Sender { shared }, receiver)
+    let sender = Sender::new(value);
+    let receiver = sender.subscribe();
+    (sender, receiver)
 }
 
 struct Shared<T> {
@@ -57,8 +51,8 @@ struct Value<T> {
 }
 
 impl<T> Shared<T> {
-    fn read(&self) -> Ref<'_, T> {
-        Ref(self.value.read().unwrap_or_else(PoisonError::into_inner))
+    fn read(&self) -> RwLockReadGuard<'_, Value<T>> {
+        self.value.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Value<T>> {
@@ -76,11 +70,11 @@ impl<T> Shared<T> {
             let changed = self.changed.notified();
             let is_closed = self.is_closed();
 
-            if self.read().0.version != *seen || is_closed {
+            if self.read().version != *seen || is_closed {
                 arc::task::consume_budget().await;
 
                 // Read the version again: it may have grown while the task waited for budget.
-                let before = std::mem::replace(seen, self.read().0.version);
+                let before = std::mem::replace(seen, self.read().version);
                 return if *seen != before { Ok(()) } else { Err(RecvError(())) };
             }
 
@@ -94,13 +88,33 @@ impl<T> Shared<T> {
 /// Keep it short, and do not hold it across an `.await`. Do not borrow the value a second time
 /// on the same thread meanwhile: the second borrow can wait for ever, behind a sender that
 /// waits to change the value.
-pub struct Ref<'a, T>(RwLockReadGuard<'a, Value<T>>);
+pub struct Ref<'a, T> {
+    value: RwLockReadGuard<'a, Value<T>>,
+    has_changed: bool,
+}
+
+impl<T> Ref<'_, T> {
+    /// Returns whether the value had changed since the receiver saw it last: before this borrow, or
+    /// before the call of `wait_for` that gave it. A borrow from a sender has not changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, mut receiver) = arc_util::sync::watch::channel("old");
+    /// sender.send_replace("new");
+    /// assert!(receiver.borrow_and_update().has_changed());
+    /// assert!(!receiver.borrow_and_update().has_changed());
+    /// ```
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
 
 impl<T> Deref for Ref<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.0.value
+        &self.value.value
     }
 }
 
@@ -116,6 +130,19 @@ pub struct Sender<T> {
 }
 
 impl<T> Sender<T> {
+    /// Creates the sender of a channel that has no receivers yet: [`subscribe`](Self::subscribe)
+    /// creates them.
+    pub fn new(value: T) -> Self {
+        let shared = Shared {
+            value: RwLock::new(Value { value, version: 0 }),
+            changed: Notify::new(),
+            abandoned: Notify::new(),
+            senders: AtomicUsize::new(1),
+            receivers: AtomicUsize::new(0),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
     /// Replaces the value and wakes the receivers.
     ///
     /// # Errors
@@ -175,19 +202,38 @@ impl<T> Sender<T> {
 
     /// Borrows the value.
     pub fn borrow(&self) -> Ref<'_, T> {
-        self.shared.read()
+        Ref { value: self.shared.read(), has_changed: false }
     }
 
     /// Creates a receiver, which has seen the present value.
     pub fn subscribe(&self) -> Receiver<T> {
         self.shared.receivers.fetch_add(1, Ordering::Relaxed);
-        let seen = self.shared.read().0.version;
+        let seen = self.shared.read().version;
         Receiver { shared: self.shared.clone(), seen }
     }
 
     /// Returns the number of receivers.
     pub fn receiver_count(&self) -> usize {
         self.shared.receivers.load(Ordering::Acquire)
+    }
+
+    /// Returns the number of senders, this one included.
+    pub fn sender_count(&self) -> usize {
+        self.shared.senders.load(Ordering::Acquire)
+    }
+
+    /// Returns whether both send into one channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::sync::watch::Sender;
+    /// let sender = Sender::new(1);
+    /// assert!(sender.same_channel(&sender.clone()));
+    /// assert!(!sender.same_channel(&Sender::new(1)));
+    /// ```
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Returns whether there are no receivers.
@@ -208,6 +254,12 @@ impl<T> Sender<T> {
             }
         }
         arc::task::consume_budget().await;
+    }
+}
+
+impl<T: Default> Default for Sender<T> {
+    fn default() -> Self {
+        Self::new(T::default())
     }
 }
 
@@ -242,14 +294,17 @@ pub struct Receiver<T> {
 impl<T> Receiver<T> {
     /// Borrows the value, and does not mark it as seen.
     pub fn borrow(&self) -> Ref<'_, T> {
-        self.shared.read()
+        let value = self.shared.read();
+        let has_changed = value.version != self.seen;
+        Ref { value, has_changed }
     }
 
     /// Borrows the value, and marks it as seen.
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let value = self.shared.read();
-        self.seen = value.0.version;
-        value
+        let has_changed = value.version != self.seen;
+        self.seen = value.version;
+        Ref { value, has_changed }
     }
 
     /// Returns whether the value has changed since this receiver saw it last.
@@ -258,21 +313,31 @@ impl<T> Receiver<T> {
     ///
     /// Fails when there are no senders, even if the last value has not been seen.
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        let has_changed = self.shared.read().0.version != self.seen;
-        match self.shared.is_closed() {
+        let has_changed = self.shared.read().version != self.seen;
+        match self.is_closed() {
             true => Err(RecvError(())),
             false => Ok(has_changed),
         }
     }
 
+    /// Returns whether there are no senders: the value does not change any more.
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Returns whether both receive from one channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// Marks the value as not seen.
     pub fn mark_changed(&mut self) {
-        self.seen = self.shared.read().0.version.wrapping_sub(1);
+        self.seen = self.shared.read().version.wrapping_sub(1);
     }
 
     /// Marks the value as seen.
     pub fn mark_unchanged(&mut self) {
-        self.seen = self.shared.read().0.version;
+        self.seen = self.shared.read().version;
     }
 
     /// Waits until the value has changed since this receiver saw it last, and marks it as seen.
@@ -310,16 +375,18 @@ impl<T> Receiver<T> {
         mut is_wanted: impl FnMut(&T) -> bool,
     ) -> Result<Ref<'_, T>, RecvError> {
         let Self { shared, seen } = self;
+        let seen_before = *seen;
         arc::task::consume_budget().await;
         loop {
             // In a block, as the borrow must not be held across the `.await`.
             {
                 let value = shared.read();
                 // Seen, also if the closure panics.
-                *seen = value.0.version;
-                if is_wanted(&value) {
+                *seen = value.version;
+                if is_wanted(&value.value) {
                     // Return this borrow: before another one the value may change.
-                    return Ok(value);
+                    let has_changed = value.version != seen_before;
+                    return Ok(Ref { value, has_changed });
                 }
             }
 

@@ -3,21 +3,27 @@
 use arc::runtime::Handle;
 use arc::task::JoinHandle;
 use std::future::Future;
+use std::io::Result;
 
 /// Spawns tasks that have names.
 ///
 /// [`Handle::tasks`](arc::runtime::Handle::tasks) and the runtime's reports show the names.
+///
+/// # Errors
+///
+/// There are none so far. The results are there because tokio's methods return them.
 ///
 /// # Examples
 ///
 /// ```
 /// use arc_util::task::Builder;
 /// # #[arc::main]
-/// # async fn main() {
-/// let task = Builder::new().name("waiter").spawn(std::future::pending::<()>());
+/// # async fn main() -> std::io::Result<()> {
+/// let task = Builder::new().name("waiter").spawn(std::future::pending::<()>())?;
 /// let tasks = arc::runtime::Handle::current().tasks();
 /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
 /// # task.abort();
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,23 +45,31 @@ impl<'a> Builder<'a> {
 
     /// Spawns a future as a task of the current runtime, like [`arc::spawn`].
     ///
+    /// # Errors
+    ///
+    /// None so far.
+    ///
     /// # Panics
     ///
     /// Panics outside a runtime.
     #[track_caller]
-    pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
+    pub fn spawn<F>(self, future: F) -> Result<JoinHandle<F::Output>>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        match self.name {
+        Ok(match self.name {
             Some(name) => arc::task::spawn_named(name, future),
             None => arc::spawn(future),
-        }
+        })
     }
 
     /// Spawns a future as a task of the given runtime, like [`Handle::spawn`].
+    ///
+    /// # Errors
+    ///
+    /// None so far.
     #[track_caller]
-    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> JoinHandle<F::Output>
+    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> Result<JoinHandle<F::Output>>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {

@@ -1,5 +1,6 @@
 //! A set of tasks that are awaited in the order in which they end.
 
+use super::builder::Builder;
 use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
@@ -7,6 +8,7 @@ use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -55,6 +57,25 @@ impl<T: 'static> JoinSet<T> {
     /// Returns whether all tasks have been joined.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
+    }
+
+    /// Returns a builder that spawns a task with a name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::task::JoinSet;
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let mut set = JoinSet::new();
+    /// set.build_task().name("waiter").spawn(std::future::pending::<()>())?;
+    /// let tasks = arc::runtime::Handle::current().tasks();
+    /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn build_task(&mut self) -> JoinSetBuilder<'_, T> {
+        JoinSetBuilder { set: self, builder: Builder::new() }
     }
 
     /// Spawns a future that need not be `Send` as a task of the current [`LocalSet`], and adds it
@@ -292,6 +313,128 @@ impl<T: Send + 'static> JoinSet<T> {
         let abort = handle.abort_handle();
         self.push(Joining::Sent(handle));
         abort
+    }
+}
+
+/// Spawns tasks that have names, and adds them to a set; made by [`JoinSet::build_task`].
+///
+/// Only the tasks of [`spawn`](Self::spawn) and [`spawn_on`](Self::spawn_on) show their names.
+/// Functions that block, and tasks of a [`LocalSet`], are not in the runtime's list of tasks.
+///
+/// # Errors
+///
+/// There are none so far. The results are there because tokio's methods return them.
+#[must_use = "it spawns nothing by itself"]
+pub struct JoinSetBuilder<'a, T: 'static> {
+    set: &'a mut JoinSet<T>,
+    builder: Builder<'a>,
+}
+
+impl<'a, T: 'static> JoinSetBuilder<'a, T> {
+    /// Sets the name of the task. Names need not be unique.
+    pub fn name(self, name: &'a str) -> Self {
+        Self { builder: self.builder.name(name), ..self }
+    }
+
+    /// Does the same as [`JoinSet::spawn_local`].
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a `LocalSet`.
+    #[track_caller]
+    pub fn spawn_local(
+        self,
+        future: impl Future<Output = T> + 'static,
+    ) -> io::Result<LocalAbortHandle> {
+        Ok(self.set.spawn_local(future))
+    }
+
+    /// Does the same as [`JoinSet::spawn_local_on`].
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    pub fn spawn_local_on(
+        self,
+        future: impl Future<Output = T> + 'static,
+        local_set: &LocalSet,
+    ) -> io::Result<LocalAbortHandle> {
+        Ok(self.set.spawn_local_on(future, local_set))
+    }
+}
+
+/// Spawning tasks that may run on any thread.
+impl<T: Send + 'static> JoinSetBuilder<'_, T> {
+    /// Does the same as [`JoinSet::spawn`], and gives the task its name.
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn(
+        self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        Ok(self.set.insert(self.builder.spawn(future)?))
+    }
+
+    /// Does the same as [`JoinSet::spawn_on`], and gives the task its name.
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    #[track_caller]
+    pub fn spawn_on(
+        self,
+        future: impl Future<Output = T> + Send + 'static,
+        handle: &Handle,
+    ) -> io::Result<AbortHandle> {
+        Ok(self.set.insert(self.builder.spawn_on(future, handle)?))
+    }
+
+    /// Does the same as [`JoinSet::spawn_blocking`].
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn_blocking(
+        self,
+        function: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        Ok(self.set.spawn_blocking(function))
+    }
+
+    /// Does the same as [`JoinSet::spawn_blocking_on`].
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    #[track_caller]
+    pub fn spawn_blocking_on(
+        self,
+        function: impl FnOnce() -> T + Send + 'static,
+        handle: &Handle,
+    ) -> io::Result<AbortHandle> {
+        Ok(self.set.spawn_blocking_on(function, handle))
+    }
+}
+
+impl<T> fmt::Debug for JoinSetBuilder<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "JoinSetBuilder({:?})", self.builder)
     }
 }
 

@@ -4,6 +4,7 @@ use pin_project_lite::pin_project;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread;
@@ -82,7 +83,12 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// As cancel safe as the inner future.
     pub fn scope<F: Future>(&'static self, value: T, future: F) -> TaskLocalFuture<T, F> {
-        TaskLocalFuture { future: Some(future), value: Some(value), key: self }
+        TaskLocalFuture {
+            future: Some(future),
+            value: Some(value),
+            key: self,
+            pinned: PhantomPinned,
+        }
     }
 
     /// Calls a function that sees `value`.
@@ -202,7 +208,8 @@ impl<T: 'static> Drop for Swapped<'_, T> {
 }
 
 pin_project! {
-    /// A future that sees its own value of a key; made by [`LocalKey::scope`].
+    /// A future that sees its own value of a key; made by [`LocalKey::scope`]. As tokio's, it must
+    /// be pinned.
     #[must_use = "futures do nothing unless awaited"]
     pub struct TaskLocalFuture<T: 'static, F> {
         // `None` once the future has been dropped.
@@ -211,6 +218,8 @@ pin_project! {
         // `None` while the future is polled: the thread-local holds the value then.
         value: Option<T>,
         key: &'static LocalKey<T>,
+        #[pin]
+        pinned: PhantomPinned,
     }
 
     impl<T: 'static, F> PinnedDrop for TaskLocalFuture<T, F> {

@@ -42,7 +42,7 @@ pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
 pub use coop::{Unconstrained, cooperative, unconstrained};
 pub use join_map::JoinMap;
-pub use join_set::JoinSet;
+pub use join_set::{JoinSet, JoinSetBuilder};
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{
     LocalAbortHandle, LocalEnterGuard, LocalJoinHandle, LocalSet, id, spawn_local, try_id,

@@ -1,17 +1,19 @@
 //! Tasks that borrow from the function that waits for them.
 
+mod owner;
+
 use super::tracker::TaskTracker;
 use crate::wake::discard;
 use arc::runtime::Handle;
 use arc::task::with_budget;
-use async_executor::Executor;
 use futures_util::FutureExt;
+use owner::Owner;
 use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::Builder;
 
 /// Runs tasks that borrow from the caller, and returns when all of them have ended.
 ///
@@ -24,7 +26,7 @@ use std::thread;
 /// crates rayon and may have scopes of this kind. Tasks of arc itself may outlive the function
 /// that spawned them, so they cannot borrow.)
 ///
-/// The function is sound without `unsafe`: the tasks are owned by an executor that lives in the
+/// The function is sound without `unsafe`: the tasks are owned by a value that lives in the
 /// stack frame of `scope`, cannot be moved out of it, and is dropped before `scope` returns. A
 /// future could not promise this: it can be leaked while its tasks run elsewhere.
 ///
@@ -69,22 +71,21 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
          `Handle::enter`; or on a thread of `spawn_blocking`, if what the tasks borrow is there"
     );
 
-    let (executor, tasks, panic) = (Executor::new(), TaskTracker::new(), Arc::default());
-    let scope = Scope { executor, tasks, panic };
-    let work = || handle.block_on(scope.executor.run(scope.tasks.wait()));
+    let scope = Scope { owner: Owner::new(), tasks: TaskTracker::new(), panic: Arc::default() };
+    let work = |thread| handle.block_on(scope.owner.run(thread, scope.tasks.wait()));
 
-    let result = thread::scope(|threads| {
+    let result = std::thread::scope(|threads| {
         // Two at least, as `spawning` may block this thread until a task has done something.
-        for _ in 1..handle.workers().max(2) {
+        for thread in 1..handle.workers().max(2) {
             // If the system starts no more threads, this thread alone is enough. A panic
             // would never come out: `thread::scope` would wait for the other threads, which
             // wait until `tasks` is closed.
-            let _ = thread::Builder::new().spawn_scoped(threads, work);
+            let _ = Builder::new().spawn_scoped(threads, move || work(thread));
         }
 
         let result = catch_unwind(AssertUnwindSafe(|| spawning(&scope)));
         scope.tasks.close();
-        work();
+        work(0);
         result
     });
 
@@ -104,7 +105,7 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
 
 /// Spawns the tasks of a [`scope`](scope()).
 pub struct Scope<'env> {
-    executor: Executor<'env>,
+    owner: Owner<'env>,
     tasks: TaskTracker,
     /// The panic payload of the first task that panicked.
     panic: Arc<Mutex<Option<Box<dyn Any + Send>>>>,
@@ -122,13 +123,21 @@ impl<'env> Scope<'env> {
         });
         let budgeted = poll_fn(move |context| with_budget(|| future.as_mut().poll(context)));
         let contained = AssertUnwindSafe(budgeted).catch_unwind().map(move |result| {
-            if let Err(payload) = result {
-                let mut first = panic.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(payload);
+            let Err(payload) = result else {
+                return;
+            };
+            let mut first = panic.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.is_none() {
+                *first = Some(payload);
+                return;
             }
+
+            // Its drop is foreign code, which may panic.
+            drop(first);
+            discard(payload);
         });
 
-        self.executor.spawn(self.tasks.track_future(contained)).detach();
+        self.owner.spawn(self.tasks.track_future(contained));
     }
 }
 

@@ -91,7 +91,7 @@ const THREADS: usize = 4;
 /// Runtimes of both flavors, for [`fill_the_pool`].
 pub fn few_threads() -> [Runtime; 2] {
     [Builder::new_multi_thread(), Builder::new_current_thread()]
-        .map(|builder| builder.max_blocking_threads(THREADS).build().expect("it is built"))
+        .map(|mut builder| builder.max_blocking_threads(THREADS).build().expect("it is built"))
 }
 
 /// Spawns jobs that wait until the end of the runtime, more than its pool has threads for.

@@ -62,17 +62,13 @@ mod on_linux {
         let clock = each(|| {
             black_box(Instant::now());
         });
-        let cpu_clock = each(|| {
-            black_box(clock_gettime(ClockId::ThreadCPUTime));
-        });
-        let pause = each(|| (0..20).for_each(|_| std::hint::spin_loop()));
         let cold = cold();
 
         println!("median of each, in nanoseconds; as options of simulate:\n");
         println!(
             "--wake {:.0} --delay {:.0} --sleep {:.0} --cold {cold:.0} --look {none:.0} \
-             --event {event:.0} --steal {:.0} --search {:.0} --pause {pause:.0} \
-             --poll {:.0} --clock {clock:.0} --cpu-clock {cpu_clock:.0}",
+             --event {event:.0} --steal {:.0} --search {:.0} \
+             --poll {:.0} --clock {clock:.0}",
             futex.wake,
             futex.delay,
             futex.sleep,

@@ -28,8 +28,8 @@ usage: simulate [OPTION...]
   --requests N      requests of a cell (60000)
   --seed N          of arrivals and lengths (1)
   --svg FILE        draw the ratios of the mean latency
-  --COST NANOS      wake, delay, queue, sleep, cold, look, event, steal, search, pause,
-                    poll, clock, cpu-clock, tick: the program `costs` measures them
+  --COST NANOS      wake, delay, queue, sleep, cold, look, event, steal, search, poll,
+                    clock, tick: the program `costs` measures them
 
 A line has arc / tokio / ideal of the mean and p99 latency in us, and of the requests per
 second; arc / tokio of the workers' CPU and of wake-ups per request; ratios arc to tokio.

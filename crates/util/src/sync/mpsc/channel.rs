@@ -9,8 +9,10 @@ use super::error::TryRecvError;
 use crate::sync::{Notify, Semaphore};
 use crate::wake::{discard, wake_all};
 use arc::task::consume_budget;
+use pin_project_lite::pin_project;
 use std::collections::VecDeque;
 use std::future::Future;
+use std::marker::PhantomPinned;
 use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -337,8 +339,23 @@ impl<T> Outlet<T> {
     }
 
     pub(super) fn len(&self) -> usize {
+        self.size_hint().0
+    }
+
+    /// Returns how many values can be received at least, and at most.
+    pub(super) fn size_hint(&self) -> (usize, Option<usize>) {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        batch.len() + self.channel.lock().values.len()
+        let state = self.channel.lock();
+        let len = batch.len() + state.values.len();
+        let most = if state.senders == 0 {
+            Some(len)
+        } else if state.receiver != Receiving::Open {
+            // Those who hold places may still send.
+            Some(len + state.reserved)
+        } else {
+            None
+        };
+        (len, most)
     }
 }
 
@@ -357,41 +374,46 @@ impl<T> Drop for Outlet<T> {
     }
 }
 
-/// Waits for what `poll` waits for. A wait that is dropped removes its waker, which may own a lot.
-pub(super) struct Wait<'a, T, P> {
-    pub(super) outlet: &'a mut Outlet<T>,
-    pub(super) poll: P,
-    pub(super) is_waiting: bool,
+pin_project! {
+    /// Waits for what `poll` waits for. A wait that is dropped removes its waker, which may own a
+    /// lot. As tokio's, it must be pinned.
+    pub(super) struct Wait<'a, T, P> {
+        outlet: &'a mut Outlet<T>,
+        poll: P,
+        is_waiting: bool,
+        #[pin]
+        pinned: PhantomPinned,
+    }
+
+    impl<T, P> PinnedDrop for Wait<'_, T, P> {
+        #[inline]
+        fn drop(this: Pin<&mut Self>) {
+            if this.is_waiting {
+                this.outlet.channel.forget_waker();
+            }
+        }
+    }
 }
 
 impl<'a, T, P> Wait<'a, T, P> {
     #[inline]
     pub(super) fn new(outlet: &'a mut Outlet<T>, poll: P) -> Self {
-        Self { outlet, poll, is_waiting: false }
+        Self { outlet, poll, is_waiting: false, pinned: PhantomPinned }
     }
 }
 
 impl<T, P, R> Future for Wait<'_, T, P>
 where
-    P: FnMut(&mut Outlet<T>, &mut Context<'_>) -> Poll<R> + Unpin,
+    P: FnMut(&mut Outlet<T>, &mut Context<'_>) -> Poll<R>,
 {
     type Output = R;
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
-        let this = &mut *self;
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let this = self.project();
         let polled = (this.poll)(this.outlet, context);
-        this.is_waiting = polled.is_pending();
+        *this.is_waiting = polled.is_pending();
         polled
-    }
-}
-
-impl<T, P> Drop for Wait<'_, T, P> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.is_waiting {
-            self.outlet.channel.forget_waker();
-        }
     }
 }
 

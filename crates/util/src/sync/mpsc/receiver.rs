@@ -182,6 +182,10 @@ macro_rules! receiver {
             fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
                 self.poll_recv(context)
             }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.0.size_hint()
+            }
         }
 
         impl<T> fmt::Debug for $name<T> {

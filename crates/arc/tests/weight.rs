@@ -1,0 +1,61 @@
+//! What a feature adds to the tree of crates, and which names of features are accepted.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// How many crates everything that tokio's `full` has may take, this crate included.
+const FULL_CRATES_MAX: usize = 44;
+
+/// The crates that a program compiles with these features and without the default ones: this crate,
+/// and what it depends on, on Linux.
+fn crates(features: &str) -> BTreeSet<String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--offline", "--package", "arc-async", "--no-default-features"]);
+    cargo.args(["--features", features, "--edges", "normal", "--prefix", "none"]);
+    cargo.args(["--format", "{p}", "--target", "x86_64-unknown-linux-gnu"]);
+    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{features}: {errors}");
+
+    let lines = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
+    // The rest of a line is a version, a folder, or the mark of a crate that stands further up.
+    lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn full_is_a_small_tree() {
+    let all = crates("full");
+    assert!(all.contains("arc-runtime") && all.contains("bytes"), "{all:?}");
+    assert!(all.len() <= FULL_CRATES_MAX, "{} crates: {all:?}", all.len());
+}
+
+#[test]
+fn an_adapter_brings_what_it_adapts_and_nothing_else() {
+    let families = [
+        ("tokio-io", "tokio"),
+        ("tokio-rt", "tokio"),
+        ("tracing", "tracing"),
+        ("tower", "tower-layer"),
+        ("hyper", "hyper"),
+    ];
+    for (feature, adapted) in families {
+        let all = crates(feature);
+        assert!(all.contains(adapted), "{feature}: {all:?}");
+        for (_, other) in families.iter().filter(|(_, other)| *other != adapted) {
+            // hyper has its channels from tokio.
+            if (feature, *other) != ("hyper", "tokio") {
+                assert!(!all.contains(*other), "{feature} brings {other}: {all:?}");
+            }
+        }
+    }
+}
+
+/// A list of tokio's features stays valid, and so does a feature of the program's own that turns on
+/// one of these.
+#[test]
+fn names_of_tokios_features_are_accepted() {
+    let nothing = crates("");
+    let names = "console,fs,io-std,macros,net,parking_lot,rt,rt-multi-thread,signal,time";
+    assert_eq!(crates(names), nothing);
+    crates("io-util,process,sync,tracing");
+}
