@@ -58,6 +58,7 @@
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
 //! | [`driver/mod.rs`] | how one thread at a time waits for all of this |
 //! | **what is known of a task, and of a runtime** | |
+//! | [`registry/mod.rs`] | what belongs to this room |
 //! | [`registry/info.rs`] | what can be told of a task |
 //! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
 //! | [`registry/report.rs`] | where the report of a long poll goes |
@@ -105,6 +106,7 @@
 //! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html
 //! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
 //! [`driver/mod.rs`]: ../src/arc/driver/mod.rs.html
+//! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
 //! [`registry/info.rs`]: ../src/arc/registry/info.rs.html
 //! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
 //! [`registry/report.rs`]: ../src/arc/registry/report.rs.html
