@@ -145,6 +145,8 @@ mod builder;
 mod driver;
 mod hooks;
 mod panic;
+mod pool;
+mod registry;
 mod scheduler;
 mod sync;
 

@@ -2,17 +2,17 @@
 //!
 //! tokio has a clock for tests that moves on by itself as soon as nothing is left to do, which
 //! means: as soon as every worker sleeps. Suppose that arc is to have such a clock. Then a thread
-//! has to wait until every worker sleeps. Give `Idle` in `src/scheduler/idle.rs`, the file of arc
-//! itself, this method:
+//! has to wait until every worker sleeps. Give `Sleepers` in `src/scheduler/sleep.rs`, the file
+//! of arc itself, this method:
 //!
 //! ```text
 //! pub(crate) fn wait_until_all_asleep(&self)
 //! ```
 //!
 //! The thread that calls it parks, and goes on once all workers sleep. The worker that falls asleep
-//! last unparks it, in `fall_asleep`. Only one thread ever calls the method.
+//! last unparks it, in `sleep`. Only one thread ever calls the method.
 //!
-//! This program is the *model* of your change. It compiles `src/scheduler/idle.rs` as you have left
+//! This program is the *model* of your change. It compiles `src/scheduler/sleep.rs` as you have left
 //! it, over the atomics and threads of the crate loom. loom runs the model again and again, in
 //! every order of the steps, and has each thread see the writes of the others as late as a
 //! processor may show them. Run it after each change:
@@ -24,7 +24,7 @@
 //! (cargo warns that arc itself never uses the method. That is right: only this program does.)
 //!
 //! When it says `solved`, delete the fence in `all_asleep`, and run it again: a model that cannot
-//! fail proves nothing. Put the fence back, and delete the one in `fall_asleep` instead, or the one
+//! fail proves nothing. Put the fence back, and delete the one in `sleep` instead, or the one
 //! in `Doorbell::ring`. If your worker asks `all_asleep` before it rings, the model passes without
 //! either of the two: the worker passes the fence in `all_asleep` between setting its bit and
 //! looking at the bell. Other threads ring such a bell without that, so the fence in `ring` has to
@@ -38,18 +38,22 @@
 
 #![allow(dead_code, reason = "the model uses a part of arc's file, and arc uses another")]
 
-#[path = "../../src/scheduler/idle.rs"]
-mod idle;
+#[path = "../../src/scheduler/sleep.rs"]
+mod sleep;
 
 /// What the file takes from arc's `src/sync.rs`.
 mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-    pub(crate) use std::sync::OnceLock;
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+    pub(crate) use std::sync::{Mutex, OnceLock};
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+        mutex.lock().expect("nobody panics under it")
+    }
 
     pub(crate) mod thread {
-        pub(crate) use loom::thread::Thread;
         #[allow(unused_imports, reason = "for what you write")]
-        pub(crate) use loom::thread::{current, park};
+        pub(crate) use loom::thread::current;
+        pub(crate) use loom::thread::{Thread, park};
 
         /// Who gives way and looks again takes a core as long as it waits.
         pub(crate) fn yield_now() {
@@ -58,14 +62,14 @@ mod sync {
     }
 }
 
-/// What the file takes from arc's `src/config.rs`.
-mod config {
+/// What the file takes from arc's `src/builder.rs`.
+mod builder {
     pub(crate) const WORKERS_MAX: usize = 64;
 }
 
-use idle::Idle;
 use inside::exercises::{expect, solved};
 use loom::thread;
+use sleep::Sleepers;
 use std::panic::{UnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -73,18 +77,18 @@ use std::sync::Arc;
 const PREEMPTIONS_MAX: usize = 3;
 
 // YOURS: from here
-// Not here, but in src/scheduler/idle.rs.
+// Not here, but in src/scheduler/sleep.rs.
 // to here
 
-/// Stands in for what arc's `Idle` does not have yet. As soon as the type has a method of this
+/// Stands in for what arc's `Sleepers` does not have yet. As soon as the type has a method of this
 /// name itself, that one is called.
 trait NotYet {
     fn wait_until_all_asleep(&self) {
-        expect(false, "`Idle` in src/scheduler/idle.rs has no method `wait_until_all_asleep`");
+        expect(false, "`Sleepers` in src/scheduler/sleep.rs has no method `wait_until_all_asleep`");
     }
 }
 
-impl NotYet for Idle {}
+impl NotYet for Sleepers {}
 
 const SPINS: &str = "the thread asks again and again whether all workers sleep, instead of parking";
 
@@ -102,19 +106,46 @@ fn explore(model: impl Fn() + Sync + Send + UnwindSafe + 'static, message: &str)
     }
 }
 
+/// Starts the thread of a worker, which has nothing to do and sleeps, until it is claimed. If it
+/// `finds_work` at the last moment, it sleeps once more.
+fn start(sleepers: &Arc<Sleepers>, worker: usize, finds_work: bool) -> thread::Thread {
+    let sleepers = sleepers.clone();
+    let main = move || {
+        // Whoever has the seat parks as well: no kernel is here.
+        let wait = || {
+            while sleepers.is_asleep(worker) {
+                thread::park();
+            }
+        };
+        sleepers.set_thread(worker, Some(thread::current()));
+        if finds_work {
+            sleepers.sleep(worker, || true, wait);
+        }
+        sleepers.sleep(worker, || false, wait);
+    };
+    thread::spawn(main).thread().clone()
+}
+
+/// The end of a model: the workers are woken for good.
+fn wake_all(sleepers: &Sleepers, threads: &[thread::Thread]) {
+    for (worker, thread) in threads.iter().enumerate() {
+        if sleepers.claim(worker) {
+            sleepers.rouse(worker, || thread.unpark());
+        }
+    }
+}
+
 fn main() {
     let two_fall_asleep = |is_unparked: bool| {
         move || {
-            let idle = Arc::new(Idle::new(2));
-            for worker in 0..2 {
-                let idle = idle.clone();
-                thread::spawn(move || idle.fall_asleep(worker, false));
-            }
+            let sleepers = Arc::new(Sleepers::new(2));
+            let threads = [0, 1].map(|worker| start(&sleepers, worker, false));
             if is_unparked {
                 thread::current().unpark();
             }
-            idle.wait_until_all_asleep();
-            expect(idle.all_asleep(), "the thread goes on, and a worker is still awake");
+            sleepers.wait_until_all_asleep();
+            expect(sleepers.all_asleep(), "the thread goes on, and a worker is still awake");
+            wake_all(&sleepers, &threads);
         }
     };
     explore(
@@ -127,23 +158,19 @@ fn main() {
         "`park` returns for nothing, and then the thread is not woken (see loom's panic)",
     );
 
-    let one_wakes_up_again = || {
-        let idle = Arc::new(Idle::new(2));
-        idle.fall_asleep(0, false);
-        let other = idle.clone();
-        thread::spawn(move || {
-            // Somebody has work for worker 0, which falls asleep again when it is done.
-            other.wake_up(0);
-            other.fall_asleep(0, false);
-        });
-        let other = idle.clone();
-        thread::spawn(move || other.fall_asleep(1, false));
-        idle.wait_until_all_asleep();
+    let one_finds_work = || {
+        let sleepers = Arc::new(Sleepers::new(2));
+        let threads = [0, 1].map(|worker| start(&sleepers, worker, worker == 0));
+        // It may be that one worker says that it sleeps, and finds work just then.
+        while !sleepers.all_asleep() {
+            sleepers.wait_until_all_asleep();
+        }
+        wake_all(&sleepers, &threads);
     };
     explore(
-        one_wakes_up_again,
-        "a worker wakes up again and falls asleep again, and then the thread that waits is not \
-         woken (see loom's panic)",
+        one_finds_work,
+        "a worker finds work at the last moment and falls asleep again, and then the thread that \
+         waits is not woken (see loom's panic)",
     );
     solved();
 }
@@ -153,5 +180,5 @@ fn main() {
 // Hint 2: the thread says that it sleeps, passes a fence, and looks again before it parks. The
 // worker sets its bit, passes a fence, and looks whether somebody said so. The first half of that
 // is there already. So is a fence in `all_asleep`.
-// Hint 3: `Doorbell`, in the same file, is the second half. Give `Idle` one, and ring it where all
-// workers sleep. Read `sleep` in `src/runtime/monitor.rs` to see who sleeps beside such a bell.
+// Hint 3: `Doorbell`, in the same file, is the second half. Give `Sleepers` one, and ring it where all
+// workers sleep. Read `sleep` in `src/scheduler/monitor.rs` to see who sleeps beside such a bell.

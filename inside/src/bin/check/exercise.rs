@@ -413,7 +413,7 @@ mod tests {
         let exercises = read_all().unwrap();
         let of_arc = exercises.iter().filter_map(|exercise| exercise.file_of_arc());
         let of_arc: Vec<&str> = of_arc.collect();
-        assert_eq!(of_arc, ["src/scheduler/idle.rs", "src/driver/wheel.rs"]);
+        assert_eq!(of_arc, ["src/scheduler/sleep.rs", "src/driver/wheel.rs"]);
 
         let methods = ["fn wait_until_all_asleep", "fn reset"];
         let changed = exercises.iter().filter(|exercise| exercise.change.is_some());

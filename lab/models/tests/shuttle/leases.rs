@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 // - Some(running) => running.worker.run_one(&is_called),
 // + Some(running) => running.worker.run_one(&|| false),
 // ~ src/runtime/block_on.rs
-// - if self.may_run_worker {
+// - if self.flavor == RuntimeFlavor::CurrentThread {
 // + if false {
 #[test]
 fn everything_runs_while_a_thread_is_in_block_on() {
@@ -150,8 +150,8 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
 // ~ src/runtime/block_on.rs
 // - self.thread.unpark();
 // ~ src/scheduler/worker.rs
-// - let has_work = || stop() || !shared.injector.is_empty();
-// + let has_work = || !shared.injector.is_empty();
+// - let found = stop() || !shared.injector.is_empty();
+// + let found = !shared.injector.is_empty();
 // ~ src/runtime/block_on.rs
 // - context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
 #[test]

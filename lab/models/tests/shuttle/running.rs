@@ -9,8 +9,8 @@ use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - let has_work = || stop() || !shared.injector.is_empty();
-// + let has_work = || stop();
+// - let found = stop() || !shared.injector.is_empty();
+// + let found = stop();
 // ~ src/scheduler/sleep.rs
 // - self.rouse(worker, notify);
 // - return true;
@@ -101,7 +101,7 @@ fn children_are_joined_wherever_they_run() {
 /// future is dropped before its joiner is woken.
 // ~ src/task/join.rs
 // - self.record.abort();
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - waker.wake();
 // + drop(waker);
 // ~ src/task/spawn.rs
@@ -132,7 +132,7 @@ fn aborted_task_ends_and_tells_its_joiner() {
 
 /// The next task gets the place of a task that has ended, in the list. An abort of the old task does
 /// not hit it, and the old one does not take it out.
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - let waker = lock(&record.waker).take()?;
 // + let waker = lock(&record.waker).clone()?;
 #[test]
@@ -308,7 +308,7 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 /// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
 /// that in motion.
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
+// - shared.helper_is_coming.store(false, Ordering::SeqCst);
 // ~ src/scheduler/shared.rs
 // - } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
 // -     self.call_helper();
@@ -352,7 +352,7 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 // ~ src/scheduler/monitor.rs
 // - is_stranded |= worker.queue.len() > 0;
 // ~ src/scheduler/worker.rs
-// - self.shared.helper_is_coming.store(false, Ordering::SeqCst);
+// - shared.helper_is_coming.store(false, Ordering::SeqCst);
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
     model_with_monitor(|| {
