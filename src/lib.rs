@@ -58,9 +58,10 @@
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
 //! | [`driver/mod.rs`] | how one thread at a time waits for all of this |
 //! | **what is known of a task, and of a runtime** | |
-//! | [`task/info.rs`] | what can be told of a task |
-//! | [`task/list.rs`] | how every unfinished task is found, also one that waits |
-//! | [`scheduler/report.rs`] | where the report of a long poll goes |
+//! | [`registry/mod.rs`] | what belongs to this room |
+//! | [`registry/info.rs`] | what can be told of a task |
+//! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
+//! | [`registry/report.rs`] | where the report of a long poll goes |
 //! | [`builder.rs`] | what a runtime can be configured with |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
@@ -68,7 +69,7 @@
 //! | [`scheduler/sleep.rs`] | how workers sleep, and why no wake-up is lost |
 //! | [`scheduler/policy.rs`] | when a busy worker wakes another one: three rules |
 //! | [`scheduler/lease.rs`] | which thread runs the tasks of a current-thread runtime |
-//! | [`task/pool.rs`] | which thread runs a function that blocks |
+//! | [`pool.rs`] | which thread runs a function that blocks |
 //! | [`scheduler/shared.rs`] | what the threads of a runtime share, and how one wakes another |
 //! | [`scheduler/budget.rs`] | why a task that never waits does not starve the others |
 //! | [`scheduler/worker.rs`] | the loop: find a task, poll it, sleep |
@@ -105,16 +106,17 @@
 //! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html
 //! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
 //! [`driver/mod.rs`]: ../src/arc/driver/mod.rs.html
-//! [`task/info.rs`]: ../src/arc/task/info.rs.html
-//! [`task/list.rs`]: ../src/arc/task/list.rs.html
-//! [`scheduler/report.rs`]: ../src/arc/scheduler/report.rs.html
+//! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
+//! [`registry/info.rs`]: ../src/arc/registry/info.rs.html
+//! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
+//! [`registry/report.rs`]: ../src/arc/registry/report.rs.html
 //! [`builder.rs`]: ../src/arc/builder.rs.html
 //! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
 //! [`scheduler/queue.rs`]: ../src/arc/scheduler/queue.rs.html
 //! [`scheduler/sleep.rs`]: ../src/arc/scheduler/sleep.rs.html
 //! [`scheduler/policy.rs`]: ../src/arc/scheduler/policy.rs.html
 //! [`scheduler/lease.rs`]: ../src/arc/scheduler/lease.rs.html
-//! [`task/pool.rs`]: ../src/arc/task/pool.rs.html
+//! [`pool.rs`]: ../src/arc/pool.rs.html
 //! [`scheduler/shared.rs`]: ../src/arc/scheduler/shared.rs.html
 //! [`scheduler/budget.rs`]: ../src/arc/scheduler/budget.rs.html
 //! [`scheduler/worker.rs`]: ../src/arc/scheduler/worker.rs.html
