@@ -153,7 +153,8 @@ pub(crate) fn current(what: &str) -> Rc<Arc<Shared>> {
     let Some(runtime) = try_current() else {
         panic!(
             "{what} outside an arc runtime: do so in a task, in \
-             `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
+             `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
+             `Handle::enter`"
         );
     };
     runtime
