@@ -126,7 +126,7 @@ fn tasks_everywhere_are_dropped_at_the_end() {
                     let own = async move {
                         let _guard = child;
                         begins.send();
-                        std::future::pending().await
+                        std::future::pending::<()>().await
                     };
                     // It is cancelled if the runtime ends already.
                     let _ = task::spawn(own).await;
