@@ -1,8 +1,8 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::scheduler::report::Reporter;
+use crate::registry::info::TaskInfo;
+use crate::registry::report::Reporter;
 use crate::sync::{Arc, Duration};
-use crate::task::TaskInfo;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::thread::available_parallelism;

@@ -192,7 +192,8 @@ impl<T: AsSource> Async<T> {
             match self.try_with(direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
-                    let (reactor, io) = (&self.runtime.driver.reactor, self.get_ref());
+                    let reactor = &self.runtime.driver.reactor;
+                    let io = self.get_ref();
                     ready!(reactor.poll_ready(&self.source, io, direction, context, waiter))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -137,6 +137,8 @@ mod builder;
 mod driver;
 mod hooks;
 mod panic;
+mod pool;
+mod registry;
 mod scheduler;
 mod sync;
 

@@ -4,9 +4,8 @@
 //! `lab/models/` can compile arc as it stands, with another file in the place of this one.
 
 pub use crate::hooks::Instant;
-pub(crate) use std::sync::Arc;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 pub(crate) use std::thread;
 pub use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //! A thread that did nothing but wait for events would cost a quarter more CPU than one that also
 //! runs the tasks that it woke. So a worker that has nothing to do takes the *seat*, waits here
 //! until the kernel reports something, leaves the seat, and runs the tasks whose events came. Only
-//! one thread at a time has the seat, and only that thread may call [`Driver::wait`]. (Who has it is
-//! decided and kept in `scheduler/sleep.rs`.)
+//! one thread at a time has the seat, and only that thread may call [`Driver::wait`]. (Who has it
+//! is decided and kept in `scheduler/sleep.rs`.)
 //!
 //! While all workers run tasks, nobody waits: the kernel keeps the events. A busy worker takes the
 //! seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers are too
@@ -26,9 +26,6 @@ use crate::hooks::sim;
 use crate::panic::give_up;
 use std::task::Waker;
 
-/// The wakers of the tasks to wake. They are collected under locks, and woken outside of them.
-pub(crate) type Wakers = Vec<Waker>;
-
 pub(crate) struct Driver {
     pub(crate) reactor: Reactor,
     pub(crate) timers: Timers,
@@ -46,7 +43,7 @@ impl Driver {
 
     /// Collects the wakers of what has happened so far, without waiting. Only for the thread that
     /// has the seat.
-    pub(crate) fn look(&self, wakers: &mut Wakers) {
+    pub(crate) fn look(&self, wakers: &mut Vec<Waker>) {
         if self.is_needed() {
             self.collect(Until::Now, wakers);
         }
@@ -57,7 +54,7 @@ impl Driver {
     ///
     /// `is_called` says that another thread has called the worker. Who did so before the worker had
     /// the seat did not know where to wake it, so this asks before it waits.
-    pub(crate) fn wait(&self, wakers: &mut Wakers, is_called: impl Fn() -> bool) {
+    pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
         let until = match self.timers.next_alarm() {
             _ if is_called() => Until::Now,
             Some(deadline) => Until::Deadline(deadline),
@@ -82,7 +79,7 @@ impl Driver {
 
     /// The descriptor of the kernel's queue is the runtime's own. So an error here is a defect of
     /// arc, or the program has closed a descriptor that it does not own.
-    fn collect(&self, until: Until, wakers: &mut Wakers) {
+    fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
         if let Err(error) = self.reactor.wait(until, wakers) {
             give_up("waiting for the kernel", &error);
         }

@@ -20,11 +20,10 @@
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 //!
-//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]). The
-//! `poll_` functions of the IO traits have nothing that is dropped. So the source keeps the last few
-//! wakers that were left by these, and no more ([`POLLS_MAX`]).
+//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Ticket`]).
+//! The `poll_` functions of the IO traits have nothing that is dropped. So the source keeps the
+//! last few wakers that were left by these, and no more ([`POLLS_MAX`]).
 
-use crate::driver::Wakers;
 use crate::driver::kernel::{Kernel, Until};
 use crate::driver::readiness::Readiness;
 use crate::hooks::tell;
@@ -117,7 +116,7 @@ impl Reactor {
     }
 
     /// Waits in the kernel, and collects the wakers of the tasks whose events came.
-    pub(crate) fn wait(&self, until: Until, wakers: &mut Wakers) -> Result<()> {
+    pub(crate) fn wait(&self, until: Until, wakers: &mut Vec<Waker>) -> Result<()> {
         tell!(asks_kernel(until != Until::Now));
         self.kernel.wait(until, |events| {
             tell!(kernel_told());
@@ -138,7 +137,7 @@ impl Reactor {
     }
 
     /// No event will come any more: every operation fails from now on.
-    pub(crate) fn close(&self, wakers: &mut Wakers) {
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         let mut sources = lock(&self.sources);
         sources.is_closed = true;
         for source in sources.slab.drain() {
@@ -202,7 +201,7 @@ impl Source {
     }
 
     /// Sets the words of the directions that are `ready`, and then takes their wakers.
-    fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Wakers) {
+    fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Vec<Waker>) {
         for direction in (0..2).filter(|&direction| ready[direction]) {
             set(&self.readiness[direction]);
             lock(&self.waiting)[direction].take_all(wakers);
@@ -229,11 +228,11 @@ impl Waiting {
         self.futures.len() + self.polls.len()
     }
 
-    fn take_all(&mut self, wakers: &mut Wakers) {
+    fn take_all(&mut self, wakers: &mut Vec<Waker>) {
         self.round += 1;
         // The memory goes, too: it may have been a crowd.
         wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
-        wakers.append(&mut take(&mut self.polls).into());
+        wakers.extend(take(&mut self.polls));
     }
 
     /// Leaves the waker of a future. Returns the one that the future has left before.

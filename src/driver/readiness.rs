@@ -18,7 +18,7 @@
 //!
 //! [`clear`]: Readiness::clear
 
-use crate::sync::{AtomicUsize, Ordering, Ordering::Relaxed};
+use crate::sync::{AtomicUsize, Ordering};
 
 pub(crate) const READY: usize = 1;
 const HANG_UP: usize = 1 << 1;
@@ -65,7 +65,7 @@ impl Readiness {
     pub(crate) fn set(&self, hang_up: bool) {
         let flags = if hang_up { READY | HANG_UP } else { READY };
         let next = |word: usize| Some((word | flags).wrapping_add(ONE_EVENT));
-        let _ = self.0.fetch_update(Ordering::Release, Relaxed, next);
+        let _ = self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
     /// No event will ever come again. Release pairs with the Acquire in `load`.
@@ -78,6 +78,7 @@ impl Readiness {
     /// Relaxed is enough: nothing is published. And if the exchange fails, the word is read
     /// again before the next attempt.
     pub(crate) fn clear(&self, seen: Seen) {
-        let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, Relaxed, Relaxed);
+        let order = Ordering::Relaxed;
+        let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, order, order);
     }
 }

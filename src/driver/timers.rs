@@ -26,7 +26,6 @@
 //! `expire` stores the next deadline of the wheel. It is so as well if the earlier timer is
 //! disarmed meanwhile: `earliest` stays as it is until then, which costs one empty turn.
 
-use crate::driver::Wakers;
 use crate::driver::wheel::{Key, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use std::task::Waker;
@@ -145,7 +144,7 @@ impl Timers {
     }
 
     /// Takes the wakers of all timers whose deadline has passed.
-    pub(crate) fn expire(&self, wakers: &mut Wakers) {
+    pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
         let now = self.nanos(Instant::now());
         for Shard { wheel, earliest } in &self.shards {
             if earliest.load(Ordering::Relaxed) <= now {
@@ -157,7 +156,7 @@ impl Timers {
     }
 
     /// The runtime ends: takes the wakers of all timers.
-    pub(crate) fn close(&self, wakers: &mut Wakers) {
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         for shard in &self.shards {
             lock(&shard.wheel).expire(NEVER, wakers);
         }

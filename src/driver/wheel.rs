@@ -1,9 +1,8 @@
 //! A hashed hierarchical timer wheel: what is due when, as a pure data structure.
 //!
-//! The wheel knows no clock, no thread and no waker. Times are nanoseconds since an epoch of
-//! the caller's choice. Values go in with a deadline, and come out when the caller passes a
-//! time that is not before the deadline. The idea is from Varghese and Lauck, "Hashed and
-//! Hierarchical Timing Wheels" (1987).
+//! The wheel knows no clock and no thread. Times are nanoseconds since an epoch of the caller's
+//! choice. Values go in with a deadline, and come out when the caller passes a time that is not
+//! before it. The idea is from Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (1987).
 //!
 //! A time is read as a number of nine digits. The lowest digit has 16 bits and plays no part
 //! in finding a slot. Each of the others has 6 bits and is the hand of one level. The
@@ -94,8 +93,14 @@ struct Entry<T> {
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Self {
         let slots = Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]);
-        let (occupied, entries) = ([0; LEVELS], slab::Slab::new());
-        Wheel { elapsed: 0, occupied, slots, entries, sequence: 0, visited: 0 }
+        Wheel {
+            elapsed: 0,
+            occupied: [0; LEVELS],
+            slots,
+            entries: slab::Slab::new(),
+            sequence: 0,
+            visited: 0,
+        }
     }
 
     /// Adds a value that expires at `deadline` nanoseconds, in constant time. If that time has
@@ -123,7 +128,8 @@ impl<T> Wheel<T> {
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get_mut(key)?;
         let Entry { place, value, .. } = self.entries.remove(key.index as usize);
-        let (slot, position) = (place.0 as usize, place.1 as usize);
+        let slot = place.0 as usize;
+        let position = place.1 as usize;
         let Slot { list, least } = &mut self.slots[slot];
 
         // The last of the list takes the place of the one that goes.

@@ -6,17 +6,17 @@
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
 use crate::hooks::tell;
+use crate::registry::info::{Kind, Origin};
+use crate::registry::list::{Record, RuntimeId, TaskList};
 use crate::scheduler::context::{self, Guard, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::SignedOn;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{budget, end};
 use crate::sync::{Arc, AtomicBool, Ordering, thread};
-use crate::task::info::{Kind, Origin};
-use crate::task::list::{Record, RuntimeId, TaskList};
 use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::panic::Location;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -37,6 +37,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     }
 }
 
+/// What is dropped here goes in this order: the lease, the future, the context, the entry in the
+/// list. So the future's drop may still use the runtime.
 fn run<F: Future>(
     shared: &Arc<Shared>,
     location: &'static Location<'static>,
@@ -49,19 +51,28 @@ fn run<F: Future>(
         runtime: shared.id,
         flavor: shared.config.flavor,
     });
-    let waker = Waker::from(main.clone());
 
     // The monitor watches what is in this list, and the end wakes it.
-    let origin = Origin { name: Some("block_on".into()), location, kind: Kind::Main };
+    let origin = Origin { name: None, location, kind: Kind::Main };
     let record = Record::new(shared.id, origin, fastrand::usize(..));
-    let _listed = Listed::new(&shared.mains, &record, waker.clone());
+    let _listed = Listed::new(&shared.mains, &record, Waker::from(main.clone()));
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
     tell!(blocks_on(record.id.0));
-    let mut future = pin!(future);
+    let future = pin!(future);
     let mut lease = LeaseGuard { shared, running: None };
+    wait_for(future, &main, &record, &mut lease)
+}
 
+/// The loop of a thread in `block_on`.
+fn wait_for<F: Future>(
+    mut future: Pin<&mut F>,
+    main: &Arc<Main>,
+    record: &Record,
+    lease: &mut LeaseGuard<'_>,
+) -> F::Output {
     // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
     // before it claims the worker.
+    let shared = lease.shared;
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     loop {
         // 1. Look for the end, or else take the lease if it is free.
@@ -76,18 +87,10 @@ fn run<F: Future>(
         // comes during it asks for another one. Acquire pairs with `wake`: what was done before the
         // wake-up is seen.
         let is_due = main.woken.swap(false, Ordering::Acquire);
-        if is_due {
-            // The monitor reports a poll that does not return.
-            record.set_polled(true);
-            shared.monitor.ring();
-            let mut context = Context::from_waker(&waker);
-            let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
-            record.set_polled(false);
-            if let Poll::Ready(output) = poll {
-                // The output may be an error that the end itself caused.
-                refuse_after_the_end(shared);
-                return output;
-            }
+        if is_due && let Poll::Ready(output) = poll(future.as_mut(), main, record, shared) {
+            // The output may be an error that the end itself caused.
+            refuse_after_the_end(shared);
+            return output;
         }
 
         // 3. Run one task, or sleep. At most one task comes between two polls of this future, and
@@ -100,6 +103,23 @@ fn run<F: Future>(
             None => thread::park(),
         }
     }
+}
+
+fn poll<F: Future>(
+    future: Pin<&mut F>,
+    main: &Arc<Main>,
+    record: &Record,
+    shared: &Shared,
+) -> Poll<F::Output> {
+    // The monitor reports a poll that does not return.
+    record.set_polled(true);
+    shared.monitor.ring();
+
+    let waker = Waker::from(main.clone());
+    let mut context = Context::from_waker(&waker);
+    let poll = budget::with_budget(|| future.poll(&mut context));
+    record.set_polled(false);
+    poll
 }
 
 /// # Panics

@@ -1,13 +1,13 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
+use crate::registry::info::{Kind, Origin};
+use crate::registry::list::RuntimeId;
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::end;
 use crate::scheduler::shared::Shared;
 use crate::sync::{Arc, Duration, Ordering, lock, thread};
-use crate::task::info::{Kind, Origin};
-use crate::task::list::RuntimeId;
 use crate::task::spawn::spawn_on;
 use crate::task::{JoinHandle, TaskInfo, spawn_blocking};
 use std::fmt;

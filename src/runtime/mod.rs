@@ -5,6 +5,6 @@ mod handle;
 mod start;
 
 pub use crate::builder::{Builder, RuntimeFlavor, UnhandledPanic};
+pub use crate::registry::list::RuntimeId as Id;
 pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError, WorkerCounts};
 pub use crate::scheduler::context::may_block;
-pub use crate::task::list::RuntimeId as Id;

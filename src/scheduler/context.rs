@@ -1,12 +1,12 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
+use crate::registry::info::Id;
+use crate::registry::list::RuntimeId;
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, Ordering, PoisonError};
-use crate::task::Id;
-use crate::task::list::RuntimeId;
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
 use std::rc::Rc;
@@ -97,8 +97,8 @@ pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
 }
 
 /// Finds a runtime by its id, and calls `act` with it, and with the number of the worker that this
-/// thread runs. `None` if the runtime has ended. `act` must not run code of the user's: it is called
-/// under a lock.
+/// thread runs. `None` if the runtime has ended. `act` must not run code of the user's: it is
+/// called under a lock.
 pub(crate) fn with_runtime<R>(
     id: RuntimeId,
     act: impl FnOnce(&Shared, Option<usize>) -> R,
@@ -152,8 +152,8 @@ pub(crate) fn try_current() -> Option<Rc<Arc<Shared>>> {
 pub(crate) fn current(what: &str) -> Rc<Arc<Shared>> {
     let Some(runtime) = try_current() else {
         panic!(
-            "{what} outside an arc runtime: do so in a task, in `Runtime::block_on(async {{ .. }})` \
-             or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
+            "{what} outside an arc runtime: do so in a task, in \
+             `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
         );
     };
     runtime

@@ -1,8 +1,8 @@
 //! The end of a runtime, step by step.
 //!
 //! 1. [`begin`] says that the runtime ends, and claims the workers that sleep. From now on
-//!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those that
-//!    a thread is on its way for.
+//!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those
+//!    that a thread is on its way for.
 //! 2. Each worker finishes the poll that it is in, and leaves its loop: [`leave_loop`]. A worker
 //!    that was claimed has left already, but for one, which step 3 needs a thread for. In a
 //!    current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
@@ -28,11 +28,12 @@
 use crate::builder::RuntimeFlavor;
 use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
+use crate::registry::info::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};
-use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread::JoinHandle};
-use crate::task::{TaskInfo, TaskState};
+use crate::sync::thread::JoinHandle;
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock};
 use std::iter;
 
 /// Step 1. May be called more than once, by any thread, even inside a task.

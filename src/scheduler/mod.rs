@@ -7,7 +7,6 @@ pub(crate) mod lease;
 pub(crate) mod monitor;
 pub(crate) mod policy;
 pub(crate) mod queue;
-pub(crate) mod report;
 pub(crate) mod shared;
 pub(crate) mod sleep;
 pub(crate) mod threads;

@@ -9,9 +9,9 @@
 //! sysmon is the same idea.)
 
 use crate::panic::wake;
+use crate::registry::info::{Id, TaskInfo, TaskState};
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
-use crate::task::{Id, TaskInfo, TaskState};
 use std::collections::BTreeMap;
 use std::mem::take;
 
@@ -179,6 +179,7 @@ impl Monitor<'_> {
 
             // See `Record::is_queued`.
             if main.state == TaskState::Queued {
+                main.name = Some("block_on".into());
                 main.state = TaskState::InBlockOn { time: sighting.time };
                 if is_still_there {
                     sighting.report_if_due(self.shared, || Some(main.clone()));
@@ -219,7 +220,7 @@ impl Monitor<'_> {
         let asleep = &self.shared.monitor.asleep;
         asleep.store(true, Ordering::Relaxed);
 
-        // Pairs with the fence in `Doorbell::ring`.
+        // This pairs with the fence in `Doorbell::ring`.
         fence(Ordering::SeqCst);
 
         // A poll in `block_on` that was reported already may go on for ever.

@@ -1,15 +1,16 @@
 //! When a busy worker wakes another one, and when it looks at the kernel: three rules.
 //!
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of another
-//! core. Beside a poll of a microsecond that is much, and beside one of a millisecond it is nothing.
+//! core. Beside a poll of a microsecond that is much, and beside one of a millisecond it is
+//! nothing.
 //!
 //! 1. Before a poll, a worker that leaves tasks behind, in its queue or in the injector, wakes one
 //!    sleeping worker, if none is on its way. That one does the same. So a burst wakes the workers
 //!    one after the other, and the chain ends where nothing waits. (`Worker::share_load`)
-//! 2. While polls are long, which means that the mean is above [`LONG_POLL`], there is one queue for
-//!    all: what waits in the queue of one worker would wait for that worker, however soon another
-//!    one is free. And somebody waits for the kernel before a worker polls: events should not have
-//!    to wait until the poll ends. (`Worker::push`, `Worker::share_load`)
+//! 2. While polls are long, which means that the mean is above [`LONG_POLL`], there is one queue
+//!    for all: what waits in the queue of one worker would wait for that worker, however soon
+//!    another one is free. And somebody waits for the kernel before a worker polls: events should
+//!    not have to wait until the poll ends. (`Worker::push`, `Worker::share_load`)
 //! 3. A worker looks at the kernel and the injector after `event_interval` polls, which are 61
 //!    unless the program sets another number, or after [`STRETCH_MAX`]. (`Worker::look_outside`)
 //!
@@ -27,8 +28,8 @@ pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 /// unseen for long, and a look at the kernel costs less than a hundredth of it.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
-/// The mean is that of about the last 512 polls of all workers: a single poll of 2 ms among polls of
-/// 5 µs raises it by 4 µs, and one in a hundred makes polls long.
+/// The mean is that of about the last 512 polls of all workers: a single poll of 2 ms among polls
+/// of 5 µs raises it by 4 µs, and one in a hundred makes polls long.
 const MEAN_POLLS: u64 = 512;
 
 /// What all workers know of how long a poll takes: the mean, in nanoseconds.

@@ -12,8 +12,8 @@
 //! Each queue is first in, first out. The queues are made of `concurrent_queue`s, which are never
 //! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
 
+use crate::registry::list::Record;
 use crate::sync::Arc;
-use crate::task::list::Record;
 use concurrent_queue::ConcurrentQueue;
 
 /// A task that waits to be polled. It carries its record.

@@ -3,15 +3,16 @@
 use crate::builder::Builder;
 use crate::driver::Driver;
 use crate::hooks::tell;
+use crate::pool::Pool;
+use crate::registry::info::{TaskInfo, TaskState};
+use crate::registry::list::{RuntimeId, TaskList};
 use crate::scheduler::lease::Lease;
 use crate::scheduler::policy::MeanPoll;
 use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::sleep::{Doorbell, Sleepers};
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex};
-use crate::sync::{Ordering, RwLock};
-use crate::task::list::{RuntimeId, TaskList};
-use crate::task::pool::Pool;
-use crate::task::{TaskInfo, TaskState};
+use crate::sync::{
+    Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex, Ordering, RwLock,
+};
 use concurrent_queue::ConcurrentQueue;
 use std::collections::BTreeMap;
 use std::panic::RefUnwindSafe;
@@ -76,8 +77,8 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// How many turns of its loop the worker has begun. Only the worker changes it.
     pub(crate) turn: AtomicU64,
-    /// For how long it has been in the same poll, in nanoseconds, as far as the monitor knows. 0: it
-    /// moves.
+    /// For how long it has been in the same poll, in nanoseconds, as far as the monitor knows. 0:
+    /// it moves.
     pub(crate) stuck: AtomicU64,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
@@ -135,8 +136,8 @@ impl Shared {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// P1 to P3 of the sleep protocol (`sleep.rs`), by a thread that runs no worker of this runtime,
-    /// or by a worker in the poll of another task, while polls are long.
+    /// P1 to P3 of the sleep protocol (`sleep.rs`), by a thread that runs no worker of this
+    /// runtime, or by a worker in the poll of another task, while polls are long.
     pub(crate) fn inject(&self, runnable: Runnable) {
         // P1
         queue::push(&self.injector, runnable);
@@ -173,8 +174,8 @@ impl Shared {
     /// Because of the flag a helper may be missing, but never the one that a task needs. A thread
     /// that injects passes a fence before it comes here, and the helper one in `Doorbell::ring`,
     /// after it has cleared the flag: so either the flag is seen to be clear, or the helper sees
-    /// what was injected. What waits in a worker's own queue needs no helper. (SeqCst pairs with the
-    /// store in `Worker::sleep`.)
+    /// what was injected. What waits in a worker's own queue needs no helper. (SeqCst pairs with
+    /// the store in `Worker::sleep`.)
     pub(crate) fn call_helper(&self) {
         if !self.sleepers.any_asleep() || self.helper_is_coming.swap(true, Ordering::SeqCst) {
             return;

@@ -21,8 +21,8 @@
 //! play with.
 
 use crate::builder::WORKERS_MAX;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering};
-use crate::sync::{fence, lock, thread, thread::Thread};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, fence, lock};
 
 /// The seat is free.
 const NOBODY: usize = usize::MAX;
@@ -126,8 +126,8 @@ impl Sleepers {
         self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// Clears the bit of a worker. True: it slept, and the caller has to rouse it. SeqCst pairs with
-    /// S1, for those who change something else than the injector before they claim.
+    /// Clears the bit of a worker. True: it slept, and the caller has to rouse it. SeqCst pairs
+    /// with S1, for those who change something else than the injector before they claim.
     pub(crate) fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }

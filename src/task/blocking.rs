@@ -5,12 +5,12 @@
 //! its end.
 
 use crate::hooks::sim;
+use crate::registry::info::{Kind, Origin};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads};
 use crate::sync::Arc;
-use crate::task::info::{Kind, Origin};
 use crate::task::join::JoinHandle;
 use crate::task::spawn::make_task;
 use std::io;

@@ -2,7 +2,7 @@
 
 use crate::hooks::tell;
 use crate::panic::Payload;
-use crate::task::info::Id;
+use crate::registry::info::Id;
 use std::fmt;
 use std::io;
 use std::sync::{Mutex, PoisonError};

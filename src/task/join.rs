@@ -2,11 +2,11 @@
 
 use crate::hooks::tell;
 use crate::panic::Unread;
+use crate::registry::info::Id;
+use crate::registry::list::Record;
 use crate::scheduler::budget;
 use crate::sync::Arc;
 use crate::task::error::JoinError;
-use crate::task::info::Id;
-use crate::task::list::Record;
 use async_task::FallibleTask;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;

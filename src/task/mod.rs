@@ -2,16 +2,13 @@
 
 pub(crate) mod blocking;
 pub(crate) mod error;
-pub(crate) mod info;
 mod join;
-pub(crate) mod list;
-pub(crate) mod pool;
 pub(crate) mod spawn;
 
+pub use crate::registry::info::{Id, TaskInfo, TaskState};
 pub use crate::scheduler::budget::{consume_budget, has_budget_remaining, with_budget};
 pub use crate::scheduler::context::try_id;
 pub use crate::task::blocking::{spawn_blocking, try_spawn_blocking};
 pub use crate::task::error::JoinError;
-pub use crate::task::info::{Id, TaskInfo, TaskState};
 pub use crate::task::join::{AbortHandle, JoinHandle};
 pub use crate::task::spawn::{spawn, spawn_named, yield_now};

@@ -20,15 +20,15 @@
 
 use crate::builder::UnhandledPanic;
 use crate::panic::{Unread, contain, ignore_panic};
+use crate::registry::info::{Kind, Origin};
+use crate::registry::list::Record;
 use crate::scheduler::context;
 use crate::scheduler::end;
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::Shared;
 use crate::sync::{Arc, thread};
 use crate::task::error::JoinError;
-use crate::task::info::{Kind, Origin};
 use crate::task::join::JoinHandle;
-use crate::task::list::Record;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;

@@ -19,9 +19,10 @@ use crate::{Failure, workspace_root};
 /// What a build of arc-runtime compiles only when it is asked for a feature, and the libraries
 /// that are built on it. What tests, measures or checks is none of what ships, and is not
 /// counted, so that a change there leaves the report alone.
-const BESIDE: [(&str, &str); 5] = [
+const BESIDE: [(&str, &str); 6] = [
     ("crates/trace/src", "the feature `trace`"),
     ("crates/sim/core/src", "the feature `sim`"),
+    ("crates/compat/hint/src", "the feature `hint`"),
     ("crates/arc/src", "built on it"),
     ("crates/compat/src", "built on it"),
     ("crates/util/src", "built on it"),

@@ -36,8 +36,8 @@ enum Check {
 }
 
 /// The packages that users get.
-const LIBRARIES: [&str; 6] =
-    ["arc-runtime", "arc-macros", "arc-trace", "arc-compat", "arc-util", "arc-async"];
+const LIBRARIES: [&str; 7] =
+    ["arc-runtime", "arc-macros", "arc-trace", "arc-hint", "arc-compat", "arc-util", "arc-async"];
 
 /// Those for tests. They are not built with the others: they turn on a feature of arc-runtime.
 const SIMULATION: [&str; 3] = ["arc-sim", "arc-sim-core", "arc-sim-macros"];
@@ -144,7 +144,17 @@ fn package(root: &Path) -> Result<(), Failure> {
             remarks.push(Remark::complaint(format!("package {name}: {text}")));
         }
     }
-    let folders = ["macros", "trace", "compat", "util", "arc", "sim", "sim/core", "sim/macros"];
+    let folders = [
+        "macros",
+        "trace",
+        "compat",
+        "compat/hint",
+        "util",
+        "arc",
+        "sim",
+        "sim/core",
+        "sim/macros",
+    ];
     let folders = folders.map(|folder| format!("crates/{folder}"));
     let names = ["LICENSE-APACHE", "LICENSE-MIT"];
     for (folder, name) in folders.iter().flat_map(|folder| names.map(|name| (folder, name))) {
@@ -227,7 +237,7 @@ fn copy_with(root: &Path, change: fn(&mut Table)) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(&manifest).map_err(fail)?;
     let mut table: Table = text.parse().map_err(|it| Failure(format!("Cargo.toml: {it}")))?;
     let members = toml::toml! {
-        members = ["crates/compat", "crates/macros", "crates/trace",
+        members = ["crates/compat", "crates/compat/hint", "crates/macros", "crates/trace",
             "crates/util"]
     };
     if let Some(Value::Table(workspace)) = table.get_mut("workspace") {

@@ -16,8 +16,9 @@ use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::AsSource;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
-use rustix::time::{timerfd_create, timerfd_settime};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::MaybeUninit;

@@ -1,8 +1,8 @@
 //! Report polls that last for too long.
 
 use crate::panic::ignore_panic;
+use crate::registry::info::TaskInfo;
 use crate::sync::Arc;
-use crate::task::TaskInfo;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, thread};

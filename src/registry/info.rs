@@ -1,10 +1,11 @@
 //! What can be known of a task from outside: in the task list, in the report of a poll
 //! that takes too long, and in the report of what a shutdown ended.
 
+use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 /// Identifies a task. No two tasks of a process have the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,8 +6,8 @@
 //! other.
 
 use crate::hooks::tell;
+use crate::registry::info::{Id, Kind, Origin, TaskInfo, TaskState};
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::task::info::{Id, Kind, Origin, TaskInfo, TaskState};
 use slab::Slab;
 use std::fmt;
 use std::task::Waker;
@@ -214,8 +214,8 @@ impl TaskList {
         tasks
     }
 
-    /// The runtime ends: takes out all tasks but the jobs, and returns the tasks' wakers. (A job that
-    /// has begun runs to its end, and the end of the runtime waits for it.)
+    /// The runtime ends: takes out all tasks but the jobs, and returns the tasks' wakers. (A job
+    /// that has begun runs to its end, and the end of the runtime waits for it.)
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for Shard(shard) in &self.shards {

@@ -32,8 +32,8 @@ struct State<J> {
     threads: usize,
     /// How many are being started, of which nobody knows yet whether they will run.
     starting: usize,
-    /// How many threads wait for a job or are on their way to it, those that are being started among
-    /// them. A thread that was notified counts until it runs.
+    /// How many threads wait for a job or are on their way to it, those that are being started
+    /// among them. A thread that was notified counts until it runs.
     free: usize,
     is_closed: bool,
 }
