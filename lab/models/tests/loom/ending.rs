@@ -2,13 +2,15 @@
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
 use crate::inside::start;
+use crate::pool::Pool;
+use crate::registry::info::{Kind, Origin};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads::SignedOn};
 use crate::sync::{AtomicBool, Duration, Ordering, lock, thread};
-use crate::task::info::{Kind, Origin};
-use crate::task::pool::Pool;
 use crate::task::spawn::{make_task, spawn_on, yield_now};
-use crate::world::{Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn};
+use crate::world::{
+    Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn,
+};
 use crate::{model_within, race_within};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -307,22 +309,16 @@ fn end_waits_for_every_thread_that_signed_on() {
 
 /// The pool is closed while the only thread for jobs is on its way to the first of two, or is done
 /// with it. The first one runs. The other one runs or is given up.
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = 0;
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = state.jobs.len();
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - let mut given_up = state.jobs.split_off(begun);
 // - state.given_up.append(&mut given_up);
 // + state.jobs.truncate(begun);
-// ~ src/task/pool.rs
-// - lock(&self.state).free += 1;
-// ~ src/task/pool.rs
-// - drop(state);
-// - self.news.notify_all();
-// + drop(state);
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     model_within(3, || {

@@ -3,9 +3,9 @@
 
 use crate::inside::list as small;
 use crate::race;
+use crate::registry::info::{Kind, Origin};
+use crate::registry::list::{Record, RuntimeId, TaskList};
 use crate::sync::Arc;
-use crate::task::info::{Kind, Origin};
-use crate::task::list::{Record, RuntimeId, TaskList};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
@@ -33,11 +33,11 @@ impl Wake for Task {
 
 /// `AbortHandle::abort` against the poll that its wake-up causes: that poll sees that the task was
 /// aborted.
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - self.is_aborted.store(true, Ordering::Relaxed);
 // - let waker = lock(&self.waker).clone();
 // + let waker = lock(&self.waker).clone();
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - self.is_aborted.store(true, Ordering::Relaxed);
 // - let waker = lock(&self.waker).clone();
 // - if let Some(waker) = waker {
@@ -67,7 +67,7 @@ fn poll_that_an_abort_causes_sees_it() {
 
 /// `AbortHandle::abort` against a task that ends: if the list has its waker no more, nobody is
 /// woken.
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - let waker = lock(&record.waker).take()?;
 // + let waker = lock(&record.waker).clone()?;
 #[test]
@@ -92,7 +92,7 @@ fn task_that_has_ended_is_not_woken_by_an_abort() {
 
 /// `TaskList::close` against `enter`: a task that is entered is found by the end, and one that comes
 /// too late is not entered.
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - let mut shard = lock(self.shard_of(record));
 // - if is_ending() {
 // -     return false;
@@ -101,7 +101,7 @@ fn task_that_has_ended_is_not_woken_by_an_abort() {
 // +     return false;
 // + }
 // + let mut shard = lock(self.shard_of(record));
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - if is_ending() {
 // + if false {
 #[test]
@@ -121,7 +121,7 @@ fn end_finds_every_task_that_was_entered() {
 }
 
 /// `TaskList::close` against `remove`: the task's waker is returned once.
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - wakers.extend(lock(&record.waker).take());
 // + wakers.extend(lock(&record.waker).clone());
 #[test]
@@ -139,13 +139,13 @@ fn waker_is_returned_once_at_the_end() {
 
 /// A shard gives memory back while two tasks end: the first of them moves the other one, which is
 /// taken out at its new place. (In the copy that is used here five tasks are a burst.)
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - let mut shard = lock(self.shard_of(record));
 // - shard.try_remove(record.place.load(Ordering::Relaxed));
 // + let place = record.place.load(Ordering::Relaxed);
 // + let mut shard = lock(self.shard_of(record));
 // + shard.try_remove(place);
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - record.place.store(smaller.vacant_key(), Ordering::Relaxed);
 #[test]
 fn task_that_is_moved_is_taken_out_at_its_new_place() {

@@ -46,14 +46,18 @@ mod world;
 mod builder;
 #[path = "../../../../src/driver/mod.rs"]
 mod driver;
-#[path = "../../../../src/hooks.rs"]
-mod real_hooks;
 #[path = "../../../../src/io.rs"]
 mod io;
 #[path = "../../../../src/net/mod.rs"]
 mod net;
 #[path = "../../../../src/panic.rs"]
 mod panic;
+#[path = "../../../../src/pool.rs"]
+mod pool;
+#[path = "../../../../src/hooks.rs"]
+mod real_hooks;
+#[path = "../../../../src/registry/mod.rs"]
+mod registry;
 #[path = "../../../../src/runtime/mod.rs"]
 mod runtime;
 #[path = "../../../../src/scheduler/mod.rs"]
@@ -120,7 +124,7 @@ mod inside {
         }
     }
 
-    /// src/task/list.rs
+    /// src/registry/list.rs
     pub(crate) mod list {
         include!(concat!(env!("OUT_DIR"), "/list.rs"));
     }

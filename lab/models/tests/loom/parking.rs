@@ -18,10 +18,6 @@ use std::task::Poll;
 /// two workers the first that falls asleep has the seat, and the other one parks.
 // ~ src/scheduler/sleep.rs
 // - fence(Ordering::SeqCst);
-// - if has_work() {
-// + if has_work() {
-// ~ src/scheduler/sleep.rs
-// - fence(Ordering::SeqCst);
 // - self.asleep.load(Ordering::Relaxed) == self.all
 // + self.asleep.load(Ordering::Relaxed) == self.all
 // ~ src/scheduler/sleep.rs
@@ -78,6 +74,32 @@ fn injected_task_is_polled() {
             crew.stop();
         });
     }
+}
+
+/// The same with a worker that asks for nothing else before it sleeps. (What others ask for is a
+/// `SeqCst` load, which has a fence before it.)
+// ~ src/scheduler/sleep.rs
+// - fence(Ordering::SeqCst);
+// - if has_work() {
+// + if has_work() {
+#[test]
+fn injected_task_is_polled_by_a_worker_that_never_stops() {
+    model_within(4, || {
+        let shared = shared(1);
+        make_polls_short(&shared);
+        let polled = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let crew = {
+            let (shared, polled) = (shared.clone(), polled.clone());
+            thread::spawn(move || {
+                let worker = Worker::new(shared, 0);
+                while !polled.load(Ordering::Relaxed) {
+                    worker.run_one(&|| false);
+                }
+            })
+        };
+        shared.inject(task(&shared, move || polled.store(true, Ordering::Relaxed)));
+        crew.join().unwrap();
+    });
 }
 
 /// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected is
@@ -139,9 +161,6 @@ fn shared_with_a_source() -> (Arc<Shared>, usize) {
 // ~ src/scheduler/worker.rs
 // - if self.shared.sleepers.take_seat() {
 // + if true {
-// ~ src/scheduler/sleep.rs
-// - self.seat.store(NOBODY, Ordering::Release);
-// + self.seat.store(NOBODY, Ordering::Relaxed);
 // ~ src/scheduler/sleep.rs
 // - if self.take_seat_as(worker) {
 // -     wait();
@@ -219,6 +238,7 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
 // - asleep.store(true, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
 // + fence(Ordering::SeqCst);
+// + asleep.store(true, Ordering::Relaxed);
 // ~ src/runtime/block_on.rs
 // - record.set_polled(true);
 // - shared.monitor.ring();

@@ -2,6 +2,8 @@
 
 use crate::driver::reactor::{Direction, Source};
 use crate::io::Async;
+use crate::registry::info::{Kind, Origin};
+use crate::registry::list::Record;
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
@@ -9,8 +11,6 @@ use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Duration, Mutex, Ordering, lock};
-use crate::task::info::{Kind, Origin};
-use crate::task::list::Record;
 use crate::task::spawn::spawn_on;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;

@@ -86,7 +86,7 @@ fn job_that_has_not_begun_is_dropped() {
 /// tasks for as long as it does. After the end the list is empty.
 // ~ src/task/blocking.rs
 // - drop(runtime.tasks.remove(&record));
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - if !record.is_job() {
 // -     wakers.extend(lock(&record.waker).take());
 // - }
@@ -112,15 +112,15 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 
 /// Jobs come from two threads, and there may be one thread for them, or two. Each job runs: no
 /// thread misses the notification of one, also if it has just waited for too long.
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - self.news.notify_one();
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - let has_thread = state.free >= state.jobs.len();
 // + let has_thread = state.free > 0;
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - if job.is_none() {
 // + if false {
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - state.free -= 1;
 // - let job = state.jobs.pop_front();
 // + let job = state.jobs.pop_front();
@@ -158,7 +158,7 @@ fn every_job_finds_a_thread() {
 }
 
 /// A thread that waits for a job, however long, hears of the end.
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - self.news.notify_all();
 // ~ src/scheduler/end.rs
 // - shared.pool.close();
@@ -213,7 +213,7 @@ fn job_may_wait_for_the_drop_of_one_that_is_given_up() {
 
 /// The runtime ends while a poll waits for the job that it has spawned: that runs, or is dropped,
 /// before the poll is over.
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - if state.is_closed {
 // -     drop(state);
 // -     return Ok(());
@@ -247,13 +247,13 @@ fn poll_may_wait_for_its_job_while_the_runtime_ends() {
 // + shared.ending.store(true, Ordering::SeqCst);
 // + drop(signing_on);
 // + shared.pool.close();
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = 0;
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = state.jobs.len();
-// ~ src/task/pool.rs
+// ~ src/pool.rs
 // - state.free += 1;
 // - state.starting += 1;
 // + state.starting += 1;

@@ -155,7 +155,8 @@ fn tasks_everywhere_are_dropped_at_the_end() {
 fn panic_ends_the_runtime_if_it_shall() {
     model(|| {
         let mut builder = Builder::new_multi_thread();
-        let runtime = builder.workers(2).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
+        let runtime =
+            builder.workers(2).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
         let waits = runtime.spawn(std::future::pending::<()>());
         let panics = runtime.spawn(panics());
         assert!(wait(waits).unwrap_err().is_cancelled());

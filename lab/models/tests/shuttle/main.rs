@@ -44,6 +44,10 @@ mod io;
 mod net;
 #[path = "../../../../src/panic.rs"]
 mod panic;
+#[path = "../../../../src/pool.rs"]
+mod pool;
+#[path = "../../../../src/registry/mod.rs"]
+mod registry;
 #[path = "../../../../src/runtime/mod.rs"]
 mod runtime;
 #[path = "../../../../src/scheduler/mod.rs"]

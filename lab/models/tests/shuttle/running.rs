@@ -101,7 +101,7 @@ fn children_are_joined_wherever_they_run() {
 /// future is dropped before its joiner is woken.
 // ~ src/task/join.rs
 // - self.record.abort();
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - waker.wake();
 // + drop(waker);
 // ~ src/task/spawn.rs
@@ -132,7 +132,7 @@ fn aborted_task_ends_and_tells_its_joiner() {
 
 /// The next task gets the place of a task that has ended, in the list. An abort of the old task does
 /// not hit it, and the old one does not take it out.
-// ~ src/task/list.rs
+// ~ src/registry/list.rs
 // - let waker = lock(&record.waker).take()?;
 // + let waker = lock(&record.waker).clone()?;
 #[test]
@@ -217,8 +217,8 @@ fn task_outlives_the_block_on_that_spawned_it() {
 // - let is_due = main.woken.swap(false, Ordering::Acquire);
 // + let is_due = main.woken.load(Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
-// - let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
-// + let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
+// - let poll = budget::with_budget(|| future.poll(&mut context));
+// + let poll = budget::with_budget(|| future.poll(&mut context));
 // + main.woken.store(false, Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
 // - if self.woken.swap(true, Ordering::SeqCst) {
