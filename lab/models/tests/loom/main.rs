@@ -26,6 +26,7 @@
 //! that blocks is free.
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
+#![allow(clippy::redundant_allocation, clippy::type_complexity, reason = "they are types of src")]
 
 // The crate concurrent_queue is a module of this one.
 extern crate self as concurrent_queue;

@@ -257,7 +257,11 @@ fn monitor_does_not_sleep_while_a_future_is_polled() {
             })
         };
         // It goes on as soon as the monitor does not sleep.
-        block_on(&shared, poll_fn(|_| Poll::Ready(is_awake.wait(1))));
+        let until_it_is_awake = poll_fn(|_| {
+            is_awake.wait(1);
+            Poll::Ready(())
+        });
+        block_on(&shared, until_it_is_awake);
         monitor.join().unwrap();
     });
 }

@@ -98,9 +98,6 @@ fn workers_that_sleep_are_woken_by_the_end() {
 // + let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
-// - if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
-// + if shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
-// ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
@@ -385,21 +382,6 @@ fn end_waits_for_the_thread_with_the_lease() {
 
 /// A thread wakes tasks of a current-thread runtime, and spawns new ones, while the runtime ends,
 /// and a thread is in `block_on`.
-// ~ src/scheduler/end.rs
-// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.close(&mut wakers);
-// - wakers.into_iter().for_each(wake);
-// - for worker in &shared.workers {
-// -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// - }
-// - shared.injector.try_iter().for_each(drop);
-// + shared.driver.timers.close(&mut wakers);
-// + wakers.into_iter().for_each(wake);
-// + for worker in &shared.workers {
-// +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// + }
-// + shared.injector.try_iter().for_each(drop);
-// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_of_a_current_thread_is_dropped_once() {
     model(|| {

@@ -22,6 +22,7 @@
 //! The lines that begin with `~` are mutations, as in the loom models.
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
+#![allow(clippy::redundant_allocation, clippy::type_complexity, reason = "they are types of src")]
 
 #[path = "../both/clock.rs"]
 mod clock;
