@@ -218,17 +218,16 @@ impl Builder {
     }
 
     /// Sets a hook that is called when one poll of a task, or of the future in a `block_on`, has
-    /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default it prints a line to
-    /// standard error.
+    /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default a debug build prints a
+    /// line to standard error ([`report_long_polls`](Self::report_long_polls)).
     ///
     /// The hook is called once for each such poll, while the poll still lasts, on a thread of its
     /// own. If it blocks, it holds up nothing else: no worker, not the end of the runtime, but only
     /// other reports, which are made one after the other. The end of the runtime does not wait for
     /// a call that goes on.
     ///
-    /// On Linux a poll is not reported as long as its thread mostly waits for a core: then the
-    /// machine is too busy, and the task is not to blame. (The future in a `block_on` is reported
-    /// even so.)
+    /// On a machine that is far too busy, a poll may be reported whose thread only waited for a
+    /// core.
     ///
     /// # Examples
     ///

@@ -32,8 +32,8 @@
 //!               │                               reactor (sockets), timers (the clock)
 //!               │ Waker                                   │
 //!               └─────────────────────────────────────────┘
-//!                 a worker that has nothing to do takes a seat in the driver: it waits for
-//!                 the kernel, wakes the tasks whose events came, and runs them itself
+//!                 a worker that has nothing to do takes the seat: it waits for the
+//!                 kernel, wakes the tasks whose events came, and runs them itself
 //! ```
 //!
 //! # The files, in reading order
@@ -46,57 +46,59 @@
 //! | file | what you know after it |
 //! |---|---|
 //! | [`sync.rs`] | where locks, atomics and threads come from, so that models can replace them |
-//! | [`config.rs`] | what a runtime can be configured with |
+//! | [`panic.rs`] | how a panic of the user's code is kept away from arc's own |
+//! | [`hooks.rs`] | which calls to pass over: those that tell the timeline and the simulation |
 //! | **waiting for the kernel and the clock** | |
-//! | [`driver/kernel/event.rs`] | what is asked of the kernel, and what it reports |
-//! | [`driver/kernel/mod.rs`] | which of the next two files a system uses |
+//! | [`driver/kernel/mod.rs`] | what is asked of the kernel, and what it reports |
 //! | [`driver/kernel/epoll.rs`] | how one system call waits for sockets, timers and notifications |
 //! | `driver/kernel/portable.rs` | the same by the crate polling, for all systems but Linux |
 //! | [`driver/readiness.rs`] | how one atomic word remembers an event that came at the wrong time |
 //! | [`driver/reactor.rs`] | how an event finds the wakers of the tasks that wait for it |
 //! | [`driver/wheel.rs`] | how a million deadlines are kept, as a pure data structure |
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
-//! | [`driver/mod.rs`] | the seats: how workers wait for all of this |
+//! | [`driver/mod.rs`] | how one thread at a time waits for all of this |
+//! | **what is known of a task, and of a runtime** | |
+//! | [`registry/mod.rs`] | what belongs to this room |
+//! | [`registry/info.rs`] | what can be told of a task |
+//! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
+//! | [`registry/report.rs`] | where the report of a long poll goes |
+//! | [`builder.rs`] | what a runtime can be configured with |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
 //! | [`scheduler/queue.rs`] | where tasks wait for their turn |
-//! | [`scheduler/idle.rs`] | why no wake-up is lost when the last worker falls asleep |
+//! | [`scheduler/sleep.rs`] | how workers sleep, and why no wake-up is lost |
+//! | [`scheduler/policy.rs`] | when a busy worker wakes another one: three rules |
 //! | [`scheduler/lease.rs`] | which thread runs the tasks of a current-thread runtime |
+//! | [`pool.rs`] | which thread runs a function that blocks |
 //! | [`scheduler/shared.rs`] | what the threads of a runtime share, and how one wakes another |
-//! | [`scheduler/share.rs`] | when a busy worker wakes another one |
-//! | [`scheduler/coop.rs`] | why a task that never waits does not starve the others |
+//! | [`scheduler/budget.rs`] | why a task that never waits does not starve the others |
 //! | [`scheduler/worker.rs`] | the loop: find a task, poll it, sleep |
 //! | [`scheduler/context.rs`] | how a thread knows its runtime and its worker |
 //! | [`scheduler/threads.rs`] | how threads start and sign off |
+//! | [`scheduler/monitor.rs`] | who helps when a poll takes too long |
 //! | **tasks** | |
+//! | [`task/error.rs`] | why a task gave no output |
 //! | [`task/join.rs`] | how a task is awaited and aborted |
-//! | [`task/spawn.rs`] | how a future, or a function that blocks, becomes a task |
-//! | [`task/mod.rs`] | what programs see of this room |
+//! | [`task/spawn.rs`] | how a future becomes a task |
 //! | [`scheduler/end.rs`] | how a runtime ends, step by step, and what becomes of each task |
+//! | [`task/blocking.rs`] | how a function that blocks becomes a task |
+//! | [`task/mod.rs`] | what programs see of this room |
 //! | **sockets and time** | |
 //! | [`io.rs`] | how a read becomes a poll |
 //! | [`time.rs`] | how a sleep is armed, and what a timeout is |
 //! | [`net/mod.rs`] | TCP, and how names are looked up without blocking a worker |
 //! | **the runtime** | |
 //! | [`runtime/block_on.rs`] | how a thread waits for a future |
-//! | [`runtime/monitor.rs`] | who helps when a poll takes too long |
-//! | [`runtime/start.rs`] | how a runtime is built and its threads start |
 //! | [`runtime/handle.rs`] | what programs do with a runtime |
+//! | [`runtime/start.rs`] | how a runtime is built and its threads start |
 //! | [`runtime/mod.rs`] | what programs see of this room |
 //!
 //! `driver/kernel/portable.rs` is not built on Linux, so it has no page to link to: open the file.
-//!
-//! The list of unfinished tasks is a crate of its own, `arc-tasks` in `crates/tasks/`: ids, names,
-//! states, and the error of a task that gave no output. Here it is called `registry`. Read it when
-//! you want to know how tasks are listed. To follow the rest, it is enough that a task carries a
-//! `Key` with its id, and the id of its runtime.
-//!
-//! A second crate, `arc-pool` in `crates/pool/`, decides which thread a job of `spawn_blocking`
-//! goes to. It also keeps the panics of foreign code away from arc's own.
+//! The whole proof that no wake-up is lost is in `scheduler/sleep.md`, beside `sleep.rs`.
 //!
 //! [`sync.rs`]: ../src/arc/sync.rs.html
-//! [`config.rs`]: ../src/arc/config.rs.html
-//! [`driver/kernel/event.rs`]: ../src/arc/driver/kernel/event.rs.html
+//! [`panic.rs`]: ../src/arc/panic.rs.html
+//! [`hooks.rs`]: ../src/arc/hooks.rs.html
 //! [`driver/kernel/mod.rs`]: ../src/arc/driver/kernel/mod.rs.html
 //! [`driver/kernel/epoll.rs`]: ../src/arc/driver/kernel/epoll.rs.html
 //! [`driver/readiness.rs`]: ../src/arc/driver/readiness.rs.html
@@ -104,27 +106,35 @@
 //! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html
 //! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
 //! [`driver/mod.rs`]: ../src/arc/driver/mod.rs.html
+//! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
+//! [`registry/info.rs`]: ../src/arc/registry/info.rs.html
+//! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
+//! [`registry/report.rs`]: ../src/arc/registry/report.rs.html
+//! [`builder.rs`]: ../src/arc/builder.rs.html
 //! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
 //! [`scheduler/queue.rs`]: ../src/arc/scheduler/queue.rs.html
-//! [`scheduler/idle.rs`]: ../src/arc/scheduler/idle.rs.html
+//! [`scheduler/sleep.rs`]: ../src/arc/scheduler/sleep.rs.html
+//! [`scheduler/policy.rs`]: ../src/arc/scheduler/policy.rs.html
 //! [`scheduler/lease.rs`]: ../src/arc/scheduler/lease.rs.html
+//! [`pool.rs`]: ../src/arc/pool.rs.html
 //! [`scheduler/shared.rs`]: ../src/arc/scheduler/shared.rs.html
-//! [`scheduler/share.rs`]: ../src/arc/scheduler/share.rs.html
-//! [`scheduler/coop.rs`]: ../src/arc/scheduler/coop.rs.html
+//! [`scheduler/budget.rs`]: ../src/arc/scheduler/budget.rs.html
 //! [`scheduler/worker.rs`]: ../src/arc/scheduler/worker.rs.html
 //! [`scheduler/context.rs`]: ../src/arc/scheduler/context.rs.html
 //! [`scheduler/threads.rs`]: ../src/arc/scheduler/threads.rs.html
+//! [`scheduler/monitor.rs`]: ../src/arc/scheduler/monitor.rs.html
+//! [`task/error.rs`]: ../src/arc/task/error.rs.html
 //! [`task/join.rs`]: ../src/arc/task/join.rs.html
 //! [`task/spawn.rs`]: ../src/arc/task/spawn.rs.html
-//! [`task/mod.rs`]: ../src/arc/task/mod.rs.html
 //! [`scheduler/end.rs`]: ../src/arc/scheduler/end.rs.html
+//! [`task/blocking.rs`]: ../src/arc/task/blocking.rs.html
+//! [`task/mod.rs`]: ../src/arc/task/mod.rs.html
 //! [`io.rs`]: ../src/arc/io.rs.html
 //! [`time.rs`]: ../src/arc/time.rs.html
 //! [`net/mod.rs`]: ../src/arc/net/mod.rs.html
 //! [`runtime/block_on.rs`]: ../src/arc/runtime/block_on.rs.html
-//! [`runtime/monitor.rs`]: ../src/arc/runtime/monitor.rs.html
-//! [`runtime/start.rs`]: ../src/arc/runtime/start.rs.html
 //! [`runtime/handle.rs`]: ../src/arc/runtime/handle.rs.html
+//! [`runtime/start.rs`]: ../src/arc/runtime/start.rs.html
 //! [`runtime/mod.rs`]: ../src/arc/runtime/mod.rs.html
 
 pub mod io;

@@ -209,9 +209,9 @@ impl Future for Sleep {
 /// Awaits a future, but not for longer than `duration`.
 ///
 /// The future is polled before the time is looked at, so a future that is ready wins over a timeout
-/// of zero. A timeout of zero is pending at its first poll, too, as a sleep of zero is. The timeout
-/// ends in time even if the future uses up the task's budget in each poll. A duration that is too
-/// long for the clock counts as 30 years.
+/// of zero. One that is not has one more poll then, as others have their turn. The timeout ends in
+/// time even if the future uses up the task's budget in each poll. A duration that is too long for
+/// the clock counts as 30 years.
 ///
 /// # Errors
 ///

@@ -26,7 +26,7 @@
 //! *the seat*, a lock that nobody waits for. It is woken by an event, a deadline, or a
 //! notification. The others park, and are woken by an unpark. To wake a worker, a thread clears its
 //! bit first: it has *claimed* the worker, and nobody else wakes it as well. This is how arc
-//! sleeps: `src/scheduler/idle.rs`, `worker.rs` and `src/driver/mod.rs`.
+//! sleeps: `src/scheduler/sleep.rs`, `worker.rs` and `src/driver/mod.rs`.
 //!
 //! # Break it
 //!
@@ -197,7 +197,7 @@ impl Shared {
                 continue;
             };
 
-            // There is more to do than one worker can. (When that is worth it: `share.rs` of arc.)
+            // There is more to do than one worker can. (When that is worth it: `policy.rs` of arc.)
             if !lock(&self.locals[worker]).is_empty() {
                 self.wake_one();
             }

@@ -11,16 +11,16 @@
 //! | 06 timers | `src/driver/timers.rs`, and a wheel in `src/driver/wheel.rs` |
 //! | 07 try, leave the waker, ask, wait | `src/driver/reactor.rs`, `src/driver/readiness.rs` |
 //! | 08 a queue for each worker, an injector, half | `src/scheduler/queue.rs` |
-//! | 09 say that you sleep, then look again; the seat | `src/scheduler/idle.rs`, `worker.rs` |
+//! | 09 say that you sleep, then look again; the seat | `src/scheduler/sleep.rs`, `worker.rs` |
 //!
 //! # Break it
 //!
-//! arc itself, this time. In `fall_asleep` of `src/scheduler/idle.rs`, delete the line
-//! `fence(Ordering::SeqCst);`. This program will go on to work on your machine. Then ask the model
-//! of the protocol:
+//! arc itself, this time. In `Sleepers::all_asleep` of `src/scheduler/sleep.rs`, delete the line
+//! `fence(Ordering::SeqCst);`, which is P2. This program will go on to work on your machine. Then
+//! ask the model of the protocol:
 //!
 //! ```sh
-//! cargo test -p arc-models --release --test loom pushed_task
+//! cargo test -p arc-models --release --test loom injected_task
 //! ```
 //!
 //! loom tries every order of the steps, and fails in the one in which a task is queued and all

@@ -7,11 +7,14 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, thread};
 
-/// Calls a hook of the user's for each report.
+/// A hook of the user's.
+type Hook = dyn Fn(&TaskInfo) + Send + Sync;
+
+/// Calls a hook for each report.
 #[derive(Clone)]
 pub(crate) struct Reporter {
     /// None: nothing is reported.
-    hook: Option<Arc<dyn Fn(&TaskInfo) + Send + Sync>>,
+    hook: Option<Arc<Hook>>,
     /// A call of the hook has not returned yet.
     is_busy: Arc<AtomicBool>,
 }

@@ -9,6 +9,7 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, Ordering, PoisonError};
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// What a thread does. This decides whether it may block.
@@ -25,10 +26,21 @@ pub(crate) enum Role {
     Ending,
 }
 
+/// The runtime that a thread is in. It is counted by an `Rc`, on this thread alone: to count the
+/// runtime itself would be a write to a word of all threads.
+pub(crate) struct Entered(Arc<Shared>);
+
+impl Deref for Entered {
+    type Target = Arc<Shared>;
+
+    fn deref(&self) -> &Arc<Shared> {
+        &self.0
+    }
+}
+
 struct Current {
-    /// Where `spawn` spawns to, and what sockets and timers register with. It is counted here, on
-    /// this thread alone: to count the runtime itself would be a write to a word of all threads.
-    runtime: Option<Rc<Arc<Shared>>>,
+    /// Where `spawn` spawns to, and what sockets and timers register with.
+    runtime: Option<Rc<Entered>>,
     /// The worker that this thread runs.
     worker: Option<Rc<Worker>>,
     role: Role,
@@ -139,7 +151,7 @@ pub(crate) fn role() -> Role {
 }
 
 /// The current runtime, if there is one.
-pub(crate) fn try_current() -> Option<Rc<Arc<Shared>>> {
+pub(crate) fn try_current() -> Option<Rc<Entered>> {
     CURRENT.with_borrow(|current| current.runtime.clone())
 }
 
@@ -149,11 +161,12 @@ pub(crate) fn try_current() -> Option<Rc<Arc<Shared>>> {
 ///
 /// When there is none.
 #[track_caller]
-pub(crate) fn current(what: &str) -> Rc<Arc<Shared>> {
+pub(crate) fn current(what: &str) -> Rc<Entered> {
     let Some(runtime) = try_current() else {
         panic!(
             "{what} outside an arc runtime: do so in a task, in \
-             `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of `Handle::enter`"
+             `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
+             `Handle::enter`"
         );
     };
     runtime
@@ -177,6 +190,6 @@ pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
 
 /// Makes `runtime` the current one, and says what the thread does from now on.
 pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    let current = Current { runtime: Some(Rc::new(runtime)), worker, role };
+    let current = Current { runtime: Some(Rc::new(Entered(runtime))), worker, role };
     Guard(ManuallyDrop::into_inner(CURRENT.replace(ManuallyDrop::new(current))))
 }

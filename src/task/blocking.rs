@@ -29,9 +29,9 @@ use std::io;
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`]. When the system starts no thread, and there is none that could
-/// run the job: [`try_spawn_blocking`] returns an error instead. (A job that another thread has
-/// spawned just before may wait until a later one gets a thread.)
+/// Outside a runtime, as [`spawn`](crate::spawn). When the system starts no thread, and there is
+/// none that could run the job: [`try_spawn_blocking`] returns an error instead. (A job that
+/// another thread has spawned just before may wait until a later one gets a thread.)
 ///
 /// # Examples
 ///
@@ -60,7 +60,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`].
+/// Outside a runtime, as [`spawn`](crate::spawn).
 ///
 /// # Examples
 ///
