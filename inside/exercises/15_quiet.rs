@@ -12,8 +12,8 @@
 //! The thread that calls it parks, and goes on once all workers sleep. The worker that falls asleep
 //! last unparks it, in `sleep`. Only one thread ever calls the method.
 //!
-//! This program is the *model* of your change. It compiles `src/scheduler/sleep.rs` as you have left
-//! it, over the atomics and threads of the crate loom. loom runs the model again and again, in
+//! This program is the *model* of your change. It compiles `src/scheduler/sleep.rs` as you have
+//! left it, over the atomics and threads of the crate loom. loom runs the model again and again, in
 //! every order of the steps, and has each thread see the writes of the others as late as a
 //! processor may show them. Run it after each change:
 //!
@@ -183,5 +183,6 @@ fn main() {
 // Hint 2: the thread says that it sleeps, passes a fence, and looks again before it parks. The
 // worker sets its bit, passes a fence, and looks whether somebody said so. The first half of that
 // is there already. So is a fence in `all_asleep`.
-// Hint 3: `Doorbell`, in the same file, is the second half. Give `Sleepers` one, and ring it where all
-// workers sleep. Read `sleep` in `src/scheduler/monitor.rs` to see who sleeps beside such a bell.
+// Hint 3: `Doorbell`, in the same file, is the second half. Give `Sleepers` one, and ring it where
+// all workers sleep. Read `sleep` in `src/scheduler/monitor.rs` to see who sleeps beside such a
+// bell.

@@ -1,5 +1,5 @@
-//! The lease of a current-thread runtime: who runs its worker, and who closes it. And the futures in
-//! `block_on`, which are woken with the lease or without it.
+//! The lease of a current-thread runtime: who runs its worker, and who closes it. And the futures
+//! in `block_on`, which are woken with the lease or without it.
 
 use crate::scheduler::{end, lease::Lease};
 use crate::sync::thread;

@@ -13,9 +13,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody is
-/// called for another reason. A thread from outside injects tasks, and each of them is polled. Of
-/// two workers the first that falls asleep has the seat, and the other one parks.
+/// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody
+/// is called for another reason. A thread from outside injects tasks, and each of them is polled.
+/// Of two workers the first that falls asleep has the seat, and the other one parks.
 // ~ src/scheduler/sleep.rs
 // - fence(Ordering::SeqCst);
 // - self.asleep.load(Ordering::Relaxed) == self.all
@@ -102,8 +102,8 @@ fn injected_task_is_polled_by_a_worker_that_never_stops() {
     });
 }
 
-/// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected is
-/// polled by the other worker, which is called, or is on its way, or about to sleep.
+/// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected
+/// is polled by the other worker, which is called, or is on its way, or about to sleep.
 // ~ src/scheduler/worker.rs
 // - shared.helper_is_coming.store(false, Ordering::SeqCst);
 // ~ src/scheduler/worker.rs

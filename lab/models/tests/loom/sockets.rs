@@ -111,8 +111,8 @@ fn poll_once(future: &mut Reading, waker: &Waker) {
     assert!(future.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
 }
 
-/// A future that waits is dropped while an event comes, and another future waits after it. The first
-/// one takes its own waker out, if that is still there, and not that of the other.
+/// A future that waits is dropped while an event comes, and another future waits after it. The
+/// first one takes its own waker out, if that is still there, and not that of the other.
 // ~ src/driver/reactor.rs
 // - if mine.round == round {
 // + if mine.futures.contains(key) {

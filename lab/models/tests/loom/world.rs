@@ -156,8 +156,8 @@ fn run(shared: &Arc<Shared>, worker: usize, stop: &AtomicBool) {
     worker.wake_collected();
 }
 
-/// Counts how often it is dropped. What it holds may be touched by one thread after the other alone:
-/// loom panics if two do so without an order.
+/// Counts how often it is dropped. What it holds may be touched by one thread after the other
+/// alone: loom panics if two do so without an order.
 #[derive(Clone, Default)]
 pub(crate) struct Dropped(Arc<Cell>);
 

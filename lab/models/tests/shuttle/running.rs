@@ -123,8 +123,8 @@ fn aborted_task_ends_and_tells_its_joiner() {
     }
 }
 
-/// The next task gets the place of a task that has ended, in the list. An abort of the old task does
-/// not hit it, and the old one does not take it out.
+/// The next task gets the place of a task that has ended, in the list. An abort of the old task
+/// does not hit it, and the old one does not take it out.
 #[test]
 fn abort_of_the_last_tenant_does_not_hit_the_next() {
     model(|| {
