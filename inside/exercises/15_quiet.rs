@@ -12,8 +12,8 @@
 //! The thread that calls it parks, and goes on once all workers sleep. The worker that falls asleep
 //! last unparks it, in `sleep`. Only one thread ever calls the method.
 //!
-//! This program is the *model* of your change. It compiles `src/scheduler/sleep.rs` as you have left
-//! it, over the atomics and threads of the crate loom. loom runs the model again and again, in
+//! This program is the *model* of your change. It compiles `src/scheduler/sleep.rs` as you have
+//! left it, over the atomics and threads of the crate loom. loom runs the model again and again, in
 //! every order of the steps, and has each thread see the writes of the others as late as a
 //! processor may show them. Run it after each change:
 //!
@@ -68,6 +68,7 @@ mod builder {
 }
 
 use inside::exercises::{expect, solved};
+use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use sleep::Sleepers;
 use std::panic::{UnwindSafe, catch_unwind};
@@ -108,8 +109,12 @@ fn explore(model: impl Fn() + Sync + Send + UnwindSafe + 'static, message: &str)
 
 /// Starts the thread of a worker, which has nothing to do and sleeps, until it is claimed. If it
 /// `finds_work` at the last moment, it sleeps once more.
-fn start(sleepers: &Arc<Sleepers>, worker: usize, finds_work: bool) -> thread::Thread {
-    let sleepers = sleepers.clone();
+fn start(
+    (sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>),
+    worker: usize,
+    finds_work: bool,
+) -> thread::Thread {
+    let (sleepers, is_over) = (sleepers.clone(), is_over.clone());
     let main = move || {
         // Whoever has the seat parks as well: no kernel is here.
         let wait = || {
@@ -121,13 +126,14 @@ fn start(sleepers: &Arc<Sleepers>, worker: usize, finds_work: bool) -> thread::T
         if finds_work {
             sleepers.sleep(worker, || true, wait);
         }
-        sleepers.sleep(worker, || false, wait);
+        sleepers.sleep(worker, || is_over.load(Ordering::SeqCst), wait);
     };
     thread::spawn(main).thread().clone()
 }
 
 /// The end of a model: the workers are woken for good.
-fn wake_all(sleepers: &Sleepers, threads: &[thread::Thread]) {
+fn wake_all((sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>), threads: &[thread::Thread]) {
+    is_over.store(true, Ordering::SeqCst);
     for (worker, thread) in threads.iter().enumerate() {
         if sleepers.claim(worker) {
             sleepers.rouse(worker, || thread.unpark());
@@ -138,14 +144,14 @@ fn wake_all(sleepers: &Sleepers, threads: &[thread::Thread]) {
 fn main() {
     let two_fall_asleep = |is_unparked: bool| {
         move || {
-            let sleepers = Arc::new(Sleepers::new(2));
-            let threads = [0, 1].map(|worker| start(&sleepers, worker, false));
+            let both = (Arc::new(Sleepers::new(2)), Arc::default());
+            let threads = [0, 1].map(|worker| start(&both, worker, false));
             if is_unparked {
                 thread::current().unpark();
             }
-            sleepers.wait_until_all_asleep();
-            expect(sleepers.all_asleep(), "the thread goes on, and a worker is still awake");
-            wake_all(&sleepers, &threads);
+            both.0.wait_until_all_asleep();
+            expect(both.0.all_asleep(), "the thread goes on, and a worker is still awake");
+            wake_all(&both, &threads);
         }
     };
     explore(
@@ -159,13 +165,10 @@ fn main() {
     );
 
     let one_finds_work = || {
-        let sleepers = Arc::new(Sleepers::new(2));
-        let threads = [0, 1].map(|worker| start(&sleepers, worker, worker == 0));
-        // It may be that one worker says that it sleeps, and finds work just then.
-        while !sleepers.all_asleep() {
-            sleepers.wait_until_all_asleep();
-        }
-        wake_all(&sleepers, &threads);
+        let both = (Arc::new(Sleepers::new(2)), Arc::default());
+        let threads = [0, 1].map(|worker| start(&both, worker, worker == 0));
+        both.0.wait_until_all_asleep();
+        wake_all(&both, &threads);
     };
     explore(
         one_finds_work,
@@ -180,5 +183,6 @@ fn main() {
 // Hint 2: the thread says that it sleeps, passes a fence, and looks again before it parks. The
 // worker sets its bit, passes a fence, and looks whether somebody said so. The first half of that
 // is there already. So is a fence in `all_asleep`.
-// Hint 3: `Doorbell`, in the same file, is the second half. Give `Sleepers` one, and ring it where all
-// workers sleep. Read `sleep` in `src/scheduler/monitor.rs` to see who sleeps beside such a bell.
+// Hint 3: `Doorbell`, in the same file, is the second half. Give `Sleepers` one, and ring it where
+// all workers sleep. Read `sleep` in `src/scheduler/monitor.rs` to see who sleeps beside such a
+// bell.

@@ -8,7 +8,10 @@ use std::{env, fs, path::Path};
 const OPENED: [(&str, &[(&str, &str)]); 3] = [
     ("scheduler/monitor.rs", &[]),
     // There is such a method already, and the room is closed.
-    ("runtime/start.rs", &[("pub fn build(", "pub fn build_inside("), ("runtime::handle", "runtime")]),
+    (
+        "runtime/start.rs",
+        &[("pub fn build(", "pub fn build_inside("), ("runtime::handle", "runtime")],
+    ),
     // A shard of five records gives memory back.
     ("registry/list.rs", &[("const ROOM_MIN: usize = 1024;", "const ROOM_MIN: usize = 4;")]),
 ];

@@ -13,7 +13,7 @@ macro_rules! thread_local {
                 _p: std::marker::PhantomData,
             });
     };
-    // What the system tells of a thread (`cores.rs`) differs from run to run. Here that is nothing.
+    // What the system tells of a thread differs from run to run. Here that is nothing.
     ($(#[$attribute:meta])* static $name:ident: $kind:ty = $told:expr $(;)?) => {
         thread_local! {
             $(#[$attribute])*

@@ -14,9 +14,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Deadlines that are this near to each other share a wake-up.
 const SLACK: Duration = Duration::from_micros(132);
 
-/// The timers of workers one of which has slept before. (In new ones the alarm is 0, for a worker that
-/// is awake. loom lets a `fetch_min` read that after another one has replaced it, which the language
-/// forbids.)
+/// The timers of workers one of which has slept before. (In new ones the alarm is 0, for a worker
+/// that is awake. loom lets a `fetch_min` read that after another one has replaced it, which the
+/// language forbids.)
 fn timers(workers: usize) -> Timers {
     let timers = Timers::new(workers);
     assert_eq!(timers.next_alarm(), None);
@@ -80,8 +80,8 @@ fn timer_is_never_slept_through() {
     }
 }
 
-/// The whole of it: a task, or a thread from outside, arms a timer while a worker takes the seat. The
-/// kernel is asked to wait no longer than until then.
+/// The whole of it: a task, or a thread from outside, arms a timer while a worker takes the seat.
+/// The kernel is asked to wait no longer than until then.
 // ~ src/time.rs
 // - let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
 // - if alarm_is_late && runtime.sleepers.is_seat_taken() {

@@ -2,13 +2,15 @@
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
 use crate::inside::start;
+use crate::pool::Pool;
+use crate::registry::info::{Kind, Origin};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads::SignedOn};
 use crate::sync::{AtomicBool, Duration, Ordering, lock, thread};
-use crate::registry::info::{Kind, Origin};
-use crate::pool::Pool;
 use crate::task::spawn::{make_task, spawn_on, yield_now};
-use crate::world::{Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn};
+use crate::world::{
+    Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn,
+};
 use crate::{model_within, race_within};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -317,12 +319,6 @@ fn end_waits_for_every_thread_that_signed_on() {
 // - let mut given_up = state.jobs.split_off(begun);
 // - state.given_up.append(&mut given_up);
 // + state.jobs.truncate(begun);
-// ~ src/pool.rs
-// - lock(&self.state).free += 1;
-// ~ src/pool.rs
-// - drop(state);
-// - self.news.notify_all();
-// + drop(state);
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     model_within(3, || {

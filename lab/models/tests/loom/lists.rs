@@ -3,9 +3,9 @@
 
 use crate::inside::list as small;
 use crate::race;
-use crate::sync::Arc;
 use crate::registry::info::{Kind, Origin};
 use crate::registry::list::{Record, RuntimeId, TaskList};
+use crate::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
@@ -90,8 +90,8 @@ fn task_that_has_ended_is_not_woken_by_an_abort() {
     );
 }
 
-/// `TaskList::close` against `enter`: a task that is entered is found by the end, and one that comes
-/// too late is not entered.
+/// `TaskList::close` against `enter`: a task that is entered is found by the end, and one that
+/// comes too late is not entered.
 // ~ src/registry/list.rs
 // - let mut shard = lock(self.shard_of(record));
 // - if is_ending() {

@@ -26,6 +26,7 @@
 //! that blocks is free.
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
+#![allow(clippy::redundant_allocation, clippy::type_complexity, reason = "they are types of src")]
 
 // The crate concurrent_queue is a module of this one.
 extern crate self as concurrent_queue;
@@ -46,8 +47,6 @@ mod world;
 mod builder;
 #[path = "../../../../src/driver/mod.rs"]
 mod driver;
-#[path = "../../../../src/hooks.rs"]
-mod real_hooks;
 #[path = "../../../../src/io.rs"]
 mod io;
 #[path = "../../../../src/net/mod.rs"]
@@ -56,6 +55,8 @@ mod net;
 mod panic;
 #[path = "../../../../src/pool.rs"]
 mod pool;
+#[path = "../../../../src/hooks.rs"]
+mod real_hooks;
 #[path = "../../../../src/registry/mod.rs"]
 mod registry;
 #[path = "../../../../src/runtime/mod.rs"]

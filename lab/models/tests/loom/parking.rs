@@ -13,13 +13,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody is
-/// called for another reason. A thread from outside injects tasks, and each of them is polled. Of
-/// two workers the first that falls asleep has the seat, and the other one parks.
-// ~ src/scheduler/sleep.rs
-// - fence(Ordering::SeqCst);
-// - if has_work() {
-// + if has_work() {
+/// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody
+/// is called for another reason. A thread from outside injects tasks, and each of them is polled.
+/// Of two workers the first that falls asleep has the seat, and the other one parks.
 // ~ src/scheduler/sleep.rs
 // - fence(Ordering::SeqCst);
 // - self.asleep.load(Ordering::Relaxed) == self.all
@@ -80,8 +76,34 @@ fn injected_task_is_polled() {
     }
 }
 
-/// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected is
-/// polled by the other worker, which is called, or is on its way, or about to sleep.
+/// The same with a worker that asks for nothing else before it sleeps. (What others ask for is a
+/// `SeqCst` load, which has a fence before it.)
+// ~ src/scheduler/sleep.rs
+// - fence(Ordering::SeqCst);
+// - if has_work() {
+// + if has_work() {
+#[test]
+fn injected_task_is_polled_by_a_worker_that_never_stops() {
+    model_within(4, || {
+        let shared = shared(1);
+        make_polls_short(&shared);
+        let polled = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let crew = {
+            let (shared, polled) = (shared.clone(), polled.clone());
+            thread::spawn(move || {
+                let worker = Worker::new(shared, 0);
+                while !polled.load(Ordering::Relaxed) {
+                    worker.run_one(&|| false);
+                }
+            })
+        };
+        shared.inject(task(&shared, move || polled.store(true, Ordering::Relaxed)));
+        crew.join().unwrap();
+    });
+}
+
+/// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected
+/// is polled by the other worker, which is called, or is on its way, or about to sleep.
 // ~ src/scheduler/worker.rs
 // - shared.helper_is_coming.store(false, Ordering::SeqCst);
 // ~ src/scheduler/worker.rs
@@ -139,9 +161,6 @@ fn shared_with_a_source() -> (Arc<Shared>, usize) {
 // ~ src/scheduler/worker.rs
 // - if self.shared.sleepers.take_seat() {
 // + if true {
-// ~ src/scheduler/sleep.rs
-// - self.seat.store(NOBODY, Ordering::Release);
-// + self.seat.store(NOBODY, Ordering::Relaxed);
 // ~ src/scheduler/sleep.rs
 // - if self.take_seat_as(worker) {
 // -     wait();
@@ -219,6 +238,7 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
 // - asleep.store(true, Ordering::Relaxed);
 // - fence(Ordering::SeqCst);
 // + fence(Ordering::SeqCst);
+// + asleep.store(true, Ordering::Relaxed);
 // ~ src/runtime/block_on.rs
 // - record.set_polled(true);
 // - shared.monitor.ring();
@@ -237,7 +257,11 @@ fn monitor_does_not_sleep_while_a_future_is_polled() {
             })
         };
         // It goes on as soon as the monitor does not sleep.
-        block_on(&shared, poll_fn(|_| Poll::Ready(is_awake.wait(1))));
+        let until_it_is_awake = poll_fn(|_| {
+            is_awake.wait(1);
+            Poll::Ready(())
+        });
+        block_on(&shared, until_it_is_awake);
         monitor.join().unwrap();
     });
 }

@@ -280,8 +280,7 @@ pub(crate) mod thread {
         token: Arc<Token>,
     }
 
-    static TOKEN: RawKey<Arc<Token>> =
-        RawKey { init: Token::new, _p: std::marker::PhantomData };
+    static TOKEN: RawKey<Arc<Token>> = RawKey { init: Token::new, _p: std::marker::PhantomData };
 
     pub(crate) fn current() -> Thread {
         Thread { id: loom::thread::current().id(), token: TOKEN.with(Arc::clone) }

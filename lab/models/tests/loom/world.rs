@@ -2,6 +2,8 @@
 
 use crate::driver::reactor::{Direction, Source};
 use crate::io::Async;
+use crate::registry::info::{Kind, Origin};
+use crate::registry::list::Record;
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
@@ -9,8 +11,6 @@ use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Duration, Mutex, Ordering, lock};
-use crate::registry::info::{Kind, Origin};
-use crate::registry::list::Record;
 use crate::task::spawn::spawn_on;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
@@ -156,8 +156,8 @@ fn run(shared: &Arc<Shared>, worker: usize, stop: &AtomicBool) {
     worker.wake_collected();
 }
 
-/// Counts how often it is dropped. What it holds may be touched by one thread after the other alone:
-/// loom panics if two do so without an order.
+/// Counts how often it is dropped. What it holds may be touched by one thread after the other
+/// alone: loom panics if two do so without an order.
 #[derive(Clone, Default)]
 pub(crate) struct Dropped(Arc<Cell>);
 

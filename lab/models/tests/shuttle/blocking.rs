@@ -213,11 +213,6 @@ fn job_may_wait_for_the_drop_of_one_that_is_given_up() {
 
 /// The runtime ends while a poll waits for the job that it has spawned: that runs, or is dropped,
 /// before the poll is over.
-// ~ src/pool.rs
-// - if state.is_closed {
-// -     drop(state);
-// -     return Ok(());
-// - }
 #[test]
 fn poll_may_wait_for_its_job_while_the_runtime_ends() {
     model(|| {

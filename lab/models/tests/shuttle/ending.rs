@@ -98,9 +98,6 @@ fn workers_that_sleep_are_woken_by_the_end() {
 // + let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
-// - if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
-// + if shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
-// ~ src/scheduler/end.rs
 // - shared.monitor.unpark();
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
@@ -126,7 +123,7 @@ fn tasks_everywhere_are_dropped_at_the_end() {
                     let own = async move {
                         let _guard = child;
                         begins.send();
-                        std::future::pending().await
+                        std::future::pending::<()>().await
                     };
                     // It is cancelled if the runtime ends already.
                     let _ = task::spawn(own).await;
@@ -155,7 +152,8 @@ fn tasks_everywhere_are_dropped_at_the_end() {
 fn panic_ends_the_runtime_if_it_shall() {
     model(|| {
         let mut builder = Builder::new_multi_thread();
-        let runtime = builder.workers(2).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
+        let runtime =
+            builder.workers(2).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
         let waits = runtime.spawn(std::future::pending::<()>());
         let panics = runtime.spawn(panics());
         assert!(wait(waits).unwrap_err().is_cancelled());
@@ -384,21 +382,6 @@ fn end_waits_for_the_thread_with_the_lease() {
 
 /// A thread wakes tasks of a current-thread runtime, and spawns new ones, while the runtime ends,
 /// and a thread is in `block_on`.
-// ~ src/scheduler/end.rs
-// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.close(&mut wakers);
-// - wakers.into_iter().for_each(wake);
-// - for worker in &shared.workers {
-// -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// - }
-// - shared.injector.try_iter().for_each(drop);
-// + shared.driver.timers.close(&mut wakers);
-// + wakers.into_iter().for_each(wake);
-// + for worker in &shared.workers {
-// +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// + }
-// + shared.injector.try_iter().for_each(drop);
-// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_of_a_current_thread_is_dropped_once() {
     model(|| {

@@ -3,10 +3,10 @@
 //! Run by `cargo test -p arc-models --release --test shuttle`.
 //!
 //! All of src is compiled into this program as it stands there, except `sync.rs` and the kernel,
-//! which are others here, over shuttle's threads and atomics. After each access to an atomic or a lock shuttle chooses which thread goes on. Nothing
-//! times out, so a lost wake-up is a deadlock, which shuttle reports. For the same reason the
-//! monitor's first tick lasts until the runtime ends, except in the models of what only the monitor
-//! can mend.
+//! which are others here, over shuttle's threads and atomics. After each access to an atomic or a
+//! lock shuttle chooses which thread goes on. Nothing times out, so a lost wake-up is a deadlock,
+//! which shuttle reports. For the same reason the monitor's first tick lasts until the runtime
+//! ends, except in the models of what only the monitor can mend.
 //!
 //! The queues and tasks are those of `concurrent_queue` and `async_task`, over std's
 //! atomics: what they do is one step here. shuttle takes all orderings for `SeqCst`. The loom
@@ -22,6 +22,7 @@
 //! The lines that begin with `~` are mutations, as in the loom models.
 
 #![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
+#![allow(clippy::redundant_allocation, clippy::type_complexity, reason = "they are types of src")]
 
 #[path = "../both/clock.rs"]
 mod clock;

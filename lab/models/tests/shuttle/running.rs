@@ -34,13 +34,6 @@ fn tasks_from_outside_are_run() {
 
 /// The same, one by one, to a worker that is about to fall asleep. While polls are short, nobody is
 /// called but by the sleep protocol.
-// ~ src/scheduler/shared.rs
-// - queue::push(&self.injector, runnable);
-// - if self.sleepers.all_asleep() {
-// + let runnable = Some(runnable);
-// + let all_asleep = self.sleepers.all_asleep();
-// + runnable.into_iter().for_each(|runnable| queue::push(&self.injector, runnable));
-// + if all_asleep {
 #[test]
 fn tasks_from_outside_are_run_while_polls_are_short() {
     model(|| {
@@ -100,7 +93,7 @@ fn children_are_joined_wherever_they_run() {
 /// A task is aborted and joined at once, and perhaps woken by another thread. It ends, and its
 /// future is dropped before its joiner is woken.
 // ~ src/task/join.rs
-// - self.record.abort();
+// - self.0.abort();
 // ~ src/registry/list.rs
 // - waker.wake();
 // + drop(waker);
@@ -130,11 +123,8 @@ fn aborted_task_ends_and_tells_its_joiner() {
     }
 }
 
-/// The next task gets the place of a task that has ended, in the list. An abort of the old task does
-/// not hit it, and the old one does not take it out.
-// ~ src/registry/list.rs
-// - let waker = lock(&record.waker).take()?;
-// + let waker = lock(&record.waker).clone()?;
+/// The next task gets the place of a task that has ended, in the list. An abort of the old task
+/// does not hit it, and the old one does not take it out.
 #[test]
 fn abort_of_the_last_tenant_does_not_hit_the_next() {
     model(|| {
@@ -217,8 +207,8 @@ fn task_outlives_the_block_on_that_spawned_it() {
 // - let is_due = main.woken.swap(false, Ordering::Acquire);
 // + let is_due = main.woken.load(Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
-// - let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
-// + let poll = budget::with_budget(|| future.as_mut().poll(&mut context));
+// - let poll = budget::with_budget(|| future.poll(&mut context));
+// + let poll = budget::with_budget(|| future.poll(&mut context));
 // + main.woken.store(false, Ordering::SeqCst);
 // ~ src/runtime/block_on.rs
 // - if self.woken.swap(true, Ordering::SeqCst) {

@@ -4,11 +4,11 @@
 //! std's, tried again until they are free. Nothing times out and no thread wakes spuriously, since
 //! that would hide a lost wake-up. The clock is the test's.
 
-pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
 pub use crate::clock::Instant;
 pub(crate) use crate::clock::set_clock;
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use shuttle::thread::{AccessError, LocalKey as RawKey};
+pub(crate) use std::sync::{Arc, OnceLock, PoisonError};
 pub use std::time::Duration;
 pub(crate) use thread::yield_now;
 

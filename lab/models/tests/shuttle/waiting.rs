@@ -136,8 +136,8 @@ fn timers_are_not_slept_through() {
 }
 
 /// Both workers sleep while polls are long. The alarm wakes the one in the seat, for a task that
-/// then blocks it until another timer has expired: before that poll it calls the other worker, which
-/// takes the seat.
+/// then blocks it until another timer has expired: before that poll it calls the other worker,
+/// which takes the seat.
 // ~ src/scheduler/worker.rs
 // - if leaves_tasks || (is_unwatched && self.shared.mean_poll.is_long()) {
 // + if leaves_tasks {
