@@ -236,9 +236,9 @@ impl Builder {
     ///
     /// ```
     /// # mod log { pub fn warn(_: String) {} }
-    /// let builder = arc::runtime::Builder::new_multi_thread()
-    ///     .on_long_poll(|task| log::warn(format!("it should use spawn_blocking: {task}")));
-    /// # builder.build()?;
+    /// let runtime = arc::runtime::Builder::new_multi_thread()
+    ///     .on_long_poll(|task| log::warn(format!("it should use spawn_blocking: {task}")))
+    ///     .build()?;
     /// # std::io::Result::Ok(())
     /// ```
     pub fn on_long_poll(&mut self, hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> &mut Self {
@@ -252,6 +252,13 @@ impl Builder {
     /// and a release build does not: what a library prints unasked would be in the way of a
     /// command-line tool. The environment variable `ARC_LONG_POLLS` sets another default: `report`
     /// or `off`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = arc::runtime::Builder::new_multi_thread().report_long_polls(true).build()?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn report_long_polls(&mut self, report: bool) -> &mut Self {
         self.on_long_poll = if report { Reporter::to_stderr() } else { Reporter::off() };
         self
@@ -264,10 +271,10 @@ impl Builder {
     ///
     /// ```should_panic
     /// use arc::runtime::{Builder, UnhandledPanic};
-    /// let builder = Builder::new_multi_thread().unhandled_panic(UnhandledPanic::ShutdownRuntime);
-    /// builder.build()?.block_on(async {
-    ///     arc::spawn(async { panic!("oh") }).await
-    /// });
+    /// let runtime = Builder::new_multi_thread()
+    ///     .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+    ///     .build()?;
+    /// runtime.block_on(async { arc::spawn(async { panic!("oh") }).await });
     /// # std::io::Result::Ok(())
     /// ```
     pub fn unhandled_panic(&mut self, policy: UnhandledPanic) -> &mut Self {
