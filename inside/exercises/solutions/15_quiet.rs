@@ -309,13 +309,6 @@ fn main() {
 // RIGHT
 //
 // ```text
-// each-rings: whoever falls asleep wakes the thread, and the thread looks
-//     - if self.all_asleep() {
-//     - self.quiet.ring();
-//     - }
-//     + self.quiet.ring();
-//     you see: solved
-//
 // no-flag: the last worker unparks the thread, whether it sleeps or not
 //     - self.quiet.ring();
 //     + self.quiet.unpark();
