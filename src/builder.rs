@@ -69,9 +69,11 @@ impl Builder {
     /// one per core.
     pub fn new_multi_thread() -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
+
         Self {
             flavor: RuntimeFlavor::MultiThread,
             workers: cores.min(WORKERS_MAX),
+            // 2 MiB of stack are std's default, too. The numbers for jobs are tokio's.
             thread_name: "arc".to_owned(),
             thread_name_fn: None,
             thread_stack_size: 2 << 20,
@@ -79,6 +81,7 @@ impl Builder {
             thread_keep_alive: Duration::from_secs(10),
             on_thread_start: Vec::new(),
             on_thread_stop: Vec::new(),
+            // After so many polls a worker looks outside of its queue: tokio's number.
             event_interval: 61,
             long_poll_limit: Duration::from_millis(100),
             on_long_poll: Reporter::default(),

@@ -107,7 +107,7 @@ impl<T: AsSource> Async<T> {
     /// it, or when `T` gives another descriptor now than it gave when it was registered. The value
     /// is leaked then.
     pub fn into_inner(mut self) -> Result<T> {
-        let io = self.io.take().unwrap_or_else(|| unreachable!("taken out only by value"));
+        let io = self.io.take().unwrap_or_else(|| unreachable!("taken by value"));
         self.runtime.driver.reactor.deregister(&self.source, io)
     }
 
@@ -175,6 +175,7 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Result<R> {
+        // The ticket lives as long as the future, and is dropped with it.
         let mut waiter = Waiter::Future(Ticket::new(&self.source, direction));
         poll_fn(|context| self.poll_with(direction, context, &mut waiter, &mut attempt)).await
     }
@@ -188,7 +189,9 @@ impl<T: AsSource> Async<T> {
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
         ready!(budget::poll_proceed(context));
+
         loop {
+            // Try first: most often there is something already.
             match self.try_with(direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
@@ -197,7 +200,9 @@ impl<T: AsSource> Async<T> {
                     ready!(reactor.poll_ready(&self.source, io, direction, context, waiter))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Done, or a true error. Either has taken time.
                 result => {
+                    // An operation has succeeded, or failed for good.
                     budget::made_progress();
                     return Poll::Ready(result);
                 }
@@ -229,6 +234,7 @@ impl<T: AsSource> Async<T> {
         let readiness = &self.source.readiness[direction as usize];
         let seen = readiness.load();
 
+        // Fewer bytes than wanted: there are no more, unless something has happened since.
         let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
         if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);
@@ -250,7 +256,10 @@ impl<T: AsSource> Async<T> {
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
         let readiness = &self.source.readiness[direction as usize];
+
+        // The word as it is before the attempt. An event that comes later changes it.
         let seen = readiness.load();
+        // The runtime has ended: no event will ever say that it is worth another try.
         if seen.is_gone() {
             return Err(gone());
         }
@@ -258,6 +267,8 @@ impl<T: AsSource> Async<T> {
             return Err(ErrorKind::WouldBlock.into());
         }
 
+        // If there was nothing, wait for the next event. `clear` does nothing if one has come
+        // since.
         attempt(self.get_ref()).inspect_err(|error| {
             if error.kind() == ErrorKind::WouldBlock {
                 readiness.clear(seen);

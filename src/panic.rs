@@ -19,6 +19,7 @@ pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
 
 /// Calls code of the user's whose panic concerns nobody: the panic hook has printed it.
 pub(crate) fn ignore_panic(call: impl FnOnce()) {
+    // Its value is the user's as well.
     if let Err(payload) = contain(call) {
         // The drop of a payload may panic in turn. What that panic carries is leaked.
         if let Err(another) = contain(|| drop(payload)) {

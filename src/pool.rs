@@ -41,6 +41,7 @@ struct State<J> {
 impl<J> Default for Pool<J> {
     fn default() -> Self {
         let state = State {
+            // No threads at first: a program without such jobs has none.
             jobs: VecDeque::new(),
             given_up: VecDeque::new(),
             last: 0,
@@ -75,6 +76,7 @@ impl<J> Pool<J> {
             return Ok(());
         }
 
+        // The number tells the job from others, should its thread not start.
         state.last += 1;
         let number = state.last;
         state.jobs.push_back((number, job));
@@ -87,6 +89,8 @@ impl<J> Pool<J> {
             return Ok(());
         }
 
+        // The thread counts as free from now on: who comes next need not start another one for this
+        // job.
         state.threads += 1;
         state.free += 1;
         state.starting += 1;
@@ -101,6 +105,8 @@ impl<J> Pool<J> {
     /// A thread was started for the job of this number, or was not.
     fn has_started(&self, number: u64, started: Result<()>) -> Result<()> {
         let mut state = lock(&self.state);
+
+        // From here on it is known whether the thread runs.
         state.starting -= 1;
         if started.is_ok() {
             return Ok(());
@@ -111,6 +117,8 @@ impl<J> Pool<J> {
         state.threads -= 1;
         state.free -= 1;
         let place = state.jobs.iter().position(|(other, _)| *other == number);
+
+        // If the job is not there any more, a thread has taken it.
         let own = match place {
             Some(place) if state.threads == state.starting => state.jobs.remove(place),
             _ => None,
@@ -128,12 +136,17 @@ impl<J> Pool<J> {
     /// means that the thread has to end.
     pub(crate) fn next(&self, keep_alive: Duration) -> Option<J> {
         let state = lock(&self.state);
+
+        // A thread that is notified of one job may find another one, or none: so it looks for
+        // itself.
         let waits = |state: &mut State<J>| state.jobs.is_empty() && !state.is_closed;
         let waited = self.news.wait_timeout_while(state, keep_alive, waits);
 
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.free -= 1;
         let job = state.jobs.pop_front();
+
+        // There was none for long enough, or the pool was closed.
         if job.is_none() {
             state.threads -= 1;
         }
@@ -144,10 +157,14 @@ impl<J> Pool<J> {
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         let begun = state.jobs.len().min(state.free);
+
+        // Each free thread takes one of the first jobs. Nobody comes for those behind them.
         let mut given_up = state.jobs.split_off(begun);
         state.given_up.append(&mut given_up);
         state.is_closed = true;
         drop(state);
+
+        // All threads that wait look whether there is a job for them, and end if not.
         self.news.notify_all();
     }
 

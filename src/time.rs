@@ -119,6 +119,8 @@ impl Sleep {
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
+
+        // Before its first poll nobody waits for it.
         let State::Armed(runtime, armed) = std::mem::replace(&mut self.state, State::Unarmed)
         else {
             return;
@@ -128,6 +130,8 @@ impl Sleep {
         let waker =
             context::with_runtime(runtime, |runtime, _| runtime.driver.timers.disarm(&armed));
         let Some(waker) = waker.flatten() else { return };
+
+        // A deadline that has passed needs no timer.
         if self.is_elapsed() {
             return waker.wake();
         }
@@ -147,6 +151,7 @@ impl Sleep {
         let deadline = self.deadline;
         let armed = context::with_runtime(id, |runtime, worker| {
             let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
+            // The worker in the seat would sleep too long.
             if alarm_is_late && runtime.sleepers.is_seat_taken() {
                 runtime.driver.notify();
             }
@@ -162,6 +167,8 @@ impl Sleep {
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         tell!(waits_for_time(self.deadline.saturating_duration_since(Instant::now())));
+
+        // Cloned and dropped outside of any lock: that is code of the user's.
         let mut waker = context.waker().clone();
         match &self.state {
             // The waker may be another one than the last time. The former one is dropped at the end
@@ -180,6 +187,7 @@ impl Sleep {
             State::New | State::Unarmed => {}
         }
 
+        // Not armed yet, or the runtime in which it was has ended: arm it in the current one.
         let runtime = context::current("a timer was used").id;
         assert!(self.arm(runtime, waker), "a timer's arc runtime has ended");
         Poll::Pending
@@ -190,7 +198,8 @@ impl Drop for Sleep {
     fn drop(&mut self) {
         if let State::Armed(id, armed) = &self.state {
             // The waker is dropped outside of the lock.
-            drop(context::with_runtime(*id, |runtime, _| runtime.driver.timers.disarm(armed)));
+            let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(armed);
+            drop(context::with_runtime(*id, disarm));
         }
     }
 }

@@ -6,8 +6,8 @@
 //! ```text
 //! $ cargo run -p arc-web-examples --example tower_stack
 //! quick: quick is done
-//! endless: the deadline has passed
-//! another endless: the deadline has passed
+//! endless: deadline has elapsed
+//! another endless: deadline has elapsed
 //! one too many: service overloaded
 //! ```
 

@@ -57,6 +57,7 @@ impl Driver {
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
         let until = match self.timers.next_alarm() {
             _ if is_called() => Until::Now,
+            // Otherwise until the first timer is due, or until something comes.
             Some(deadline) => Until::Deadline(deadline),
             None => Until::Forever,
         };

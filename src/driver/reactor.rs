@@ -91,6 +91,8 @@ impl Reactor {
 
         sources.generation = sources.generation.wrapping_add(1) & GENERATION_MAX;
         let generation = sources.generation;
+
+        // A new source counts as ready: the first attempt costs less than to ask the kernel.
         let entry = sources.slab.vacant_entry();
         let source = Arc::new(Source {
             key: generation << INDEX_BITS | entry.key(),
@@ -120,13 +122,16 @@ impl Reactor {
         tell!(asks_kernel(until != Until::Now));
         self.kernel.wait(until, |events| {
             tell!(kernel_told());
+
+            // One lock for all events of this wait.
             let sources = lock(&self.sources);
             for event in events {
                 // An event may be that of a source which had this place before.
                 let source = sources.slab.get(event.key & INDEX_MASK);
                 if let Some(source) = source.filter(|source| source.key == event.key) {
                     tell!(ready(source.number, event.ready));
-                    source.collect(event.ready, |readiness| readiness.set(event.hang_up), wakers);
+                    let set = |readiness: &Readiness| readiness.set(event.hang_up);
+                    source.collect(event.ready, set, wakers);
                 }
             }
         })
@@ -170,6 +175,7 @@ impl Reactor {
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
         let mine = &mut waiting[direction as usize];
+
         match waiter {
             Waiter::Future(ticket) => {
                 let former = mine.keep(&mut ticket.place, waker);
@@ -192,7 +198,10 @@ impl Source {
     /// Asks for the descriptor again. A type may answer with another one than was registered, which
     /// may be another source's: that one's registration must not be touched.
     fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
+        // To compare the numbers is all that can be done: a number says nothing of what is behind
+        // it.
         let descriptor = io.source();
+
         if (&descriptor).raw() as i64 == self.number {
             Ok(descriptor)
         } else {
@@ -238,9 +247,11 @@ impl Waiting {
     /// Leaves the waker of a future. Returns the one that the future has left before.
     fn keep(&mut self, place: &mut Option<(u64, usize)>, waker: Waker) -> Option<Waker> {
         match *place {
+            // The waker that it has left is still here.
             Some((round, key)) if round == self.round => {
                 Some(replace(&mut self.futures[key], waker))
             }
+            // It has left none since the last event, which took them all.
             _ => {
                 *place = Some((self.round, self.futures.insert(waker)));
                 None
@@ -281,6 +292,8 @@ impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let Some((round, key)) = self.place else { return };
         let mut waiting = lock(&self.source.waiting);
+
+        // An event has taken the waker if there was one since.
         let mine = &mut waiting[self.direction as usize];
         if mine.round == round {
             let waker = mine.futures.remove(key);

@@ -60,6 +60,7 @@ pub(crate) struct Armed {
 
 impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
+        // Each has cache lines of its own, as each is a worker's.
         let mut all = Vec::new();
         for _ in 0..shards {
             let wheel = Mutex::new(Wheel::new());
@@ -78,6 +79,8 @@ impl Timers {
     /// one.
     pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Armed, bool) {
         let deadline = self.nanos(due);
+
+        // A thread that is no worker takes any wheel: it does so seldom.
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
         let Shard { wheel, earliest } = &self.shards[shard];
 
@@ -108,8 +111,10 @@ impl Timers {
     /// Makes the timer wake `waker`, which becomes the timer's former waker: drop that outside of
     /// any lock. False: the timer has expired.
     pub(crate) fn replace_waker(&self, armed: &Armed, waker: &mut Waker) -> bool {
+        // The wheel that it was armed in, whichever worker this is.
         let mut wheel = lock(&self.shards[armed.shard].wheel);
         match wheel.get_mut(armed.key) {
+            // Under the lock they only change places. The caller drops the former one.
             Some(former) => {
                 std::mem::swap(former, waker);
                 true
@@ -147,9 +152,13 @@ impl Timers {
     pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
         let now = self.nanos(Instant::now());
         for Shard { wheel, earliest } in &self.shards {
+            // Most wheels have nothing due, and need no lock.
             if earliest.load(Ordering::Relaxed) <= now {
                 let mut wheel = lock(wheel);
                 wheel.expire(now, wakers);
+
+                // Under the lock, as in `arm`: or a timer that is armed meanwhile would be
+                // forgotten.
                 earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
             }
         }

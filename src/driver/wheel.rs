@@ -93,10 +93,13 @@ struct Entry<T> {
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Self {
         let slots = Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]);
+
+        // A slot is 32 bytes, so all of them are 16 KiB. The lists in them have no memory yet.
         Wheel {
             elapsed: 0,
             occupied: [0; LEVELS],
             slots,
+            // Times are since the epoch of the caller, so nothing has elapsed.
             entries: slab::Slab::new(),
             sequence: 0,
             visited: 0,
@@ -112,7 +115,11 @@ impl<T> Wheel<T> {
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
         let index = u32::try_from(self.entries.vacant_key()).expect("too many timers");
         let sequence = self.sequence;
+
+        // Never used again, so a key of a value that is gone stays invalid.
         self.sequence += 1;
+
+        // The place is noted in the entry, so that it can be taken out without a search.
         let place = self.link(index, deadline);
         self.entries.insert(Entry { deadline, sequence, place, value });
         Key { index, sequence }
@@ -187,6 +194,7 @@ impl<T> Wheel<T> {
         // By deadline, and then by sequence.
         let mut due = Vec::new();
         while let Some(list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
+            // What is in a slot that time has reached is due, or belongs to a lower level.
             self.visited += list.len();
             for index in list {
                 let Entry { deadline, sequence, .. } = self.entries[index as usize];
@@ -198,6 +206,7 @@ impl<T> Wheel<T> {
             }
         }
 
+        // By deadline, and then in the order in which they were inserted.
         due.sort_unstable();
         for (_, _, index) in due {
             expired.push(self.entries.remove(index as usize).value);
@@ -232,6 +241,7 @@ impl<T> Wheel<T> {
         let slot = level * SLOTS_PER_LEVEL + digit(time, level);
         self.occupied[level] |= 1 << digit(time, level);
 
+        // `least` may only become less here. It is found anew when the slot is swept.
         let Slot { list, least } = &mut self.slots[slot];
         *least = deadline.min(*least);
         list.push(index);

@@ -81,7 +81,8 @@ impl TcpListener {
     /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         // std sets SO_REUSEADDR on Unix.
-        let listener = std::net::TcpListener::bind(&*Vec::from_iter(lookup_host(address).await?))?;
+        let addresses = Vec::from_iter(lookup_host(address).await?);
+        let listener = std::net::TcpListener::bind(&*addresses)?;
         SockRef::from(&listener).listen(BACKLOG)?;
         Self::new(listener)
     }
@@ -118,10 +119,12 @@ impl TcpListener {
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         loop {
+            // The stream is registered at once. If that fails, the connection is closed.
             let accepted = self.read_with(|listener| {
                 let (stream, address) = listener.accept()?;
                 Ok((TcpStream::from_std(stream)?, address))
             });
+
             match accepted.await {
                 Err(error) if BROKEN.contains(&error.kind()) => {}
                 // The listener stays ready. Without the pause a loop would spin.
@@ -129,6 +132,7 @@ impl TcpListener {
                     sleep(PAUSE).await;
                     return Err(error);
                 }
+                // A connection, or an error that is not the system's: the runtime has ended.
                 result => return result,
             }
         }
@@ -202,7 +206,10 @@ impl TcpStream {
     /// Cancel safe: the attempt is given up, and its socket closed.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
+
+        // One after the other, in the order in which the system has given them.
         for address in lookup_host(address).await? {
+            // The error of the last one is told if none answers.
             match Self::connect_to(address).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => last = error,
@@ -214,6 +221,8 @@ impl TcpStream {
     async fn connect_to(address: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
+
+        // It goes on in the background. (A connection on this machine may be there at once.)
         match socket.connect(&address.into()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             #[cfg(unix)]
@@ -334,6 +343,8 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
     let Some(name) = host.name() else {
         return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
     };
+
+    // The system's lookup blocks for as long as the name server takes.
     try_spawn_blocking(move || {
         std::net::ToSocketAddrs::to_socket_addrs(&name).map_err(|error| {
             // An error has either a number or a text. A number is left as it is.

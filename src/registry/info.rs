@@ -103,11 +103,15 @@ impl Origin {
 
 impl fmt::Display for TaskInfo {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, so that logs stay readable: who it is, where it comes from, and what it does.
         let Self { id, name, location, state, polls } = self;
         write!(formatter, "task {id}")?;
+
+        // Few tasks have a name.
         if let Some(name) = name {
             write!(formatter, " {name:?}")?;
         }
+
         write!(formatter, ", spawned at {location}, polled {polls}x: {state:?}")
     }
 }

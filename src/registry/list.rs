@@ -54,7 +54,9 @@ impl Record {
     /// `shard` is any number: the worker's, if a worker spawns the task.
     pub(crate) fn new(runtime: RuntimeId, origin: Origin, shard: usize) -> Arc<Self> {
         Arc::new(Self {
+            // Who it is, and where it comes from.
             runtime,
+            // It waits nowhere yet, and was never polled.
             id: Id::next(),
             origin,
             polls: AtomicU64::new(0),
@@ -102,6 +104,7 @@ impl Record {
     pub(crate) fn abort(&self) {
         self.is_aborted.store(true, Ordering::Relaxed);
         // This waker is async-task's own: to clone it under the lock runs no code of the user's.
+        // The flag comes first: the poll that the wake-up causes must see it.
         let waker = lock(&self.waker).clone();
         if let Some(waker) = waker {
             waker.wake();
@@ -118,6 +121,8 @@ impl Record {
     }
 
     fn describe(&self) -> TaskInfo {
+        // Whether a task is being polled is known by its worker: `Shared::describe_tasks` adds
+        // that.
         let state = if self.is_job() {
             TaskState::Blocking
         } else if self.is_queued.load(Ordering::Relaxed) {
@@ -125,6 +130,8 @@ impl Record {
         } else {
             TaskState::Idle
         };
+
+        // The name is shared, and not copied.
         TaskInfo {
             id: self.id,
             name: self.origin.name.clone(),
@@ -177,7 +184,11 @@ impl TaskList {
 
         let Origin { name, location, kind } = &record.origin;
         tell!(spawned(record.id.0, record.runtime.0, name, location, *kind as u8));
+
+        // The waker keeps the task alive, and the task its record. `remove` and `close` end that.
         *lock(&record.waker) = Some(waker);
+
+        // Where it is, so that it can be removed without a search.
         let place = shard.insert(record.clone());
         record.place.store(place, Ordering::Relaxed);
         true
@@ -188,11 +199,14 @@ impl TaskList {
     pub(crate) fn remove(&self, record: &Record) -> Option<Waker> {
         let waker = lock(&record.waker).take()?;
         tell!(ended(record.id.0));
+
+        // The record is held by the caller as well. So nothing is dropped under this lock.
         let mut shard = lock(self.shard_of(record));
         shard.try_remove(record.place.load(Ordering::Relaxed));
 
         // A burst of tasks has gone: move those that are left to a smaller slab.
         if shard.capacity() > ROOM_MIN && shard.len() < shard.capacity() / 4 {
+            // Twice the room that is needed, so that the next tasks do not make it grow at once.
             let mut smaller = Slab::with_capacity(2 * shard.len());
             for record in shard.drain() {
                 record.place.store(smaller.vacant_key(), Ordering::Relaxed);
@@ -208,7 +222,11 @@ impl TaskList {
         let mut tasks = Vec::new();
         for Shard(shard) in &self.shards {
             // Described after the lock: to go through a million tasks takes milliseconds.
-            let records: Vec<_> = lock(shard).iter().map(|(_, record)| record.clone()).collect();
+            let shard = lock(shard);
+            let records: Vec<_> = shard.iter().map(|(_, record)| record.clone()).collect();
+            drop(shard);
+
+            // Without any lock: the tasks go on meanwhile.
             tasks.extend(records.iter().map(|record| record.describe()));
         }
         tasks
@@ -219,7 +237,9 @@ impl TaskList {
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for Shard(shard) in &self.shards {
+            // A waker that was taken out already belongs to a task that has just ended.
             lock(shard).retain(|_, record| {
+                // Its waker brings it into a queue, from which the end drops it.
                 if !record.is_job() {
                     wakers.extend(lock(&record.waker).take());
                 }

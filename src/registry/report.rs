@@ -23,7 +23,10 @@ impl Default for Reporter {
     /// See [`Builder::report_long_polls`](crate::runtime::Builder::report_long_polls).
     fn default() -> Self {
         let told = env::var("ARC_LONG_POLLS").ok();
+
+        // Any other value is as none: a program should not fail by it.
         let reports = match told.as_deref() {
+            // What the environment says comes before what the build says.
             Some("report") => true,
             Some("off") => false,
             _ => cfg!(debug_assertions),
@@ -66,6 +69,7 @@ impl Reporter {
             is_busy.store(false, Ordering::Release);
         };
 
+        // A thread for each report: there are few, and none that waits for the next.
         let started = thread::Builder::new().name("arc-report".to_owned()).spawn(call);
         if started.is_err() {
             self.is_busy.store(false, Ordering::Release);

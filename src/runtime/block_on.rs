@@ -27,6 +27,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         "block_on was called inside a task or another block_on: it would block a worker. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
+
+    // The line of the caller is what a report shows.
     let location = Location::caller();
 
     // The future may be large, and the stack of this thread small.
@@ -56,6 +58,8 @@ fn run<F: Future>(
     let origin = Origin { name: None, location, kind: Kind::Main };
     let record = Record::new(shared.id, origin, fastrand::usize(..));
     let _listed = Listed::new(&shared.mains, &record, Waker::from(main.clone()));
+
+    // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
     tell!(blocks_on(record.id.0));
     let future = pin!(future);
@@ -115,9 +119,12 @@ fn poll<F: Future>(
     record.set_polled(true);
     shared.monitor.ring();
 
+    // The waker is the same each time, so that those who keep it see that.
     let waker = Waker::from(main.clone());
     let mut context = Context::from_waker(&waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
+
+    // Whatever it returned: from here on it is no longer in a poll.
     record.set_polled(false);
     poll
 }
@@ -199,7 +206,10 @@ impl LeaseGuard<'_> {
             return;
         }
         let Ok(signed_on) = SignedOn::new(self.shared.clone()) else { return };
+
+        // If another thread has it, this one is unparked when that one leaves.
         if self.shared.lease.take_or_wait() {
+            // There is one worker, and it has the number 0.
             let worker = Rc::new(Worker::new(self.shared.clone(), 0));
             let running = Some(worker.clone());
             let context = context::enter_as(Role::Polling, self.shared.clone(), running);

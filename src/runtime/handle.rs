@@ -116,6 +116,8 @@ impl Runtime {
             );
             return;
         }
+
+        // The threads sign off, and are joined.
         end::join(&self.shared, threads, limit);
     }
 }
@@ -244,7 +246,8 @@ impl Handle {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
-        EnterGuard { _context: context::enter(self.shared.clone()), _handle: PhantomData }
+        let context = context::enter(self.shared.clone());
+        EnterGuard { _context: context, _handle: PhantomData }
     }
 
     /// Identifies the runtime. No two runtimes of a process have the same id.
@@ -310,6 +313,7 @@ impl Handle {
     /// # }
     /// ```
     pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
+        // The worker goes on meanwhile, so these numbers need not fit together.
         let worker = &self.shared.workers[worker];
         WorkerCounts {
             polls: worker.polls.load(Ordering::Relaxed),

@@ -33,11 +33,15 @@ impl Builder {
         let shared = Arc::new(Shared::new(config)?);
 
         // Other threads find it by its id from now on.
-        RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).insert(shared.id, shared.clone());
+        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
+        runtimes.insert(shared.id, shared.clone());
+        drop(runtimes);
 
         // If a panic ends this function, the drop ends the runtime.
         let handle = Handle { shared: shared.clone() };
         let mut runtime = Runtime { handle, threads: AssertUnwindSafe(Vec::new()) };
+
+        // A thread may not start: then those that did are ended again.
         let started = start_threads(&shared, &mut runtime.threads);
         if let Err(error) = started {
             end::begin(&shared);
@@ -54,6 +58,7 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
         let workers: Vec<_> =
             (0..shared.workers.len()).map(|index| InLoop(shared.clone(), index)).collect();
         for worker in workers {
+            // Each gets the thread's hooks, its name, and its place in the count of threads.
             let suffix = format!("worker-{}", worker.1);
             threads.push(threads::start(shared, &suffix, move |_| run_worker(worker))?);
         }
@@ -65,6 +70,7 @@ fn start_threads(shared: &Arc<Shared>, threads: &mut Vec<JoinHandle<()>>) -> io:
         shared.mean_poll.learn(u32::MAX, Duration::ZERO);
         return Ok(());
     }
+
     threads.push(threads::start(shared, "monitor", monitor::main)?);
     Ok(())
 }

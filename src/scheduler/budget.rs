@@ -49,6 +49,7 @@ thread_local! {
 /// # }
 /// ```
 pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
+    // What was left is restored at the end: a poll may be within another one.
     struct Before(u64);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -96,7 +97,10 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     if has_budget_remaining() {
         return Poll::Ready(());
     }
+
+    // The task goes to the end of its queue.
     tell!(out_of_budget());
+    // Woken at once: it has not to wait for anything.
     context.waker().wake_by_ref();
     Poll::Pending
 }

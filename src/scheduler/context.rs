@@ -72,6 +72,8 @@ pub fn try_id() -> Option<Id> {
     if let Role::OwnThread(_, job) = role() {
         return job;
     }
+
+    // A worker that polls nothing runs a hook, or code that a waker calls.
     match worker()?.mine().polled.load(Ordering::Relaxed) {
         0 => None,
         polled => Some(Id(polled)),
@@ -101,8 +103,11 @@ pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
     }
 
     let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
+
+    // Under the lock of the table: it is the gate of the injector.
     match runtimes.get(&id) {
         Some(runtime) => runtime.inject(runnable),
+        // It has ended. The caller drops the task, outside of this lock.
         None => return Err(runnable),
     }
     Ok(())
@@ -118,6 +123,8 @@ pub(crate) fn with_runtime<R>(
     if let Some(worker) = worker_of(id) {
         return Some(act(&worker.shared, Some(worker.index)));
     }
+
+    // The lock is held while `act` runs, so that the end comes before it or after it.
     let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
     runtimes.get(&id).map(|runtime| act(runtime, None))
 }
@@ -162,6 +169,7 @@ pub(crate) fn try_current() -> Option<Rc<Entered>> {
 /// When there is none.
 #[track_caller]
 pub(crate) fn current(what: &str) -> Rc<Entered> {
+    // The panic comes outside of the borrow: what it drops may come here again.
     let Some(runtime) = try_current() else {
         panic!(
             "{what} outside an arc runtime: do so in a task, in \

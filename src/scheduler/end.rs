@@ -150,7 +150,10 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
     // A job of this runtime may wait for something that is dropped only after this.
     let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
     let others_run = |count: &mut usize| *count > myself;
-    let waited = shared.thread_ended.wait_timeout_while(lock(&shared.threads), limit, others_run);
+    let threads_left = lock(&shared.threads);
+    let waited = shared.thread_ended.wait_timeout_while(threads_left, limit, others_run);
+
+    // Threads that have not signed off cannot be joined without a limit.
     let running = *waited.unwrap_or_else(PoisonError::into_inner).0;
     if running == 0 {
         for thread in threads {

@@ -57,10 +57,13 @@ impl State {
 impl Lease {
     /// L1. True: the calling thread may run the worker from now on, and no other thread may.
     pub(crate) fn take_or_wait(&self) -> bool {
+        // At most once, however often this thread has asked.
         let me = thread::current();
         let mut state = lock(&self.0);
         state.forget(&me);
         let is_mine = state.take();
+
+        // Under the same lock: whoever ends the lease finds the name.
         if !is_mine {
             state.waiting.push(me);
         }

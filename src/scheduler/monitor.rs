@@ -37,7 +37,8 @@ const QUIET_TICKS_MAX: u32 = 20;
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
-    let mut monitor = Monitor { shared, workers: BTreeMap::new(), mains: BTreeMap::new() };
+    let workers = BTreeMap::new();
+    let mut monitor = Monitor { shared, workers, mains: BTreeMap::new() };
     let mut quiet_ticks = 0;
     let mut tick = TICK;
 
@@ -51,6 +52,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         let step = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
         let seen = monitor.look(step);
 
+        // Who needs no help costs little.
         tick = match seen {
             Seen::Quiet => TICK,
             Seen::AllMove => BUSY_TICK,
@@ -78,6 +80,19 @@ enum Seen {
     Quiet,
 }
 
+/// What the monitor has seen of one worker.
+enum Worker {
+    /// It has begun a turn since the last tick.
+    Moves,
+    /// It sleeps, or no thread runs it.
+    Sleeps,
+    /// It is in the same turn as at the last tick.
+    IsStuck {
+        /// Its poll may have to be reported soon.
+        may_be_reported: bool,
+    },
+}
+
 /// What the monitor knows of a thread that polls.
 #[derive(Default)]
 struct Sighting {
@@ -92,9 +107,11 @@ impl Sighting {
     /// A tick has seen the thread in this turn. True: it was in the same one at the last tick.
     fn is_still_in(&mut self, turn: u64, step: Duration) -> bool {
         if self.turn != turn {
+            // A new turn has begun, of which nothing is known yet.
             *self = Self { turn, ..Self::default() };
             return false;
         }
+
         self.time += step;
         true
     }
@@ -104,6 +121,8 @@ impl Sighting {
         if self.is_reported || self.time < shared.config.long_poll_limit {
             return;
         }
+
+        // If the hook is busy, the next tick tries again.
         self.is_reported = match describe() {
             Some(task) => shared.config.on_long_poll.report(task),
             None => true,
@@ -124,43 +143,43 @@ struct Monitor<'a> {
 
 impl Monitor<'_> {
     fn any_task_is_polled(&self) -> bool {
-        self.shared.workers.iter().any(|worker| worker.polled.load(Ordering::Relaxed) != 0)
+        let mut workers = self.shared.workers.iter();
+        workers.any(|worker| worker.polled.load(Ordering::Relaxed) != 0)
     }
 
     /// One tick, this long after the one before.
     fn look(&mut self, step: Duration) -> Seen {
-        // What is in the injector at a tick may have waited for as long.
-        let mut is_stranded = !self.shared.injector.is_empty();
         let mut moved = 0;
         let mut stuck = 0;
         let mut is_watched = self.watch_mains(step);
-        for (index, worker) in self.shared.workers.iter().enumerate() {
-            let sighting = self.workers.entry(index).or_default();
-            let turn = worker.turn.load(Ordering::Relaxed);
-            let is_still_there = sighting.is_still_in(turn, step);
-            if !is_still_there {
-                moved += 1;
-                worker.stuck.store(0, Ordering::Relaxed);
-            } else if self.shared.sleepers.is_running(index) {
-                stuck += 1;
-                let nanos = u64::try_from(sighting.time.as_nanos()).unwrap_or(u64::MAX);
-                worker.stuck.store(nanos, Ordering::Relaxed);
-                is_stranded |= worker.queue.len() > 0;
-                let turn = sighting.turn;
-                sighting.report_if_due(self.shared, || stuck_task(self.shared, worker, turn));
-                is_watched |= sighting.is_watched();
+        for index in 0..self.shared.workers.len() {
+            // How each has fared since the last tick.
+            match self.watch_worker(index, step) {
+                Worker::Moves => moved += 1,
+                Worker::Sleeps => {}
+                Worker::IsStuck { may_be_reported } => {
+                    stuck += 1;
+                    is_watched |= may_be_reported;
+                }
             }
         }
 
+        // What is in a queue of a stuck worker, or in the injector at a tick, may wait for long.
         self.shared.any_stuck.store(stuck > 0, Ordering::Relaxed);
-        if is_stranded {
+        let is_stuck = |worker: &&WorkerShared| worker.is_stuck();
+        let mut stuck_workers = self.shared.workers.iter().filter(is_stuck);
+        let is_stranded = stuck_workers.any(|worker| worker.queue.len() > 0);
+        if is_stranded || !self.shared.injector.is_empty() {
             self.shared.call_helper();
         }
+
+        // A worker that moves looks at the kernel itself, after some polls.
         if moved == 0 {
             self.watch_kernel();
         }
 
         match (moved, stuck) {
+            // A poll that may have to be reported is watched closely, whatever else goes on.
             _ if is_watched => Seen::SomeNeedHelp,
             (0, 0) => Seen::Quiet,
             (0, _) => Seen::AllReported,
@@ -169,16 +188,41 @@ impl Monitor<'_> {
         }
     }
 
+    /// Looks at one worker, and reports its poll if that has lasted for too long.
+    fn watch_worker(&mut self, index: usize, step: Duration) -> Worker {
+        let worker = &self.shared.workers[index];
+        let sighting = self.workers.entry(index).or_default();
+        let turn = worker.turn.load(Ordering::Relaxed);
+
+        // It counts its turns, so it has moved if there was one since the last tick.
+        if !sighting.is_still_in(turn, step) {
+            worker.stuck.store(0, Ordering::Relaxed);
+            return Worker::Moves;
+        }
+        if !self.shared.sleepers.is_running(index) {
+            worker.stuck.store(0, Ordering::Relaxed);
+            return Worker::Sleeps;
+        }
+
+        // It is awake, and still where it was.
+        let nanos = u64::try_from(sighting.time.as_nanos()).unwrap_or(u64::MAX);
+        worker.stuck.store(nanos, Ordering::Relaxed);
+        sighting.report_if_due(self.shared, || stuck_task(self.shared, worker, turn));
+        Worker::IsStuck { may_be_reported: sighting.is_watched() }
+    }
+
     /// Watches the futures in `block_on`. Returns whether one may have to be reported soon.
     fn watch_mains(&mut self, step: Duration) -> bool {
         let mut before = take(&mut self.mains);
         let mut is_watched = false;
         for mut main in self.shared.mains.describe() {
+            // Those that are not found again have left `block_on`.
             let mut sighting = before.remove(&main.id).unwrap_or_default();
             let is_still_there = sighting.is_still_in(main.polls, step);
 
             // See `Record::is_queued`.
             if main.state == TaskState::Queued {
+                // It has no name of its own, and a reader has to know what it is.
                 main.name = Some("block_on".into());
                 main.state = TaskState::InBlockOn { time: sighting.time };
                 if is_still_there {
@@ -202,6 +246,7 @@ impl Monitor<'_> {
         }
 
         // All are stuck. This serves those who are no tasks.
+        // A worker may take the seat first. Then it looks.
         let mut wakers = Vec::new();
         if sleepers.take_seat() {
             self.shared.driver.look(&mut wakers);
@@ -231,6 +276,8 @@ impl Monitor<'_> {
         };
         let is_idle =
             self.shared.mains.describe().iter().all(is_settled) && !self.shared.sleepers.any_runs();
+
+        // Whoever rings clears the flag. An unpark alone may be left over.
         while is_idle && asleep.load(Ordering::Relaxed) && !self.shared.is_ending() {
             thread::park();
         }
@@ -245,5 +292,6 @@ fn stuck_task(shared: &Shared, worker: &WorkerShared, turn: u64) -> Option<TaskI
     let polled = worker.polled.load(Ordering::Acquire);
     let mut tasks = shared.describe_tasks().into_iter();
     let task = tasks.find(|task| task.id.0 == polled)?;
+
     if worker.turn.load(Ordering::Relaxed) == turn { Some(task) } else { None }
 }

@@ -39,6 +39,7 @@ impl<T> Default for Local<T> {
 impl<T> Local<T> {
     /// Only the thread that runs the worker may push. What it finds in `rest` is older.
     pub(crate) fn push(&self, item: T) {
+        // The order must stay: what is in `rest` is polled before this item.
         if !self.rest.is_empty() {
             return push(&self.rest, item);
         }
@@ -71,8 +72,10 @@ impl<T> Local<T> {
             return None;
         }
 
+        // The first is not queued: the caller polls it at once.
         let first = pop()?;
         for _ in 1..count.min(BATCH_MAX) {
+            // Others may take from there meanwhile.
             let Some(item) = pop() else { break };
             self.push(item);
         }

@@ -106,7 +106,9 @@ impl WorkerShared {
 impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let workers = config.workers;
+
         Ok(Self {
+            // The order of the fields is that of their declaration.
             id: RuntimeId::next(),
             injector: ConcurrentQueue::unbounded(),
             workers: (0..workers).map(|_| WorkerShared::default()).collect(),
@@ -114,13 +116,16 @@ impl Shared {
             mean_poll: MeanPoll::new(),
             helper_is_coming: AtomicBool::new(false),
             any_stuck: AtomicBool::new(false),
+            // This alone can fail: it needs descriptors.
             driver: Driver::new(workers)?,
             tasks: TaskList::new(workers),
             mains: TaskList::new(MAINS_SHARDS),
+            // Of a current-thread runtime alone.
             lease: Lease::default(),
             monitor: Doorbell::default(),
             pool: Pool::default(),
             ending: AtomicBool::new(false),
+            // Each worker leaves its loop once. The last one takes the runtime apart.
             in_loop: AtomicUsize::new(workers),
             unfinished: Mutex::default(),
             threads: Mutex::default(),
@@ -180,6 +185,8 @@ impl Shared {
         if !self.sleepers.any_asleep() || self.helper_is_coming.swap(true, Ordering::SeqCst) {
             return;
         }
+
+        // All have been claimed by others meanwhile, and none of them owes this an answer.
         if !self.wake_one() {
             self.helper_is_coming.store(false, Ordering::Relaxed);
         }
@@ -188,6 +195,8 @@ impl Shared {
     /// Describes each task that has not ended. This is no snapshot: the tasks go on meanwhile.
     pub(crate) fn describe_tasks(&self) -> Vec<TaskInfo> {
         let mut tasks = self.tasks.describe();
+
+        // Each worker knows which task it polls.
         for (worker, this) in self.workers.iter().enumerate() {
             let polled = this.polled.load(Ordering::Relaxed);
             let time = Duration::from_nanos(this.stuck.load(Ordering::Relaxed));

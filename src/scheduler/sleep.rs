@@ -49,6 +49,7 @@ impl Sleepers {
             asleep: AtomicU64::new(0),
             all: u64::MAX >> (WORKERS_MAX - workers),
             seat: AtomicUsize::new(NOBODY),
+            // Each thread enters itself when it begins to run its worker.
             threads: (0..workers).map(|_| Mutex::default()).collect(),
         }
     }
@@ -149,10 +150,12 @@ impl Sleepers {
     pub(crate) fn wake_one(&self, notify: impl FnOnce()) -> bool {
         let asleep = self.asleep.load(Ordering::Relaxed);
         let seat = self.seat.load(Ordering::Relaxed);
-        let parked = (0..self.threads.len()).filter(|worker| *worker != seat);
+        let workers = 0..self.threads.len();
+        let parked = workers.clone().filter(|worker| *worker != seat);
+        let seated = workers.filter(|worker| *worker == seat);
 
         // Another thread may claim a worker between the look at the bits and this claim.
-        for worker in parked.chain((0..self.threads.len()).filter(|worker| *worker == seat)) {
+        for worker in parked.chain(seated) {
             if asleep & (1 << worker) != 0 && self.claim(worker) {
                 self.rouse(worker, notify);
                 return true;

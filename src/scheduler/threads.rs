@@ -15,6 +15,7 @@ pub(crate) fn start(
     suffix: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
+    // The user's function may panic: nothing is signed on yet.
     let name = match &shared.config.thread_name_fn {
         Some(name) => name(),
         None => format!("{}-{suffix}", shared.config.thread_name),
@@ -22,13 +23,19 @@ pub(crate) fn start(
 
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;
+
+    // The thread calls the hooks itself, as they may set what belongs to a thread.
     let stack_size = shared.config.thread_stack_size;
     thread::Builder::new().stack_size(stack_size).name(name).spawn(move || {
         let shared = &signed_on.0;
         let _context = context::enter_as(Role::OwnThread(shared.id, None), shared.clone(), None);
+
+        // A hook of the user's may panic, and the thread goes on.
         for hook in &shared.config.on_thread_start {
             ignore_panic(|| hook());
         }
+
+        // What the thread is for.
         main(shared);
         for hook in &shared.config.on_thread_stop {
             ignore_panic(|| hook());
@@ -48,6 +55,8 @@ impl SignedOn {
         if shared.is_ending() {
             return Err(io::Error::other("the runtime ends and starts no threads"));
         }
+
+        // Counted under the lock under which the end says that it begins.
         *threads += 1;
         drop(threads);
         Ok(Self(shared))

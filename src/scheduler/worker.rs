@@ -41,6 +41,8 @@ impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
         shared.sleepers.set_thread(index, Some(thread::current()));
+
+        // A monitor that sleeps has to watch this thread from now on.
         shared.monitor.ring();
         tell!(runs_worker(shared.id.0, index));
         Self {
@@ -68,7 +70,8 @@ impl Worker {
 
         // 1. A queue that is never empty must hide neither the kernel nor the injector.
         let mut next = None;
-        if self.stretch.borrow().is_over(self.shared.config.event_interval, Instant::now) {
+        let interval = self.shared.config.event_interval;
+        if self.stretch.borrow().is_over(interval, Instant::now) {
             next = self.look_outside();
         }
 
@@ -104,6 +107,7 @@ impl Worker {
             return;
         }
 
+        // A look at two lengths: nothing is locked, and a helper that comes in vain does no harm.
         let leaves_tasks = self.mine().queue.len() > 0 || !self.shared.injector.is_empty();
         let is_unwatched = !self.shared.sleepers.is_seat_taken();
         if leaves_tasks || (is_unwatched && self.shared.mean_poll.is_long()) {
@@ -141,11 +145,14 @@ impl Worker {
             self.shared.sleepers.leave_seat();
             self.wake_collected();
         }
+
+        // Chance decides, so that no pattern of tasks can be always late.
         if fastrand::u8(..4) > 0 { self.refill() } else { self.even_out() }
     }
 
     /// The next of its own tasks, or a part of the injected ones, or half of another worker's.
     fn find_work(&self) -> Option<Runnable> {
+        // Its own tasks come first, as their data may be in this core's cache.
         let queue = &self.mine().queue;
         let own = sim::choose(queue.pop(), queue.len(), |task| queue.push(task), || queue.pop());
         own.or_else(|| self.refill()).or_else(|| self.steal())
@@ -177,18 +184,21 @@ impl Worker {
             return None;
         }
 
+        // Any of the others, with the same chance.
         let step = fastrand::usize(1..workers.len());
         let other = &workers[(self.index + step) % workers.len()];
-        let waits_long = other.queue.len() > 2 * self.mine().queue.len() || other.is_stuck();
-        if waits_long { self.steal_from(other) } else { None }
+        let has_far_more = other.queue.len() > 2 * self.mine().queue.len();
+        if has_far_more || other.is_stuck() { self.steal_from(other) } else { None }
     }
 
     /// Half of another worker's tasks: the first is returned, and the others are queued.
     fn steal_from(&self, victim: &WorkerShared) -> Option<Runnable> {
+        // Only this thread pushes here.
         let before = self.mine().queue.len();
         let stolen = self.mine().queue.steal_from(&victim.queue)?;
         // But for what others steal from here meanwhile.
         let taken = (1 + self.mine().queue.len()).saturating_sub(before);
+
         count(&self.mine().steals, taken);
         Some(stolen)
     }
@@ -205,6 +215,8 @@ impl Worker {
             }
             found
         };
+
+        // Only the one that gets the seat waits for the kernel. The others park.
         let wait = || {
             let is_called = || !shared.sleepers.is_asleep(self.index);
             shared.driver.wait(&mut self.wakers.borrow_mut(), is_called);

@@ -77,7 +77,8 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
     let runtime = context::current("spawn_blocking or lookup_host was called");
-    let (job, handle) = make_task(&runtime, Origin::new(Kind::Blocking), async { function() });
+    let origin = Origin::new(Kind::Blocking);
+    let (job, handle) = make_task(&runtime, origin, async { function() });
     let Some(job) = job else { return Ok(handle) };
     job.metadata().enter_queue();
     let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };

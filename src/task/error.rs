@@ -72,8 +72,11 @@ impl JoinError {
     /// What the panic said, if that is a text. It is copied, because a formatter is code of the
     /// user's: it must not run under a lock.
     fn text(&self) -> Option<String> {
+        // A task that was cancelled says nothing.
         let payload = self.payload.as_ref()?;
         let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
+
+        // `panic!` with arguments gives a `String`, and without any a `&str`.
         if let Some(text) = payload.downcast_ref::<String>() {
             return Some(text.clone());
         }
@@ -85,6 +88,7 @@ impl JoinError {
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id;
+        // A payload that is no text is not shown.
         match self.text() {
             _ if self.is_cancelled() => write!(formatter, "task {id} was cancelled"),
             Some(text) => write!(formatter, "task {id} panicked with message {text:?}"),
@@ -96,6 +100,7 @@ impl fmt::Display for JoinError {
 impl fmt::Debug for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id;
+        // Likewise, with the names that tokio's enum would have.
         match self.text() {
             _ if self.is_cancelled() => write!(formatter, "JoinError::Cancelled({id:?})"),
             Some(text) => write!(formatter, "JoinError::Panic({id:?}, {text:?}, ...)"),

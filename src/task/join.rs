@@ -94,8 +94,12 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(budget::poll_proceed(context));
         tell!(waits_for_task(self.record.id.0));
+
+        // The handle's own waker is left with the task.
         let task = self.task.as_mut().expect("JoinHandle polled after completion");
         let output = ready!(Pin::new(task).poll(context));
+
+        // It gives its output once.
         self.task = None;
         budget::made_progress();
 

@@ -113,17 +113,25 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> (Option<Runnable>, JoinHandle<F::Output>) {
     if size_of::<F>() > FUTURE_SIZE_MAX {
+        // It is the same future, behind a pointer.
         let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         return make_task(runtime, origin, boxed);
     }
 
     // Workers enter what they spawn in shards of their own.
-    let shard = context::worker().map_or_else(|| fastrand::usize(..), |worker| worker.index);
+    let shard = match context::worker() {
+        Some(worker) => worker.index,
+        None => fastrand::usize(..),
+    };
+
+    // The record is shared by the task, its future, its handle and the list.
     let record = Record::new(runtime.id, origin, shard);
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
     let (runnable, task) = builder.spawn(|_| contained, schedule);
     let is_ending = || runtime.is_ending();
+
+    // Before it can be woken: the list is what the end finds it by.
     let is_entered = runtime.tasks.enter(&record, runnable.waker(), is_ending);
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
     if is_entered { (Some(runnable), handle) } else { (None, handle) }
@@ -158,12 +166,15 @@ impl<F: Future> Future for Contained<F> {
     type Output = Unread<Result<F::Output, JoinError>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // It was aborted if the flag says so, whatever woke it.
         let this = self.as_mut().project();
         let id = this.record.id;
         let future = this.future.as_pin_mut();
         let Some(future) = future.filter(|_| !this.record.is_aborted()) else {
             return self.finish(Err(JoinError::cancelled(id)));
         };
+
+        // A panic is kept here, and ends this task alone.
         match contain(|| future.poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(output)) => self.finish(Ok(output)),
@@ -179,6 +190,8 @@ impl<F: Future> Contained<F> {
         result: Result<F::Output, JoinError>,
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
+
+        // If the drop panics, that counts, and the output goes unread.
         let mut result = Unread(Some(result));
         if let Err(panic) = contain(|| this.future.set(None)) {
             result = Unread(Some(Err(JoinError::panicked(this.record.id, panic))));
@@ -204,8 +217,8 @@ fn end_after_panic(record: &Record) {
 
 /// The list gives back the task's own waker, which is dropped outside of any lock.
 fn leave_list(record: &Record) {
-    let waker = context::with_runtime(record.runtime, |runtime, _| runtime.tasks.remove(record));
-    drop(waker);
+    let remove = |runtime: &Shared, _| runtime.tasks.remove(record);
+    drop(context::with_runtime(record.runtime, remove));
 }
 
 /// Called by async-task when a task was woken.

@@ -51,6 +51,7 @@ impl Kernel {
         let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&poller, &notifier, no_source, edge)?;
 
+        // It counts by the clock that `Instant` shows, which nobody can set back.
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         epoll::add(&poller, &timer, no_source, edge)?;
@@ -77,6 +78,8 @@ impl Kernel {
     /// Waits until something happens, and passes the events to `take`.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let timeout = match until {
+            // The kernel's own timeout is for a look alone. A wait for a deadline is ended by the
+            // timerfd.
             Until::Now => Some(Timespec::default()),
             Until::Forever => None,
             Until::Deadline(deadline) => {
@@ -87,11 +90,13 @@ impl Kernel {
 
         let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
+            // The second part is the memory that was not filled.
             Ok((reported, _)) => take(&mut reported.iter().map(event_of)),
             // A signal came. The caller looks at everything and comes back.
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+
         Ok(())
     }
 
