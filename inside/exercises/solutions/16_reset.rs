@@ -42,7 +42,8 @@ use wheel::{Key, Wheel};
 //     - Some(value)
 //     +
 //     - let Entry { place, value, .. } = self.entries.remove(key.index as usize);
-//     - let (slot, position) = (place.0 as usize, place.1 as usize);
+//     - let slot = place.0 as usize;
+//     - let position = place.1 as usize;
 //     + let Entry { place, value, .. } = self.entries.remove(key.index as usize);
 //     + self.unlink(place);
 //     + Some(value)
@@ -63,7 +64,8 @@ use wheel::{Key, Wheel};
 //     +
 //     + /// Takes an entry out of its list.
 //     + fn unlink(&mut self, place: (u32, u32)) {
-//     + let (slot, position) = (place.0 as usize, place.1 as usize);
+//     + let slot = place.0 as usize;
+//     + let position = place.1 as usize;
 //     you see: solved
 // ```
 // INSTEAD
