@@ -74,9 +74,10 @@ use sleep::Sleepers;
 use std::panic::{UnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How often loom interrupts a thread that could go on. With three it finds all bugs that we made with
-/// two workers that fall asleep once, and with two those in the longer model. There, with three, it
-/// has two workers ring at once, and takes an exchange for later than a store that follows it.
+/// How often loom interrupts a thread that could go on. With three it finds all bugs that we made
+/// with two workers that fall asleep once, and with two those in the longer model. There, with
+/// three, it has two workers ring at once, and takes an exchange for later than a store that
+/// follows it.
 const PREEMPTIONS_MAX: usize = 3;
 const PREEMPTIONS_MAX_OF_LONG: usize = 2;
 
