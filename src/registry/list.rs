@@ -86,12 +86,18 @@ impl Record {
         self.id
     }
 
-    /// A future in `block_on` is about to be polled, or has been.
-    pub(crate) fn set_polled(&self, is_polled: bool) {
-        if is_polled {
-            self.begin_poll();
-        }
-        self.is_queued.store(is_polled, Ordering::Relaxed);
+    /// A future in `block_on` is about to be polled.
+    pub(crate) fn begin_main_poll(&self) {
+        let polls = self.polls.load(Ordering::Relaxed) + 1;
+        self.polls.store(polls, Ordering::Relaxed);
+        self.is_queued.store(true, Ordering::Relaxed);
+        tell!(step(self.id.0, 2 * polls - 1));
+    }
+
+    /// A future in `block_on` has been polled.
+    pub(crate) fn end_main_poll(&self) {
+        self.is_queued.store(false, Ordering::Relaxed);
+        tell!(step(self.id.0, 2 * self.polls.load(Ordering::Relaxed)));
     }
 
     /// Whether the task was aborted. Only the task itself asks, when it is polled. Relaxed is

@@ -116,7 +116,7 @@ fn poll<F: Future>(
     shared: &Shared,
 ) -> Poll<F::Output> {
     // The monitor reports a poll that does not return.
-    record.set_polled(true);
+    record.begin_main_poll();
     shared.monitor.ring();
 
     // The waker is the same each time, so that those who keep it see that.
@@ -125,7 +125,7 @@ fn poll<F: Future>(
     let poll = budget::with_budget(|| future.poll(&mut context));
 
     // Whatever it returned: from here on it is no longer in a poll.
-    record.set_polled(false);
+    record.end_main_poll();
     poll
 }
 

@@ -77,7 +77,7 @@ impl Worker {
 
         // 2. Find a task, or sleep.
         let Some(runnable) = next.or_else(|| self.find_work()) else {
-            return self.sleep(stop);
+            return if stop() { self.let_main_poll() } else { self.sleep(stop) };
         };
 
         // 3. What waits behind this poll need not wait for its end.
@@ -85,6 +85,13 @@ impl Worker {
 
         // 4. Poll.
         self.poll(runnable);
+    }
+
+    /// The thread has something else to do, such as to poll the future in `block_on`. That counts as
+    /// a poll: a future that wakes itself for ever must not hide the kernel.
+    fn let_main_poll(&self) {
+        self.stretch.borrow_mut().count_poll();
+        self.share_load();
     }
 
     fn poll(&self, runnable: Runnable) {

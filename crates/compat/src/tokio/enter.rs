@@ -28,7 +28,7 @@ static RUNTIME: RwLock<Option<(u32, &'static Handle)>> = RwLock::new(None);
 /// there: pass `async { tokio::time::sleep(limit).await }`, and not `tokio::time::sleep(limit)`.
 ///
 /// Where a crate calls tokio in many places, or where values are dropped, use
-/// [`everywhere`](super::everywhere) instead. To enter a runtime of your own, use tokio-util's
+/// [`everywhere`](fn@super::everywhere) instead. To enter a runtime of your own, use tokio-util's
 /// `TokioContext`.
 ///
 /// # What it starts

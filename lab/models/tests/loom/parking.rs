@@ -240,10 +240,10 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
 // + fence(Ordering::SeqCst);
 // + asleep.store(true, Ordering::Relaxed);
 // ~ src/runtime/block_on.rs
-// - record.set_polled(true);
+// - record.begin_main_poll();
 // - shared.monitor.ring();
 // + shared.monitor.ring();
-// + record.set_polled(true);
+// + record.begin_main_poll();
 #[test]
 fn monitor_does_not_sleep_while_a_future_is_polled() {
     model_within(4, || {
