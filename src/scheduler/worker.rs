@@ -87,8 +87,8 @@ impl Worker {
         self.poll(runnable);
     }
 
-    /// The thread has something else to do, such as to poll the future in `block_on`. That counts as
-    /// a poll: a future that wakes itself for ever must not hide the kernel.
+    /// The thread has something else to do, such as to poll the future in `block_on`. That counts
+    /// as a poll: a future that wakes itself for ever must not hide the kernel.
     fn let_main_poll(&self) {
         self.stretch.borrow_mut().count_poll();
         self.share_load();

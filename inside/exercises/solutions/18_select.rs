@@ -223,7 +223,7 @@ fn main() {
 //
 // never-renewed: it is polled again after it was ready
 //     - reading.set(self::message(bytes));
-//     you see: not yet: it panics: is a future polled that has ended?
+//     you see: not yet: it panics
 //
 // one-after-the-other: it waits for both
 //     - match either(reading.as_mut(), ticks.recv()).await {
