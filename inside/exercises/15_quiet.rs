@@ -140,10 +140,7 @@ fn start(
 }
 
 /// The end of a model: the workers are woken for good.
-fn wake_all(
-    (sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>),
-    threads: &[thread::Thread],
-) {
+fn wake_all((sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>), threads: &[thread::Thread]) {
     is_over.store(true, Ordering::SeqCst);
     for (worker, thread) in threads.iter().enumerate() {
         if sleepers.claim(worker) {
