@@ -239,9 +239,12 @@ impl Waiting {
 
     fn take_all(&mut self, wakers: &mut Vec<Waker>) {
         self.round += 1;
+        wakers.extend(self.polls.drain(..));
+
         // The memory goes, too: it may have been a crowd.
-        wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
-        wakers.extend(take(&mut self.polls));
+        if !self.futures.is_empty() {
+            wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+        }
     }
 
     /// Leaves the waker of a future. Returns the one that the future has left before.
