@@ -19,6 +19,9 @@ pub use crate::sync::{Duration, Instant};
 /// The deadline of a duration that the clock cannot express, from now: as good as never.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
 
+/// What a sleep of zero waits for: as long as on a runtime whose clock has ticks of a millisecond.
+const PAUSE: Duration = Duration::from_millis(1);
+
 fn after(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration).unwrap_or(start + FAR_AWAY)
 }
@@ -27,8 +30,9 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// years.
 ///
 /// The time counts from this call, not from the first poll. The first poll returns `Pending`, also
-/// if the time is over by then and also for a duration of zero: the task is woken soon, as by any
-/// other timer, and other tasks have their turn meanwhile.
+/// if the time is over by then: the task is woken soon, as by any other timer, and other tasks have
+/// their turn meanwhile. A duration of zero is a pause of a millisecond, which is what it comes to
+/// on runtimes whose clock ticks once in a millisecond: programs pace themselves with it.
 ///
 /// # Panics
 ///
@@ -51,8 +55,9 @@ fn after(start: Instant, duration: Duration) -> Instant {
 /// # }
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = after(Instant::now(), duration);
-    Sleep { deadline, state: State::New }
+    // Programs pace themselves with a sleep of zero: it is a pause.
+    let pause = if duration.is_zero() { PAUSE } else { duration };
+    Sleep { deadline: after(Instant::now(), pause), state: State::New }
 }
 
 /// Waits until `deadline`. If that has passed already, the future is ready at once.
