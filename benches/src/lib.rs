@@ -5,16 +5,10 @@
 //! |---|---|
 //! | `cargo bench -p arc-benches` | criterion's statistics for every workload and runtime |
 //! | `cargo run --release -p arc-benches --bin ratios` | medians of ratios over rounds |
-//! | `cargo run --release -p arc-benches --bin growth` | cost per item as work grows |
-//! | `cargo run --release -p arc-benches --bin channels` | arc_util's mpsc beside tokio's |
-//! | `cargo run --release -p arc-benches --bin delays` | what waits while polls are long |
 //!
 //! A workload does a number of operations and says how long they took. It checks
 //! what it computed, so that a runtime that loses work does not look fast.
 
-pub mod channels;
-pub mod delays;
-pub mod growth;
 pub mod runtimes;
 pub mod sockets;
 pub mod stats;

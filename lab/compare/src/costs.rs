@@ -91,7 +91,7 @@ fn collected(text: &str) -> Option<u64> {
 /// Something cannot be built, stripped or started.
 pub fn sizes(root: &Path, programs: &Path, costs: &mut Vec<Cost>) -> Result<(), Failure> {
     let folder = programs.with_file_name("versus-hello");
-    for kind in ["http", "tiny", "echo"] {
+    for kind in ["http", "echo"] {
         let what = format!("stripped program, {kind} server of lab/versus/");
         let measured =
             once(|runtime| stripped_kib(programs, &folder, &format!("{kind}-{runtime}")))?;
@@ -105,12 +105,10 @@ pub fn sizes(root: &Path, programs: &Path, costs: &mut Vec<Cost>) -> Result<(), 
         ("stripped hello-world server without hyper", "KiB"),
     ];
     costs.extend(cost(names, measured));
-    for kind in ["http", "tiny"] {
-        let what = format!("memory per idle connection, {kind}, {IDLE_CONNECTIONS} of them");
-        let measured = interleaved(&what, |runtime| idle(programs, kind, runtime))?;
-        let (before, after) = (what.clone() + ", before a request", what + ", after one");
-        costs.extend(cost([(before.as_str(), "KiB"), (after.as_str(), "KiB")], measured));
-    }
+    let what = format!("memory per idle connection, http, {IDLE_CONNECTIONS} of them");
+    let measured = interleaved(&what, |runtime| idle(programs, "http", runtime))?;
+    let (before, after) = (what.clone() + ", before a request", what + ", after one");
+    costs.extend(cost([(before.as_str(), "KiB"), (after.as_str(), "KiB")], measured));
     Ok(())
 }
 

@@ -176,7 +176,7 @@ impl Load<'_> {
                 match self.workload {
                     Workload::Mixed => command.args(["--slow-every", SLOW_EVERY]),
                     Workload::Blocked => command.args(["--rate", BLOCKED_RATE, "--block"]),
-                    Workload::Hyper | Workload::Tiny | Workload::Echo => &mut command,
+                    Workload::Hyper | Workload::Echo => &mut command,
                 };
                 command
             }
@@ -282,7 +282,7 @@ mod tests {
         let wrk = Some(Tool::Wrk);
         assert_eq!(Tool::choose(wrk, Workload::Echo, false), Ok(Tool::Builtin));
         let builtin = Some(Tool::Builtin);
-        assert_eq!(Tool::choose(builtin, Workload::Tiny, false), Ok(Tool::Builtin));
+        assert_eq!(Tool::choose(builtin, Workload::Hyper, false), Ok(Tool::Builtin));
     }
 
     #[test]

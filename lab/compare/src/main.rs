@@ -1,4 +1,4 @@
-//! What measures arc beside its peers: `cargo xtask versus`, `ratios` and `chart`.
+//! What measures arc beside its peers: `cargo xtask versus` and `ratios`.
 //!
 //! | file | purpose |
 //! |---|---|
@@ -9,7 +9,6 @@
 //! | `measure.rs` | one measurement of one server |
 //! | `before.rs` | arc of another commit, to be measured beside the present one |
 //! | `ratios.rs` | the same for single operations |
-//! | `reality.rs` | what the simulation says, beside what real servers do |
 //! | `load.rs` | the load generators: oha, wrk and those of `lab/versus/` |
 //! | `costs.rs` | instructions per request, sizes, memory per connection |
 //! | `process.rs` | processes that end in any case |
@@ -18,10 +17,8 @@
 //! | `record.rs` | what is kept in a JSON file |
 //! | `statistics.rs` | medians, spreads and ratios |
 //! | `report.rs` | the tables on the terminal |
-//! | `chart.rs` | records as pictures |
 
 mod before;
-mod chart;
 mod costs;
 mod load;
 mod machine;
@@ -30,7 +27,6 @@ mod options;
 mod proc;
 mod process;
 mod ratios;
-mod reality;
 mod record;
 mod report;
 mod statistics;
@@ -50,10 +46,6 @@ enum Measurement {
     Versus(options::Options),
     /// Measure single operations on arc and its peers, in interleaved rounds
     Ratios(ratios::Arguments),
-    /// Hold the simulation of many cores against real servers whose handlers sleep
-    Reality(reality::Arguments),
-    /// Draw what `cargo xtask versus --json FILE.json`, or `growth` of arc-benches, measured
-    Chart { from: PathBuf, to: PathBuf },
 }
 
 /// Why something was not measured.
@@ -70,8 +62,6 @@ fn main() -> ExitCode {
     let done = match Measurement::parse() {
         Measurement::Versus(options) => versus::run(options),
         Measurement::Ratios(arguments) => ratios::run(arguments),
-        Measurement::Reality(arguments) => reality::run(&arguments),
-        Measurement::Chart { from, to } => chart::run(&from, &to),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -70,7 +70,7 @@ impl Setting {
             open,
         };
         let plain = match self.workload {
-            Workload::Echo | Workload::Tiny => self.workload,
+            Workload::Echo => self.workload,
             // A request that blocks would outlast the warm-up.
             Workload::Hyper | Workload::Mixed | Workload::Blocked => Workload::Hyper,
         };

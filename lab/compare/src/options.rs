@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::load::Tool;
 use crate::workload::Workload;
 
-const PEERS: [&str; 6] = ["tokio", "tokio-current-thread", "smol", "go", "may", "epoll"];
+const PEERS: [&str; 5] = ["tokio", "tokio-current-thread", "smol", "go", "may"];
 
 /// A server to be measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Options {
     /// What the servers do, with commas between them
     #[arg(long = "workload", value_delimiter = ',', default_value = "hyper")]
     pub workloads: Vec<Workload>,
-    /// may and epoll have no hyper and are in tiny and echo only; go is net/http, where hyper
+    /// may has no hyper and is in echo only; go is net/http, where hyper
     /// is, if go is installed; with tokio-current-thread comes arc-1, arc with one worker
     #[arg(long, value_delimiter = ',', value_parser = PEERS, default_values = ["tokio", "smol"])]
     pub peers: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Options {
     /// How many workers the servers have
     #[arg(long, value_parser = workers, default_value = "2")]
     pub workers: usize,
-    /// What loads hyper and tiny, by default the first that there is; the others are always
+    /// What loads hyper, by default the first that there is; the others are always
     /// loaded by builtin
     #[arg(long)]
     pub load: Option<Tool>,
@@ -95,7 +95,7 @@ pub struct Options {
     /// Another process keeps each core busy all the while
     #[arg(long)]
     pub busy: bool,
-    /// Write every round to a file, for cargo xtask chart
+    /// Write every round to a file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Also count user instructions per request, by valgrind
@@ -218,10 +218,10 @@ mod tests {
         let options = parse("").unwrap();
         assert_eq!((options.workloads, options.connections), (vec![Workload::Hyper], vec![64]));
         assert_eq!((options.peers, options.rounds), (vec!["tokio".into(), "smol".into()], 5));
-        let line = "--workload tiny,echo --peers may --connections=8,64 --seconds 0.5 \
+        let line = "--workload hyper,echo --peers may --connections=8,64 --seconds 0.5 \
             --rounds 3 --workers 1 --load builtin --json a.json --sizes --no-load";
         let options = parse(line).unwrap();
-        assert_eq!(options.workloads, [Workload::Tiny, Workload::Echo]);
+        assert_eq!(options.workloads, [Workload::Hyper, Workload::Echo]);
         assert_eq!((options.peers, options.connections), (vec!["may".to_owned()], vec![8, 64]));
         assert_eq!((options.seconds, options.load), (0.5, Some(Tool::Builtin)));
         assert!(options.sizes && options.no_load && !options.instructions);
@@ -251,7 +251,7 @@ mod tests {
             ("--work-sleeps", "--work"),
             ("--seed 1", "--open"),
             ("--open 0", "--open"),
-            ("--open 9 --workload tiny", "--work and --open are for the workload hyper"),
+            ("--open 9 --workload echo", "--work and --open are for the workload hyper"),
             ("--workers 65", "--workers"),
             ("--load ab", "--load"),
             ("--wrk-threads 2", "`--load wrk`"),
@@ -280,6 +280,6 @@ mod tests {
             "arc=http-arc:2 tokio=http-tokio:2 arc-1=http-arc:1 \
              tokio-current-thread=http-tokio-current-thread:1"
         );
-        assert!(names(Workload::Tiny).ends_with("may=tiny-may:2"));
+        assert!(names(Workload::Echo).ends_with("may=echo-may:2"));
     }
 }

@@ -7,8 +7,6 @@ use clap::ValueEnum;
 pub enum Workload {
     /// an HTTP/1 server with hyper
     Hyper,
-    /// the same with httparse
-    Tiny,
     /// 64 bytes come back
     Echo,
     /// hyper; one request in 100 computes for 2 ms, latencies are those of the others
@@ -28,21 +26,20 @@ impl Workload {
     pub fn program(self) -> &'static str {
         match self {
             Self::Hyper | Self::Mixed | Self::Blocked => "http",
-            Self::Tiny => "tiny",
             Self::Echo => "echo",
         }
     }
 
     /// Whether any HTTP load generator can load it.
     pub fn is_plain_http(self) -> bool {
-        matches!(self, Self::Hyper | Self::Tiny)
+        matches!(self, Self::Hyper)
     }
 
     /// Whether there is such a server.
     pub fn has(self, peer: &str) -> bool {
         match peer {
             "go" => self.program() == "http",
-            "may" | "epoll" => self.program() != "http",
+            "may" => self.program() != "http",
             _ => true,
         }
     }

@@ -11,7 +11,6 @@
 //! | `costs.rs` | what looking, waking and sleeping cost |
 //! | `cell.rs` | one combination of workers, polls and load |
 //! | `rules.rs` | what each policy makes of a cell |
-//! | `picture.rs` | the ratios of many cells, as SVG |
 //!
 //! A request is one event of the kernel and one poll. Nothing here is random but the
 //! arrivals, the lengths of polls and the order in which thieves look, and all three
@@ -23,7 +22,6 @@ pub mod ideal;
 pub mod machine;
 pub mod on_arc;
 pub mod on_tokio;
-pub mod picture;
 pub mod rules;
 pub mod system;
 

@@ -6,7 +6,6 @@
 //! | `options.rs` | the servers' command line, and what each does before it serves |
 //! | `work.rs` | what a request costs beyond its answer |
 //! | `protocol.rs` | what a server does between reading and writing; the echo |
-//! | `tiny.rs` | HTTP/1 by httparse, as in the example `tinyhttp` |
 //! | `service.rs` | the hyper service |
 //! | `on_*.rs` | the servers, on one runtime each |
 //! | `client.rs` | the load generators' command line, and what they print |
@@ -20,7 +19,6 @@ pub mod histogram;
 pub mod options;
 pub mod protocol;
 pub mod service;
-pub mod tiny;
 pub mod work;
 
 pub mod on_arc;
@@ -35,8 +33,6 @@ pub mod client;
 pub mod exchange;
 #[cfg(target_os = "linux")]
 pub mod load;
-#[cfg(target_os = "linux")]
-pub mod on_epoll;
 #[cfg(target_os = "linux")]
 pub mod on_may;
 

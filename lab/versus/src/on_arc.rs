@@ -3,7 +3,6 @@
 use crate::options::{Options, announce, exit_code};
 use crate::protocol::{self, Echo, Protocol, Socket};
 use crate::service;
-use crate::tiny::Tiny;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Builder;
@@ -15,11 +14,6 @@ use std::process::ExitCode;
 /// hyper.
 pub fn http() -> ExitCode {
     run(|stream| async move { drop(service::serve(HyperIo::new(stream)).await) })
-}
-
-/// httparse.
-pub fn tiny() -> ExitCode {
-    serve::<Tiny>()
 }
 
 /// Sends back what it gets.

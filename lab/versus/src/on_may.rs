@@ -1,20 +1,10 @@
 //! The servers on may, whose coroutines block where others await. hyper needs
-//! futures, so that there are only the servers that do without it.
+//! futures, so that there is the echo alone.
 
 use crate::options::{Options, announce};
 use crate::protocol::{Echo, Protocol};
-use crate::tiny::Tiny;
 use may::net::{TcpListener, TcpStream};
 use std::io::{self, Read, Write};
-
-/// httparse.
-///
-/// # Errors
-///
-/// As [`echo`].
-pub fn tiny() -> io::Result<()> {
-    run::<Tiny>()
-}
 
 /// Sends back what it gets.
 ///

@@ -4,7 +4,6 @@
 use crate::options::{Options, announce, exit_code};
 use crate::protocol::{self, Echo, Protocol, Socket};
 use crate::service;
-use crate::tiny::Tiny;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::net::{TcpListener, TcpStream};
 use smol_hyper::rt::FuturesIo;
@@ -17,11 +16,6 @@ use std::thread;
 /// hyper.
 pub fn http() -> ExitCode {
     run(|stream| async move { drop(service::serve(FuturesIo::new(stream)).await) })
-}
-
-/// httparse.
-pub fn tiny() -> ExitCode {
-    serve::<Tiny>()
 }
 
 /// Sends back what it gets.

@@ -3,7 +3,6 @@
 use crate::options::{Options, announce, exit_code};
 use crate::protocol::{self, Echo, Protocol, Socket};
 use crate::service;
-use crate::tiny::Tiny;
 use hyper_util::rt::TokioIo;
 use std::future::Future;
 use std::io;
@@ -24,11 +23,6 @@ pub enum Flavour {
 /// hyper.
 pub fn http(flavour: Flavour) -> ExitCode {
     run(flavour, |stream| async move { drop(service::serve(TokioIo::new(stream)).await) })
-}
-
-/// httparse.
-pub fn tiny(flavour: Flavour) -> ExitCode {
-    serve::<Tiny>(flavour)
 }
 
 /// Sends back what it gets.

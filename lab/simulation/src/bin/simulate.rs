@@ -2,7 +2,6 @@
 
 use lab::cell::{Cell, Load, Polls};
 use lab::costs::Costs;
-use lab::picture;
 use lab::rules::Rules;
 use lab::system::Figures;
 use std::io::IsTerminal;
@@ -27,9 +26,8 @@ usage: simulate [OPTION...]
   --cores N         workers and client share so many cores (each has its own)
   --requests N      requests of a cell (60000)
   --seed N          of arrivals and lengths (1)
-  --svg FILE        draw the ratios of the mean latency
   --COST NANOS      wake, delay, queue, sleep, cold, look, event, steal, search, poll,
-                    clock, tick: the program `costs` measures them
+                    clock, tick
 
 A line has arc / tokio / ideal of the mean and p99 latency in us, and of the requests per
 second; arc / tokio of the workers' CPU and of wake-ups per request; ratios arc to tokio.
@@ -47,7 +45,6 @@ struct Options {
     cores: Option<usize>,
     requests: u64,
     seed: u64,
-    svg: Option<String>,
     costs: Costs,
 }
 
@@ -62,7 +59,6 @@ impl Options {
             cores: None,
             requests: 60_000,
             seed: 1,
-            svg: None,
             costs: Costs::default(),
         };
         let mut open = None;
@@ -82,7 +78,6 @@ impl Options {
                 "--cores" => options.cores = Some(count(&value).ok_or(HELP)?),
                 "--requests" => options.requests = count(&value).ok_or(HELP)? as u64,
                 "--seed" => options.seed = value.parse().map_err(|_| HELP)?,
-                "--svg" => options.svg = Some(value),
                 _ => {
                     let cost = name.strip_prefix("--").and_then(|it| options.costs.named(it));
                     let cost = cost.ok_or_else(|| format!("unknown option {name}\n\n{HELP}"))?;
@@ -169,13 +164,6 @@ fn main() -> ExitCode {
         println!("{}", line(cell, figures));
     }
     list_losses(&cells, &all);
-    if let Some(file) = &options.svg {
-        let svg = picture::draw(&cells, &all);
-        if let Err(error) = std::fs::write(file, svg) {
-            eprintln!("{file}: {error}");
-            return ExitCode::FAILURE;
-        }
-    }
     ExitCode::SUCCESS
 }
 
