@@ -2,8 +2,7 @@
 
 use crate::machine::Nanos;
 
-/// The costs, one for all policies. `cargo run --release -p arc-lab --bin costs` measures
-/// those of a machine, and prints them as the options of `simulate`.
+/// The costs, one for all policies. They are options of `simulate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// CPU of the thread that wakes another one.
