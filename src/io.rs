@@ -5,7 +5,7 @@
 //! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
 //! the crate `arc-util`.
 
-use crate::driver::reactor::{Source, Ticket, Waiter, gone};
+use crate::driver::reactor::{Source, Waiter, WaiterKind, gone};
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
@@ -13,7 +13,7 @@ use crate::sync::Arc;
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
-use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
+use std::io::{ErrorKind, IoSlice, Read, Result, Write};
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -169,40 +169,37 @@ impl<T: AsSource> Async<T> {
         self.wait_with(Direction::Write, attempt).await
     }
 
-    /// When this future is dropped, its ticket takes its waker out of the reactor.
+    /// The waiter is dropped with this future, and takes the future's waker out of the reactor.
     async fn wait_with<R>(
         &self,
         direction: Direction,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Result<R> {
-        // The ticket lives as long as the future, and is dropped with it.
-        let mut waiter = Waiter::Future(Ticket::new(&self.source, direction));
-        poll_fn(|context| self.poll_with(direction, context, &mut waiter, &mut attempt)).await
+        let kind = WaiterKind::Future(None);
+        let mut waiter = Waiter { source: &self.source, direction, kind };
+        poll_fn(|context| self.poll_with(&mut waiter, context, &mut attempt)).await
     }
 
     /// How an operation becomes a poll: try it, and if it would block, wait for an event.
     fn poll_with<R>(
         &self,
-        direction: Direction,
-        context: &Context<'_>,
         waiter: &mut Waiter<'_>,
+        context: &Context<'_>,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
         ready!(budget::poll_proceed(context));
 
         loop {
             // Try first: most often there is something already.
-            match self.try_with(direction, &mut attempt) {
+            match self.try_with(waiter.direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
                     let reactor = &self.runtime.driver.reactor;
-                    let io = self.get_ref();
-                    ready!(reactor.poll_ready(&self.source, io, direction, context, waiter))?;
+                    ready!(reactor.poll_ready(self.get_ref(), waiter, context))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Done, or a true error. Either has taken time.
                 result => {
-                    // An operation has succeeded, or failed for good.
                     budget::made_progress();
                     return Poll::Ready(result);
                 }
@@ -235,7 +232,8 @@ impl<T: AsSource> Async<T> {
         let seen = readiness.load();
 
         // Fewer bytes than wanted: there are no more, unless something has happened since.
-        let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
+        let mut waiter = Waiter { source: &self.source, direction, kind: WaiterKind::Poll };
+        let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
         if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);
         }
@@ -296,8 +294,7 @@ impl<T: AsSource> std::os::fd::AsFd for Async<T> {
 #[cfg(unix)]
 impl<T: AsSource> std::os::fd::AsRawFd for Async<T> {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        use std::os::fd::AsFd;
-        self.as_fd().as_raw_fd()
+        std::os::fd::AsRawFd::as_raw_fd(&self.get_ref().as_fd())
     }
 }
 
@@ -313,6 +310,9 @@ impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
         write!(formatter, "Async({:?})", self.get_ref())
     }
 }
+
+/// The errors after which an operation is tried again.
+const AGAIN: [ErrorKind; 2] = [ErrorKind::WouldBlock, ErrorKind::Interrupted];
 
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
@@ -343,20 +343,20 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Moved {
+                // Nothing is concluded from a short write: one call takes 1,024 buffers at most.
                 let write = |mut io: &T| io.write_vectored(buffers);
-                self.poll_with(Direction::Write, cx, &mut Waiter::Poll, write)
+                self.poll_transfer(Direction::Write, cx, 0, write)
             }
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait.
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
                 // Tried directly first: where nothing waits, even the runtime's end does no harm.
-                let flushed = self.get_ref().flush();
-                match flushed.as_ref().map_err(Error::kind) {
-                    Err(ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                        let flush = |mut io: &T| io.flush();
-                        self.poll_with(Direction::Write, cx, &mut Waiter::Poll, flush)
+                let flush = |mut io: &T| io.flush().map(|()| 0);
+                match flush(self.get_ref()) {
+                    Err(error) if AGAIN.contains(&error.kind()) => {
+                        self.poll_transfer(Direction::Write, cx, 0, flush).map_ok(drop)
                     }
-                    _ => Poll::Ready(flushed),
+                    flushed => Poll::Ready(flushed.map(drop)),
                 }
             }
 

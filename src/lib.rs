@@ -61,8 +61,7 @@
 //! | [`registry/mod.rs`] | what belongs to this room |
 //! | [`registry/info.rs`] | what can be told of a task |
 //! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
-//! | [`registry/report.rs`] | where the report of a long poll goes |
-//! | [`builder.rs`] | what a runtime can be configured with |
+//! | [`builder.rs`] | what a runtime can be configured with, and where the report of a long poll goes |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
 //! | [`scheduler/queue.rs`] | where tasks wait for their turn |
@@ -109,7 +108,6 @@
 //! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
 //! [`registry/info.rs`]: ../src/arc/registry/info.rs.html
 //! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
-//! [`registry/report.rs`]: ../src/arc/registry/report.rs.html
 //! [`builder.rs`]: ../src/arc/builder.rs.html
 //! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
 //! [`scheduler/queue.rs`]: ../src/arc/scheduler/queue.rs.html

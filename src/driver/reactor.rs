@@ -20,9 +20,13 @@
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 //!
-//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Ticket`]).
+//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
 //! The `poll_` functions of the IO traits have nothing that is dropped. So the source keeps the
 //! last few wakers that were left by these, and no more ([`POLLS_MAX`]).
+//!
+//! The key of a source is its place in a slab. When a source is gone, the next one may get its
+//! place while an event of the former one is still on its way. Then the new one is tried in vain,
+//! once.
 
 use crate::driver::kernel::{Kernel, Until};
 use crate::driver::readiness::Readiness;
@@ -31,9 +35,9 @@ use crate::panic::wake;
 use crate::sync::{Arc, Mutex, lock};
 use polling::{AsRawSource, AsSource};
 use slab::Slab;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{Error, Result};
-use std::mem::{ManuallyDrop, replace, take};
+use std::mem::{ManuallyDrop, take};
 use std::task::{Context, Poll, Waker};
 
 /// One of the two directions of a socket.
@@ -53,8 +57,6 @@ pub(crate) struct Reactor {
 #[derive(Default)]
 pub(crate) struct Sources {
     pub(crate) slab: Slab<Arc<Source>>,
-    /// How many sources were registered so far; it wraps around.
-    generation: usize,
     is_closed: bool,
 }
 
@@ -66,13 +68,6 @@ pub(crate) struct Source {
     pub(crate) readiness: [Readiness; 2],
     pub(crate) waiting: Mutex<[Waiting; 2]>,
 }
-
-/// The low bits of a key are the source's index in the slab: a million places on 32-bit systems.
-/// The rest is a generation. It tells the source from the last tenant of its index, whose events
-/// may still be on their way. Its top bit stays zero, so that no key has all bits set.
-const INDEX_BITS: u32 = usize::BITS / 2 + 4;
-pub(crate) const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
-const GENERATION_MAX: usize = usize::MAX >> INDEX_BITS >> 1;
 
 impl Reactor {
     pub(crate) fn new() -> Result<Self> {
@@ -89,13 +84,10 @@ impl Reactor {
             return Err(gone());
         }
 
-        sources.generation = sources.generation.wrapping_add(1) & GENERATION_MAX;
-        let generation = sources.generation;
-
         // A new source counts as ready: the first attempt costs less than to ask the kernel.
-        let entry = sources.slab.vacant_entry();
+        let place = sources.slab.vacant_entry();
         let source = Arc::new(Source {
-            key: generation << INDEX_BITS | entry.key(),
+            key: place.key(),
             number: (&io).raw() as i64,
             readiness: [Readiness::new_ready(), Readiness::new_ready()],
             waiting: Mutex::default(),
@@ -103,7 +95,7 @@ impl Reactor {
 
         // An event that comes at once finds the source: `wait` needs the lock to look for it.
         self.kernel.add(&io, source.key)?;
-        Ok(entry.insert(source).clone())
+        Ok(place.insert(source).clone())
     }
 
     /// The counterpart of `register`. Gives the descriptor back, which may be closed then. If that
@@ -111,7 +103,7 @@ impl Reactor {
     /// closed must not be closed again.
     pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
         // The caller has the source, so this does not drop it. (`close` may have taken it out.)
-        let _ = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
+        let _ = lock(&self.sources).slab.try_remove(source.key);
         let io = ManuallyDrop::new(io);
         self.kernel.delete(&source.descriptor_of(&*io)?)?;
         Ok(ManuallyDrop::into_inner(io))
@@ -126,9 +118,8 @@ impl Reactor {
             // One lock for all events of this wait.
             let sources = lock(&self.sources);
             for event in events {
-                // An event may be that of a source which had this place before.
-                let source = sources.slab.get(event.key & INDEX_MASK);
-                if let Some(source) = source.filter(|source| source.key == event.key) {
+                // The source may be gone by now.
+                if let Some(source) = sources.slab.get(event.key) {
                     tell!(ready(source.number, event.ready));
                     let set = |readiness: &Readiness| readiness.set(event.hang_up);
                     source.collect(event.ready, set, wakers);
@@ -154,37 +145,38 @@ impl Reactor {
     /// when that changes.
     pub(crate) fn poll_ready(
         &self,
-        source: &Source,
         io: &impl AsSource,
-        direction: Direction,
-        context: &Context<'_>,
         waiter: &mut Waiter<'_>,
+        context: &Context<'_>,
     ) -> Poll<Result<()>> {
+        let source = waiter.source;
+        let direction = waiter.direction as usize;
+
         // The user's code may run here, and where a waker is dropped or woken: not under the lock.
         let io = source.descriptor_of(io)?;
         let waker = context.waker().clone();
         let mut waiting = lock(&source.waiting);
-        if source.readiness[direction as usize].load().is_ready() {
+        if source.readiness[direction].load().is_ready() {
             return Poll::Ready(Ok(()));
         }
-        tell!(waits_for_io(source.number, direction as usize));
+        tell!(waits_for_io(source.number, direction));
 
         // If the kernel refuses, the waker is not left here: a later poll would not ask again.
         let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
-        wanted[direction as usize] = true;
+        wanted[direction] = true;
         self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
 
-        let mine = &mut waiting[direction as usize];
-
-        match waiter {
-            Waiter::Future(ticket) => {
-                let former = mine.keep(&mut ticket.place, waker);
+        let mine = &mut waiting[direction];
+        match &mut waiter.kind {
+            WaiterKind::Future(number) => {
+                let number = *number.get_or_insert_with(|| mine.next_number());
+                let former = mine.futures.insert(number, waker);
                 drop(waiting);
                 drop(former);
             }
             // An event since this waker was left here would have taken it, or is about to.
-            Waiter::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
-            Waiter::Poll => {
+            WaiterKind::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
+            WaiterKind::Poll => {
                 let pushed_out = mine.push(waker);
                 drop(waiting);
                 pushed_out.into_iter().for_each(wake);
@@ -225,11 +217,12 @@ pub(crate) const POLLS_MAX: usize = 32;
 /// The tasks that wait for one direction of a source.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    futures: Slab<Waker>,
+    /// By the numbers of the futures.
+    futures: BTreeMap<u64, Waker>,
     /// The oldest comes first.
     polls: VecDeque<Waker>,
-    /// How often all wakers were taken. A place in `futures` is valid in one round only.
-    round: u64,
+    /// How many futures have waited so far.
+    numbers: u64,
 }
 
 impl Waiting {
@@ -237,26 +230,10 @@ impl Waiting {
         self.futures.len() + self.polls.len()
     }
 
-    fn take_all(&mut self, wakers: &mut Vec<Waker>) {
-        self.round += 1;
-        // The memory goes, too: it may have been a crowd.
-        wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
-        wakers.extend(take(&mut self.polls));
-    }
-
-    /// Leaves the waker of a future. Returns the one that the future has left before.
-    fn keep(&mut self, place: &mut Option<(u64, usize)>, waker: Waker) -> Option<Waker> {
-        match *place {
-            // The waker that it has left is still here.
-            Some((round, key)) if round == self.round => {
-                Some(replace(&mut self.futures[key], waker))
-            }
-            // It has left none since the last event, which took them all.
-            _ => {
-                *place = Some((self.round, self.futures.insert(waker)));
-                None
-            }
-        }
+    /// A number that no other future of the source has in this direction.
+    fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
     }
 
     /// Leaves the waker of a `poll_` function. Returns the oldest one if there is no room for it.
@@ -264,43 +241,38 @@ impl Waiting {
         self.polls.push_back(waker);
         if self.polls.len() > POLLS_MAX { self.polls.pop_front() } else { None }
     }
+
+    /// The memory goes, too: it may have been a crowd.
+    fn take_all(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.extend(take(&mut self.futures).into_values());
+        wakers.extend(take(&mut self.polls));
+    }
 }
 
-/// Who leaves a waker.
-pub(crate) enum Waiter<'a> {
-    /// A future, which has a ticket for as long as it waits.
-    Future(Ticket<'a>),
+/// Who waits for a source.
+pub(crate) struct Waiter<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) direction: Direction,
+    pub(crate) kind: WaiterKind,
+}
+
+pub(crate) enum WaiterKind {
+    /// A future, and its number once it has waited. When it is dropped, its waker goes, too.
+    Future(Option<u64>),
     /// A `poll_` function.
     Poll,
 }
 
-/// The place of a future among those that wait. When the future is dropped, its waker goes, too.
-pub(crate) struct Ticket<'a> {
-    source: &'a Source,
-    direction: Direction,
-    /// The round and the key. None: the future has not waited yet.
-    place: Option<(u64, usize)>,
-}
-
-impl<'a> Ticket<'a> {
-    pub(crate) fn new(source: &'a Source, direction: Direction) -> Self {
-        Self { source, direction, place: None }
-    }
-}
-
-impl Drop for Ticket<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        let Some((round, key)) = self.place else { return };
-        let mut waiting = lock(&self.source.waiting);
+        let WaiterKind::Future(Some(number)) = self.kind else { return };
 
-        // An event has taken the waker if there was one since.
-        let mine = &mut waiting[self.direction as usize];
-        if mine.round == round {
-            let waker = mine.futures.remove(key);
-            // To drop a waker may run the user's code: not under the lock.
-            drop(waiting);
-            drop(waker);
-        }
+        // An event has taken the waker if there was one since. To drop it may run the user's code:
+        // not under the lock.
+        let mut waiting = lock(&self.source.waiting);
+        let waker = waiting[self.direction as usize].futures.remove(&number);
+        drop(waiting);
+        drop(waker);
     }
 }
 

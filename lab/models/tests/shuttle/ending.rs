@@ -243,10 +243,10 @@ fn shutdown_with_a_limit_reports_what_it_left() {
 // + shared.driver.timers.close(&mut wakers);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // ~ src/time.rs
-// - if !self.arm(runtime, waker.clone()) {
+// - if self.is_elapsed() || !self.arm(id, waker.clone()) {
 // -     waker.wake();
 // - }
-// + self.arm(runtime, waker.clone());
+// + self.arm(id, waker.clone());
 #[test]
 fn timer_that_is_reset_while_the_runtime_ends_is_woken() {
     model(|| {
