@@ -89,7 +89,7 @@ impl<T: AsSource> Async<T> {
     pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
         let runtime = Arc::clone(&context::current("a socket or signal was used"));
         SockRef::from(&io).set_nonblocking(true)?;
-        let source = runtime.driver.reactor.register(&io)?;
+        let source = runtime.driver.register(&io)?;
         Ok(Self { io: Some(io), source, runtime, short_means_drained })
     }
 
@@ -108,7 +108,7 @@ impl<T: AsSource> Async<T> {
     /// is leaked then.
     pub fn into_inner(mut self) -> Result<T> {
         let io = self.io.take().unwrap_or_else(|| unreachable!("taken by value"));
-        self.runtime.driver.reactor.deregister(&self.source, io)
+        self.runtime.driver.deregister(&self.source, io)
     }
 
     /// Waits until a read is worth trying. The read may still find nothing. Do it by
@@ -194,8 +194,7 @@ impl<T: AsSource> Async<T> {
             match self.try_with(waiter.direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
-                    let reactor = &self.runtime.driver.reactor;
-                    ready!(reactor.poll_ready(self.get_ref(), waiter, context))?;
+                    ready!(self.runtime.driver.poll_ready(self.get_ref(), waiter, context))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Done, or a true error. Either has taken time.
@@ -279,7 +278,7 @@ impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
         if let Some(io) = self.io.take() {
             // An error concerns nobody: the descriptor is leaked (see `into_inner`).
-            let _ = self.runtime.driver.reactor.deregister(&self.source, io);
+            let _ = self.runtime.driver.deregister(&self.source, io);
         }
     }
 }

@@ -101,7 +101,7 @@ fn close(shared: &Arc<Shared>) {
     // queue, and so is every future in `block_on`: they go on, on their own threads.
     let mut wakers = shared.tasks.close();
     wakers.extend(shared.mains.close());
-    shared.driver.reactor.close(&mut wakers);
+    shared.driver.close(&mut wakers);
     wakers.drain(..).for_each(wake);
 
     // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are

@@ -38,15 +38,11 @@ impl Kernel {
         self.poller.delete(source)
     }
 
-    /// Waits until something happens or the time has come, and passes the events to `take`. polling
-    /// tries again when a signal interrupts it.
+    /// Waits until something happens or the deadline has passed, and passes the events to `take`.
+    /// polling tries again when a signal interrupts it.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
+        let mut timeout = until.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let mut reported = lock(&self.reported);
-        let mut timeout = match until {
-            Until::Now => Some(Duration::ZERO),
-            Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
-            Until::Forever => None,
-        };
         reported.clear();
 
         while let Err(error) = self.poller.wait(&mut reported, timeout) {

@@ -134,7 +134,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
                 end::begin(&shared);
             })
         };
-        shared.driver.reactor.kernel.until_somebody_waits();
+        shared.driver.kernel.until_somebody_waits();
         may_end.open();
         first();
         for thread in [second, ends] {
