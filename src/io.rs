@@ -62,7 +62,7 @@ pub struct Async<T: AsSource> {
     /// A short transfer means that the kernel has no more. That is known of TCP alone. Reads of
     /// other descriptors may stop at the end of a message, at a terminal's line, or at bytes that a
     /// descriptor was passed with.
-    short_means_drained: bool,
+    pub(crate) short_means_drained: bool,
 }
 
 impl<T: AsSource> Async<T> {
@@ -82,15 +82,10 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
-        Self::register(io, false)
-    }
-
-    #[track_caller]
-    pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
         let runtime = Arc::clone(&context::current("a socket or signal was used"));
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.register(&io)?;
-        Ok(Self { io: Some(io), source, runtime, short_means_drained })
+        Ok(Self { io: Some(io), source, runtime, short_means_drained: false })
     }
 
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. To make it
@@ -151,8 +146,10 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// Cancel safe. The result of an attempt that succeeds is never lost.
-    pub async fn read_with<R>(&self, attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
-        self.wait_with(Direction::Read, attempt).await
+    pub async fn read_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        // It is dropped with this future, and takes the future's waker out of the reactor.
+        let mut waiter = self.waiter(Direction::Read, WaiterKind::Future(None));
+        poll_fn(|context| self.poll_with(&mut waiter, context, &mut attempt)).await
     }
 
     /// Tries `attempt` each time that the descriptor becomes writable, until it returns something
@@ -165,19 +162,13 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// As `read_with`.
-    pub async fn write_with<R>(&self, attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
-        self.wait_with(Direction::Write, attempt).await
+    pub async fn write_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        let mut waiter = self.waiter(Direction::Write, WaiterKind::Future(None));
+        poll_fn(|context| self.poll_with(&mut waiter, context, &mut attempt)).await
     }
 
-    /// The waiter is dropped with this future, and takes the future's waker out of the reactor.
-    async fn wait_with<R>(
-        &self,
-        direction: Direction,
-        mut attempt: impl FnMut(&T) -> Result<R>,
-    ) -> Result<R> {
-        let kind = WaiterKind::Future(None);
-        let mut waiter = Waiter { source: &self.source, direction, kind };
-        poll_fn(|context| self.poll_with(&mut waiter, context, &mut attempt)).await
+    fn waiter(&self, direction: Direction, kind: WaiterKind) -> Waiter<'_> {
+        Waiter { source: &self.source, direction, kind }
     }
 
     /// How an operation becomes a poll: try it, and if it would block, wait for an event.
@@ -231,7 +222,7 @@ impl<T: AsSource> Async<T> {
         let seen = readiness.load();
 
         // Fewer bytes than wanted: there are no more, unless something has happened since.
-        let mut waiter = Waiter { source: &self.source, direction, kind: WaiterKind::Poll };
+        let mut waiter = self.waiter(direction, WaiterKind::Poll);
         let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
         if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);

@@ -193,9 +193,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         ready!(budget::poll_proceed(context));
-        ready!(self.poll_elapsed(context));
-        budget::made_progress();
-        Poll::Ready(())
+        self.poll_elapsed(context).map(|()| budget::made_progress())
     }
 }
 

@@ -25,7 +25,7 @@ use crate::driver::readiness::{GONE, HANG_UP, READY};
 use crate::driver::timers::Timers;
 use crate::hooks::{sim, tell};
 use crate::panic::{give_up, wake};
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Arc, Instant, Mutex, lock};
 use polling::AsSource;
 use slab::Slab;
 use std::io::Result;
@@ -115,7 +115,7 @@ impl Driver {
         if let Err(error) = waited {
             give_up("waiting for the kernel", &error);
         }
-        self.timers.expire(wakers);
+        self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 
     /// Ends the wait of the worker that has the seat, or else the next wait.

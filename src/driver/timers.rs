@@ -140,9 +140,9 @@ impl Timers {
         if earliest == NEVER { None } else { Some(earliest) }
     }
 
-    /// Takes the wakers of all timers whose deadline has passed.
-    pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
-        let now = self.nanos(Instant::now());
+    /// Takes the wakers of all timers whose deadline is not after `now`: at the end of the runtime,
+    /// of all (`NEVER`).
+    pub(crate) fn expire(&self, now: u64, wakers: &mut Vec<Waker>) {
         for Shard { wheel, earliest } in &self.shards {
             // Most wheels have nothing due, and need no lock.
             if earliest.load(Ordering::Relaxed) <= now {
@@ -153,13 +153,6 @@ impl Timers {
                 // forgotten.
                 earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
             }
-        }
-    }
-
-    /// The runtime ends: takes the wakers of all timers.
-    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
-        for shard in &self.shards {
-            lock(&shard.wheel).expire(NEVER, wakers);
         }
     }
 }

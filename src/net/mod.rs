@@ -183,7 +183,9 @@ impl TcpStream {
     /// Outside a runtime.
     #[track_caller]
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
-        Self::register(stream, true)
+        let mut stream = Self::new(stream)?;
+        stream.short_means_drained = true;
+        Ok(stream)
     }
 
     /// Connects to an address. Of several addresses, it takes the first that answers.

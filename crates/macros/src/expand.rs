@@ -39,6 +39,9 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     }
 }
 
+/// What is said of any other flavor.
+const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
+
 /// Returns the lines that build the runtime.
 fn runtime(name: &str, options: TokenStream) -> Result<TokenStream> {
     // As in tokio, a test has one thread unless it asks for several.
@@ -69,10 +72,7 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream> {
     let new = match flavor.value().as_str() {
         "multi_thread" => quote!(new_multi_thread),
         "current_thread" if workers.is_empty() => quote!(new_current_thread),
-        _ => {
-            let message = "write \"multi_thread\", or \"current_thread\" and no workers";
-            return Err(Error::new(flavor.span(), message));
-        }
+        _ => return Err(Error::new(flavor.span(), FLAVORS)),
     };
 
     Ok(quote_spanned! { Span::mixed_site() =>

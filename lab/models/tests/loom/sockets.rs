@@ -62,9 +62,9 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 /// which may have come before.
 // ~ src/io.rs
 // - let seen = readiness.load();
-// - let mut waiter = Waiter { source: &self.source, direction, kind: WaiterKind::Poll };
+// - let mut waiter = self.waiter(direction, WaiterKind::Poll);
 // - let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
-// + let mut waiter = Waiter { source: &self.source, direction, kind: WaiterKind::Poll };
+// + let mut waiter = self.waiter(direction, WaiterKind::Poll);
 // + let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
 // + let seen = readiness.load();
 // ~ src/io.rs

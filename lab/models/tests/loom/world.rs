@@ -238,11 +238,12 @@ impl Socket {
     pub(crate) fn register(shared: &Arc<Shared>, short_means_drained: bool) -> Self {
         let _context = context::enter(shared.clone());
         let (near, _far) = UnixStream::pair().expect("the system has sockets");
-        let io = Arc::new(Async::register(near, short_means_drained).expect("it is no file"));
+        let mut io = Async::new(near).expect("it is no file");
+        io.short_means_drained = short_means_drained;
         let sources = lock(&shared.driver.sources);
         let source = sources.slab.iter().next().expect("there is one").1.clone();
         drop(sources);
-        Self { shared: shared.clone(), io, source }
+        Self { shared: shared.clone(), io: Arc::new(io), source }
     }
 
     /// The kernel reports that it can be read.
