@@ -185,7 +185,8 @@ impl<T: AsSource> Async<T> {
             match self.try_with(waiter.direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
-                    ready!(self.runtime.driver.poll_ready(self.get_ref(), waiter, context))?;
+                    let driver = &self.runtime.driver;
+                    ready!(driver.poll_ready(self.get_ref(), waiter, context))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Done, or a true error. Either has taken time.

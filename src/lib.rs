@@ -56,12 +56,12 @@
 //! | [`driver/reactor.rs`] | how an event finds the wakers of the tasks that wait for it |
 //! | [`driver/wheel.rs`] | how a million deadlines are kept, as a pure data structure |
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
-//! | [`driver/mod.rs`] | how one thread at a time waits for all of this |
+//! | [`driver/mod.rs`] | how sockets are registered, and how one thread waits for it all |
 //! | **what is known of a task, and of a runtime** | |
 //! | [`registry/mod.rs`] | what belongs to this room |
 //! | [`registry/info.rs`] | what can be told of a task |
 //! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
-//! | [`builder.rs`] | what a runtime can be configured with, and where the report of a long poll goes |
+//! | [`builder.rs`] | what a runtime can be configured with, and where reports go |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
 //! | [`scheduler/queue.rs`] | where tasks wait for their turn |

@@ -118,18 +118,23 @@ impl Sleep {
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
 
-        // Before its first poll nobody waits for it.
-        let State::Armed(id, armed) = replace(&mut self.state, State::Unarmed) else { return };
-
-        // If the timer has expired, its task was woken, and nobody waits any more.
-        let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(&armed);
-        let Some(waker) = context::with_runtime(id, disarm).flatten() else { return };
+        // Before its first poll nobody waits for it. If it has expired, its task was woken, and
+        // nobody waits any more.
+        let Some((id, waker)) = self.disarm() else { return };
 
         // A deadline that has passed needs no timer. And if the runtime has ended meanwhile, its
         // end cannot wake this one.
         if self.is_elapsed() || !self.arm(id, waker.clone()) {
             waker.wake();
         }
+    }
+
+    /// Disarms the timer. Returns where it was armed, and the waker of the task that waits: to be
+    /// dropped or woken outside of any lock.
+    fn disarm(&mut self) -> Option<(RuntimeId, Waker)> {
+        let State::Armed(id, armed) = replace(&mut self.state, State::Unarmed) else { return None };
+        let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(&armed);
+        Some((id, context::with_runtime(id, disarm).flatten()?))
     }
 
     /// Arms the timer. False: the runtime has ended.
@@ -180,11 +185,7 @@ impl Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let State::Armed(id, armed) = &self.state {
-            // The waker is dropped outside of the lock.
-            let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(armed);
-            drop(context::with_runtime(*id, disarm));
-        }
+        drop(self.disarm());
     }
 }
 

@@ -10,8 +10,8 @@
 //! seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers are too
 //! busy even for that, the monitor does it (`scheduler/monitor.rs`).
 //!
-//! Locks are taken in this order: the reactor's sources, and then the waiting wakers of one source.
-//! A wheel is locked alone.
+//! Locks are taken in this order: the sources, and then the waiting wakers of one source. A wheel
+//! is locked alone.
 
 pub(crate) mod kernel;
 pub(crate) mod reactor;
@@ -185,8 +185,8 @@ impl Driver {
         // If the kernel refuses, the waker is not left here: a later poll would not ask again.
         let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
         wanted[direction] = true;
-        self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
-
+        let wanted = polling::Event::new(source.key, wanted[0], wanted[1]);
+        self.kernel.ask_again(&io, wanted)?;
         let mine = &mut waiting[direction];
         match &mut waiter.kind {
             WaiterKind::Future(number) => {
