@@ -1,11 +1,12 @@
 //! What a runtime can be configured with before it is built.
 
+use crate::panic::ignore_panic;
 use crate::registry::info::TaskInfo;
-use crate::registry::report::Reporter;
 use crate::sync::{Arc, Duration};
-use std::fmt;
+use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::thread::available_parallelism;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, fmt, thread};
 
 /// Each worker has a bit in a 64-bit word, which says who sleeps (`scheduler/sleep.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
@@ -33,6 +34,8 @@ pub enum UnhandledPanic {
 
 /// A hook that a thread calls.
 type Hook = Arc<dyn Fn() + Send + Sync>;
+/// A hook that is told of a long poll.
+type ReportHook = Arc<dyn Fn(&TaskInfo) + Send + Sync>;
 
 /// Configures and builds a [`Runtime`](crate::runtime::Runtime).
 ///
@@ -51,8 +54,8 @@ type Hook = Arc<dyn Fn() + Send + Sync>;
 pub struct Builder {
     pub(crate) flavor: RuntimeFlavor,
     pub(crate) workers: usize,
-    pub(crate) thread_name: String,
-    pub(crate) thread_name_fn: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Names a thread, of which it is told the end of the name.
+    pub(crate) thread_name: Arc<dyn Fn(&str) -> String + Send + Sync>,
     pub(crate) thread_stack_size: usize,
     pub(crate) max_blocking_threads: usize,
     pub(crate) thread_keep_alive: Duration,
@@ -68,14 +71,12 @@ impl Builder {
     /// Configures a runtime with several workers, each on a thread of its own. By default there is
     /// one per core.
     pub fn new_multi_thread() -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
-
-        Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let mut builder = Self {
             flavor: RuntimeFlavor::MultiThread,
             workers: cores.min(WORKERS_MAX),
+            thread_name: Arc::new(|suffix| format!("arc-{suffix}")),
             // 2 MiB of stack are std's default, too. The numbers for jobs are tokio's.
-            thread_name: "arc".to_owned(),
-            thread_name_fn: None,
             thread_stack_size: 2 << 20,
             max_blocking_threads: 512,
             thread_keep_alive: Duration::from_secs(10),
@@ -86,7 +87,17 @@ impl Builder {
             long_poll_limit: Duration::from_millis(100),
             on_long_poll: Reporter::default(),
             unhandled_panic: UnhandledPanic::Ignore,
-        }
+        };
+
+        // What the environment says comes before what the build says. Any other value is as none:
+        // a program should not fail by it.
+        let reports = match env::var("ARC_LONG_POLLS").as_deref() {
+            Ok("report") => true,
+            Ok("off") => false,
+            _ => cfg!(debug_assertions),
+        };
+        builder.report_long_polls(reports);
+        builder
     }
 
     /// Configures a runtime with one worker, which the thread in
@@ -117,7 +128,8 @@ impl Builder {
     ///
     /// A name with a null byte, which the system does not take, makes `build` panic.
     pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
-        self.thread_name = name.into();
+        let name = name.into();
+        self.thread_name = Arc::new(move |suffix| format!("{name}-{suffix}"));
         self
     }
 
@@ -142,7 +154,7 @@ impl Builder {
         &mut self,
         name: impl Fn() -> String + Send + Sync + 'static,
     ) -> &mut Self {
-        self.thread_name_fn = Some(Arc::new(name));
+        self.thread_name = Arc::new(move |_| name());
         self
     }
 
@@ -242,7 +254,7 @@ impl Builder {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn on_long_poll(&mut self, hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> &mut Self {
-        self.on_long_poll = Reporter::new(hook);
+        self.on_long_poll = Reporter { hook: Some(Arc::new(hook)), is_busy: Arc::default() };
         self
     }
 
@@ -260,7 +272,13 @@ impl Builder {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn report_long_polls(&mut self, report: bool) -> &mut Self {
-        self.on_long_poll = if report { Reporter::to_stderr() } else { Reporter::off() };
+        self.on_long_poll = Reporter::default();
+        if report {
+            // If the line cannot be written, there is none, and no panic.
+            self.on_long_poll(|task| {
+                let _ = writeln!(io::stderr(), "arc: a poll holds its worker up: {task}");
+            });
+        }
         self
     }
 
@@ -287,4 +305,41 @@ impl Builder {
 fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
     assert!(range.contains(&value), "{what} must be in {range:?}, not {value:?}");
     value
+}
+
+/// Reports polls that last for too long.
+#[derive(Clone, Default)]
+pub(crate) struct Reporter {
+    /// None: nothing is reported.
+    hook: Option<ReportHook>,
+    /// A call of the hook has not returned yet.
+    is_busy: Arc<AtomicBool>,
+}
+
+impl Reporter {
+    /// Calls the hook on a thread of its own. Where it blocks, even for ever (standard error may be
+    /// a pipe that nobody reads), it holds up nothing else.
+    ///
+    /// False: the hook was not called, because an earlier call has not returned or because the
+    /// system starts no thread. Try again later.
+    pub(crate) fn report(&self, task: TaskInfo) -> bool {
+        let Some(hook) = self.hook.clone() else { return true };
+
+        // Acquire and Release: what one call has done is seen by the next.
+        if self.is_busy.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        let is_busy = self.is_busy.clone();
+        let call = move || {
+            ignore_panic(|| hook(&task));
+            is_busy.store(false, Ordering::Release);
+        };
+
+        // A thread for each report: there are few, and none that waits for the next.
+        let started = thread::Builder::new().name("arc-report".to_owned()).spawn(call);
+        if started.is_err() {
+            self.is_busy.store(false, Ordering::Release);
+        }
+        started.is_ok()
+    }
 }

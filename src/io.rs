@@ -5,7 +5,7 @@
 //! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
 //! the crate `arc-util`.
 
-use crate::driver::reactor::{Source, Ticket, Waiter, gone};
+use crate::driver::reactor::{Source, Waiter, WaiterKind, gone};
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
@@ -13,7 +13,7 @@ use crate::sync::Arc;
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
-use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
+use std::io::{ErrorKind, IoSlice, Read, Result, Write};
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -62,7 +62,7 @@ pub struct Async<T: AsSource> {
     /// A short transfer means that the kernel has no more. That is known of TCP alone. Reads of
     /// other descriptors may stop at the end of a message, at a terminal's line, or at bytes that a
     /// descriptor was passed with.
-    short_means_drained: bool,
+    pub(crate) short_means_drained: bool,
 }
 
 impl<T: AsSource> Async<T> {
@@ -82,15 +82,10 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
-        Self::register(io, false)
-    }
-
-    #[track_caller]
-    pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
         let runtime = Arc::clone(&context::current("a socket or signal was used"));
         SockRef::from(&io).set_nonblocking(true)?;
-        let source = runtime.driver.reactor.register(&io)?;
-        Ok(Self { io: Some(io), source, runtime, short_means_drained })
+        let source = runtime.driver.register(&io)?;
+        Ok(Self { io: Some(io), source, runtime, short_means_drained: false })
     }
 
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. To make it
@@ -108,7 +103,7 @@ impl<T: AsSource> Async<T> {
     /// is leaked then.
     pub fn into_inner(mut self) -> Result<T> {
         let io = self.io.take().unwrap_or_else(|| unreachable!("taken by value"));
-        self.runtime.driver.reactor.deregister(&self.source, io)
+        self.runtime.driver.deregister(&self.source, io)
     }
 
     /// Waits until a read is worth trying. The read may still find nothing. Do it by
@@ -151,8 +146,10 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// Cancel safe. The result of an attempt that succeeds is never lost.
-    pub async fn read_with<R>(&self, attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
-        self.wait_with(Direction::Read, attempt).await
+    pub async fn read_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        // It is dropped with this future, and takes the future's waker out of the reactor.
+        let mut waiter = self.waiter(Direction::Read, WaiterKind::Future(None));
+        poll_fn(|context| self.poll_with(&mut waiter, context, &mut attempt)).await
     }
 
     /// Tries `attempt` each time that the descriptor becomes writable, until it returns something
@@ -165,44 +162,35 @@ impl<T: AsSource> Async<T> {
     /// # Cancellation
     ///
     /// As `read_with`.
-    pub async fn write_with<R>(&self, attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
-        self.wait_with(Direction::Write, attempt).await
+    pub async fn write_with<R>(&self, mut attempt: impl FnMut(&T) -> Result<R>) -> Result<R> {
+        let mut waiter = self.waiter(Direction::Write, WaiterKind::Future(None));
+        poll_fn(|context| self.poll_with(&mut waiter, context, &mut attempt)).await
     }
 
-    /// When this future is dropped, its ticket takes its waker out of the reactor.
-    async fn wait_with<R>(
-        &self,
-        direction: Direction,
-        mut attempt: impl FnMut(&T) -> Result<R>,
-    ) -> Result<R> {
-        // The ticket lives as long as the future, and is dropped with it.
-        let mut waiter = Waiter::Future(Ticket::new(&self.source, direction));
-        poll_fn(|context| self.poll_with(direction, context, &mut waiter, &mut attempt)).await
+    fn waiter(&self, direction: Direction, kind: WaiterKind) -> Waiter<'_> {
+        Waiter { source: &self.source, direction, kind }
     }
 
     /// How an operation becomes a poll: try it, and if it would block, wait for an event.
     fn poll_with<R>(
         &self,
-        direction: Direction,
-        context: &Context<'_>,
         waiter: &mut Waiter<'_>,
+        context: &Context<'_>,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
         ready!(budget::poll_proceed(context));
 
         loop {
             // Try first: most often there is something already.
-            match self.try_with(direction, &mut attempt) {
+            match self.try_with(waiter.direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
-                    let reactor = &self.runtime.driver.reactor;
-                    let io = self.get_ref();
-                    ready!(reactor.poll_ready(&self.source, io, direction, context, waiter))?;
+                    let driver = &self.runtime.driver;
+                    ready!(driver.poll_ready(self.get_ref(), waiter, context))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Done, or a true error. Either has taken time.
                 result => {
-                    // An operation has succeeded, or failed for good.
                     budget::made_progress();
                     return Poll::Ready(result);
                 }
@@ -235,7 +223,8 @@ impl<T: AsSource> Async<T> {
         let seen = readiness.load();
 
         // Fewer bytes than wanted: there are no more, unless something has happened since.
-        let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
+        let mut waiter = self.waiter(direction, WaiterKind::Poll);
+        let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
         if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
             readiness.clear(seen);
         }
@@ -281,7 +270,7 @@ impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
         if let Some(io) = self.io.take() {
             // An error concerns nobody: the descriptor is leaked (see `into_inner`).
-            let _ = self.runtime.driver.reactor.deregister(&self.source, io);
+            let _ = self.runtime.driver.deregister(&self.source, io);
         }
     }
 }
@@ -296,8 +285,7 @@ impl<T: AsSource> std::os::fd::AsFd for Async<T> {
 #[cfg(unix)]
 impl<T: AsSource> std::os::fd::AsRawFd for Async<T> {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        use std::os::fd::AsFd;
-        self.as_fd().as_raw_fd()
+        std::os::fd::AsRawFd::as_raw_fd(&self.get_ref().as_fd())
     }
 }
 
@@ -313,6 +301,9 @@ impl<T: AsSource + fmt::Debug> fmt::Debug for Async<T> {
         write!(formatter, "Async({:?})", self.get_ref())
     }
 }
+
+/// The errors after which an operation is tried again.
+const AGAIN: [ErrorKind; 2] = [ErrorKind::WouldBlock, ErrorKind::Interrupted];
 
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
@@ -343,20 +334,20 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Moved {
+                // Nothing is concluded from a short write: one call takes 1,024 buffers at most.
                 let write = |mut io: &T| io.write_vectored(buffers);
-                self.poll_with(Direction::Write, cx, &mut Waiter::Poll, write)
+                self.poll_transfer(Direction::Write, cx, 0, write)
             }
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait.
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
                 // Tried directly first: where nothing waits, even the runtime's end does no harm.
-                let flushed = self.get_ref().flush();
-                match flushed.as_ref().map_err(Error::kind) {
-                    Err(ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                        let flush = |mut io: &T| io.flush();
-                        self.poll_with(Direction::Write, cx, &mut Waiter::Poll, flush)
+                let flush = |mut io: &T| io.flush().map(|()| 0);
+                match flush(self.get_ref()) {
+                    Err(error) if AGAIN.contains(&error.kind()) => {
+                        self.poll_transfer(Direction::Write, cx, 0, flush).map_ok(drop)
                     }
-                    _ => Poll::Ready(flushed),
+                    flushed => Poll::Ready(flushed.map(drop)),
                 }
             }
 

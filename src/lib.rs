@@ -56,13 +56,12 @@
 //! | [`driver/reactor.rs`] | how an event finds the wakers of the tasks that wait for it |
 //! | [`driver/wheel.rs`] | how a million deadlines are kept, as a pure data structure |
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
-//! | [`driver/mod.rs`] | how one thread at a time waits for all of this |
+//! | [`driver/mod.rs`] | how sockets are registered, and how one thread waits for it all |
 //! | **what is known of a task, and of a runtime** | |
 //! | [`registry/mod.rs`] | what belongs to this room |
 //! | [`registry/info.rs`] | what can be told of a task |
 //! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
-//! | [`registry/report.rs`] | where the report of a long poll goes |
-//! | [`builder.rs`] | what a runtime can be configured with |
+//! | [`builder.rs`] | what a runtime can be configured with, and where reports go |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
 //! | [`scheduler/queue.rs`] | where tasks wait for their turn |
@@ -109,7 +108,6 @@
 //! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
 //! [`registry/info.rs`]: ../src/arc/registry/info.rs.html
 //! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
-//! [`registry/report.rs`]: ../src/arc/registry/report.rs.html
 //! [`builder.rs`]: ../src/arc/builder.rs.html
 //! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
 //! [`scheduler/queue.rs`]: ../src/arc/scheduler/queue.rs.html

@@ -11,6 +11,7 @@ use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
 use std::fmt;
+use std::mem::replace;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -21,10 +22,6 @@ const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// What a sleep of zero waits for: as long as on a runtime whose clock has ticks of a millisecond.
 const PAUSE: Duration = Duration::from_millis(1);
-
-fn after(start: Instant, duration: Duration) -> Instant {
-    start.checked_add(duration).unwrap_or(start + FAR_AWAY)
-}
 
 /// Waits until `duration` has passed. A duration that is too long for the clock counts as 30
 /// years.
@@ -57,7 +54,9 @@ fn after(start: Instant, duration: Duration) -> Instant {
 pub fn sleep(duration: Duration) -> Sleep {
     // Programs pace themselves with a sleep of zero: it is a pause.
     let pause = if duration.is_zero() { PAUSE } else { duration };
-    Sleep { deadline: after(Instant::now(), pause), state: State::New }
+    let now = Instant::now();
+    let deadline = now.checked_add(pause).unwrap_or(now + FAR_AWAY);
+    Sleep { deadline, state: State::New }
 }
 
 /// Waits until `deadline`. If that has passed already, the future is ready at once.
@@ -125,26 +124,23 @@ impl Sleep {
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
 
-        // Before its first poll nobody waits for it.
-        let State::Armed(runtime, armed) = std::mem::replace(&mut self.state, State::Unarmed)
-        else {
-            return;
-        };
+        // Before its first poll nobody waits for it. If it has expired, its task was woken, and
+        // nobody waits any more.
+        let Some((id, waker)) = self.disarm() else { return };
 
-        // If the timer has expired, its task was woken, and nobody waits any more.
-        let waker =
-            context::with_runtime(runtime, |runtime, _| runtime.driver.timers.disarm(&armed));
-        let Some(waker) = waker.flatten() else { return };
-
-        // A deadline that has passed needs no timer.
-        if self.is_elapsed() {
-            return waker.wake();
-        }
-
-        // If the runtime has ended meanwhile, its end cannot wake this timer.
-        if !self.arm(runtime, waker.clone()) {
+        // A deadline that has passed needs no timer. And if the runtime has ended meanwhile, its
+        // end cannot wake this one.
+        if self.is_elapsed() || !self.arm(id, waker.clone()) {
             waker.wake();
         }
+    }
+
+    /// Disarms the timer. Returns where it was armed, and the waker of the task that waits: to be
+    /// dropped or woken outside of any lock.
+    fn disarm(&mut self) -> Option<(RuntimeId, Waker)> {
+        let State::Armed(id, armed) = replace(&mut self.state, State::Unarmed) else { return None };
+        let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(&armed);
+        Some((id, context::with_runtime(id, disarm).flatten()?))
     }
 
     /// Arms the timer. False: the runtime has ended.
@@ -162,10 +158,7 @@ impl Sleep {
             }
             armed
         });
-        self.state = match armed {
-            Some(armed) => State::Armed(id, armed),
-            None => State::Unarmed,
-        };
+        self.state = armed.map_or(State::Unarmed, |armed| State::Armed(id, armed));
         matches!(self.state, State::Armed(..))
     }
 
@@ -173,39 +166,32 @@ impl Sleep {
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         tell!(waits_for_time(self.deadline.saturating_duration_since(Instant::now())));
 
-        // Cloned and dropped outside of any lock: that is code of the user's.
+        // Cloned and dropped outside of any lock: that is code of the user's. The waker may be
+        // another one than the last time.
         let mut waker = context.waker().clone();
-        match &self.state {
-            // The waker may be another one than the last time. The former one is dropped at the end
-            // of this function, outside of the timers' lock.
-            State::Armed(id, armed) => {
-                let replace =
-                    |runtime: &Shared, _| runtime.driver.timers.replace_waker(armed, &mut waker);
-                if context::with_runtime(*id, replace) == Some(true) {
-                    return Poll::Pending;
-                }
-                if self.is_elapsed() {
-                    return Poll::Ready(());
-                }
+        if let State::Armed(id, armed) = &self.state {
+            let exchange =
+                |runtime: &Shared, _| runtime.driver.timers.replace_waker(armed, &mut waker);
+            if context::with_runtime(*id, exchange) == Some(true) {
+                return Poll::Pending;
             }
-            State::Unarmed if self.is_elapsed() => return Poll::Ready(()),
-            State::New | State::Unarmed => {}
+        }
+
+        // The timer has expired, or the deadline was over before anybody waited.
+        if !matches!(self.state, State::New) && self.is_elapsed() {
+            return Poll::Ready(());
         }
 
         // Not armed yet, or the runtime in which it was has ended: arm it in the current one.
-        let runtime = context::current("a timer was used").id;
-        assert!(self.arm(runtime, waker), "a timer's arc runtime has ended");
+        let id = context::current("a timer was used").id;
+        assert!(self.arm(id, waker), "a timer's arc runtime has ended");
         Poll::Pending
     }
 }
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let State::Armed(id, armed) = &self.state {
-            // The waker is dropped outside of the lock.
-            let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(armed);
-            drop(context::with_runtime(*id, disarm));
-        }
+        drop(self.disarm());
     }
 }
 
@@ -214,9 +200,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         ready!(budget::poll_proceed(context));
-        ready!(self.poll_elapsed(context));
-        budget::made_progress();
-        Poll::Ready(())
+        self.poll_elapsed(context).map(|()| budget::made_progress())
     }
 }
 

@@ -10,8 +10,8 @@
 //! seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers are too
 //! busy even for that, the monitor does it (`scheduler/monitor.rs`).
 //!
-//! Locks are taken in this order: the reactor's sources, and then the waiting wakers of one source.
-//! A wheel is locked alone.
+//! Locks are taken in this order: the sources, and then the waiting wakers of one source. A wheel
+//! is locked alone.
 
 pub(crate) mod kernel;
 pub(crate) mod reactor;
@@ -19,33 +19,52 @@ pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-use crate::driver::kernel::Until;
-use crate::driver::reactor::Reactor;
+use crate::driver::kernel::{Kernel, Until};
+use crate::driver::reactor::{Source, Waiter, WaiterKind, gone};
+use crate::driver::readiness::{GONE, HANG_UP, READY};
 use crate::driver::timers::Timers;
-use crate::hooks::sim;
-use crate::panic::give_up;
-use std::task::Waker;
+use crate::hooks::{sim, tell};
+use crate::panic::{give_up, wake};
+use crate::sync::{Arc, Instant, Mutex, lock};
+use polling::AsSource;
+use slab::Slab;
+use std::io::Result;
+use std::mem::ManuallyDrop;
+use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Driver {
-    pub(crate) reactor: Reactor,
+    pub(crate) kernel: Kernel,
+    pub(crate) sources: Mutex<Sources>,
     pub(crate) timers: Timers,
 }
 
+#[derive(Default)]
+pub(crate) struct Sources {
+    /// Each source is at the place that its key says.
+    pub(crate) slab: Slab<Arc<Source>>,
+    is_closed: bool,
+}
+
 impl Driver {
-    pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
-        Ok(Self { reactor: Reactor::new()?, timers: Timers::new(workers) })
+    pub(crate) fn new(workers: usize) -> Result<Self> {
+        let kernel = Kernel::new()?;
+        Ok(Self { kernel, sources: Mutex::default(), timers: Timers::new(workers) })
+    }
+
+    pub(crate) fn has_sources(&self) -> bool {
+        !lock(&self.sources).slab.is_empty()
     }
 
     /// Whether there is anything to wait for.
     pub(crate) fn is_needed(&self) -> bool {
-        self.reactor.has_sources() || self.timers.earliest().is_some()
+        self.has_sources() || self.timers.earliest().is_some()
     }
 
     /// Collects the wakers of what has happened so far, without waiting. Only for the thread that
     /// has the seat.
     pub(crate) fn look(&self, wakers: &mut Vec<Waker>) {
         if self.is_needed() {
-            self.collect(Until::Now, wakers);
+            self.collect(self.now(), wakers);
         }
     }
 
@@ -55,35 +74,134 @@ impl Driver {
     /// `is_called` says that another thread has called the worker. Who did so before the worker had
     /// the seat did not know where to wake it, so this asks before it waits.
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
-        let until = match self.timers.next_alarm() {
-            _ if is_called() => Until::Now,
-            // Otherwise until the first timer is due, or until something comes.
-            Some(deadline) => Until::Deadline(deadline),
-            None => Until::Forever,
-        };
+        let alarm = self.timers.next_alarm();
+        let until = if is_called() { self.now() } else { alarm };
 
         // A simulation lets its clock jump to the deadline instead.
-        let ahead = || (self.timers.next_alarm(), self.reactor.has_sources());
-        let until = sim::until([until, Until::Now], ahead, wakers, |wakers| {
-            self.collect(Until::Now, wakers);
+        let ahead = || (self.timers.next_alarm(), self.has_sources());
+        let until = sim::until([until, self.now()], ahead, wakers, |wakers| {
+            self.collect(self.now(), wakers);
             !wakers.is_empty() || is_called()
         });
         self.collect(until, wakers);
     }
 
+    /// A deadline that has passed: to wait until then is only to look.
+    fn now(&self) -> Until {
+        Some(self.timers.epoch)
+    }
+
+    /// Waits in the kernel until the deadline, or for ever, and collects the wakers of the tasks
+    /// whose events came and whose timers are due.
+    ///
+    /// The descriptor of the kernel's queue is the runtime's own. So an error here is a defect of
+    /// arc, or the program has closed a descriptor that it does not own.
+    pub(crate) fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
+        tell!(asks_kernel(until != self.now()));
+        let waited = self.kernel.wait(until, |events| {
+            tell!(kernel_told());
+
+            // One lock for all events of this wait.
+            let sources = lock(&self.sources);
+            for event in events {
+                // The source may be gone by now.
+                if let Some(source) = sources.slab.get(event.key) {
+                    tell!(ready(source.number, event.ready));
+                    let flags = if event.hang_up { READY | HANG_UP } else { READY };
+                    source.collect(event.ready, flags, wakers);
+                }
+            }
+        });
+        if let Err(error) = waited {
+            give_up("waiting for the kernel", &error);
+        }
+        self.timers.expire(self.timers.nanos(Instant::now()), wakers);
+    }
+
     /// Ends the wait of the worker that has the seat, or else the next wait.
     pub(crate) fn notify(&self) {
-        if let Err(error) = self.reactor.kernel.notify() {
+        if let Err(error) = self.kernel.notify() {
             give_up("notifying the thread that waits for the kernel", &error);
         }
     }
 
-    /// The descriptor of the kernel's queue is the runtime's own. So an error here is a defect of
-    /// arc, or the program has closed a descriptor that it does not own.
-    fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
-        if let Err(error) = self.reactor.wait(until, wakers) {
-            give_up("waiting for the kernel", &error);
+    /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it or the
+    /// runtime has ended.
+    pub(crate) fn register(&self, io: &impl AsSource) -> Result<Arc<Source>> {
+        // The user's code, so outside of the lock.
+        let io = io.source();
+        let mut sources = lock(&self.sources);
+        if sources.is_closed {
+            return Err(gone());
         }
-        self.timers.expire(wakers);
+
+        // An event that comes at once finds the source: `collect` needs the lock to look for it.
+        let place = sources.slab.vacant_entry();
+        let source = Arc::new(Source::new(place.key(), &&io));
+        self.kernel.add(&io, source.key)?;
+        Ok(place.insert(source).clone())
+    }
+
+    /// The counterpart of `register`. Gives the descriptor back, which may be closed then. If that
+    /// fails it is leaked: what the kernel watches must stay open, and what some other code has
+    /// closed must not be closed again.
+    pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
+        // The caller has the source, so this does not drop it. (`close` may have taken it out.)
+        let _ = lock(&self.sources).slab.try_remove(source.key);
+        let io = ManuallyDrop::new(io);
+        self.kernel.delete(&source.descriptor_of(&*io)?)?;
+        Ok(ManuallyDrop::into_inner(io))
+    }
+
+    /// No event will come any more: every operation fails from now on.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        let mut sources = lock(&self.sources);
+        sources.is_closed = true;
+        for source in sources.slab.drain() {
+            source.collect([true; 2], GONE, wakers);
+        }
+    }
+
+    /// Ready when the operation is worth trying, or when it has to fail. Pending: the task is woken
+    /// when that changes.
+    pub(crate) fn poll_ready(
+        &self,
+        io: &impl AsSource,
+        waiter: &mut Waiter<'_>,
+        context: &Context<'_>,
+    ) -> Poll<Result<()>> {
+        let source = waiter.source;
+        let direction = waiter.direction as usize;
+
+        // The user's code may run here, and where a waker is dropped or woken: not under the lock.
+        let io = source.descriptor_of(io)?;
+        let waker = context.waker().clone();
+        let mut waiting = lock(&source.waiting);
+        if source.readiness[direction].load().is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        tell!(waits_for_io(source.number, direction));
+
+        // If the kernel refuses, the waker is not left here: a later poll would not ask again.
+        let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
+        wanted[direction] = true;
+        let wanted = polling::Event::new(source.key, wanted[0], wanted[1]);
+        self.kernel.ask_again(&io, wanted)?;
+        let mine = &mut waiting[direction];
+        match &mut waiter.kind {
+            WaiterKind::Future(number) => {
+                let former = mine.insert(number, waker);
+                drop(waiting);
+                drop(former);
+            }
+            // An event since this waker was left here would have taken it, or is about to.
+            WaiterKind::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
+            WaiterKind::Poll => {
+                let pushed_out = mine.push(waker);
+                drop(waiting);
+                pushed_out.into_iter().for_each(wake);
+            }
+        }
+        Poll::Pending
     }
 }

@@ -20,21 +20,21 @@
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 //!
-//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Ticket`]).
+//! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
 //! The `poll_` functions of the IO traits have nothing that is dropped. So the source keeps the
 //! last few wakers that were left by these, and no more ([`POLLS_MAX`]).
+//!
+//! The key of a source is its place in a slab. When a source is gone, the next one may get its
+//! place while an event of the former one is still on its way. Then the new one is tried in vain,
+//! once.
 
-use crate::driver::kernel::{Kernel, Until};
 use crate::driver::readiness::Readiness;
-use crate::hooks::tell;
-use crate::panic::wake;
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Mutex, lock};
 use polling::{AsRawSource, AsSource};
-use slab::Slab;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::io::{Error, Result};
-use std::mem::{ManuallyDrop, replace, take};
-use std::task::{Context, Poll, Waker};
+use std::mem::take;
+use std::task::Waker;
 
 /// One of the two directions of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,163 +45,27 @@ pub enum Direction {
     Write,
 }
 
-pub(crate) struct Reactor {
-    pub(crate) kernel: Kernel,
-    pub(crate) sources: Mutex<Sources>,
-}
-
-#[derive(Default)]
-pub(crate) struct Sources {
-    pub(crate) slab: Slab<Arc<Source>>,
-    /// How many sources were registered so far; it wraps around.
-    generation: usize,
-    is_closed: bool,
-}
-
 /// One registered descriptor. The arrays have an element for each [`Direction`].
 pub(crate) struct Source {
     pub(crate) key: usize,
     /// The number of the descriptor, or of the socket on Windows.
-    number: i64,
+    pub(crate) number: i64,
     pub(crate) readiness: [Readiness; 2],
     pub(crate) waiting: Mutex<[Waiting; 2]>,
 }
 
-/// The low bits of a key are the source's index in the slab: a million places on 32-bit systems.
-/// The rest is a generation. It tells the source from the last tenant of its index, whose events
-/// may still be on their way. Its top bit stays zero, so that no key has all bits set.
-const INDEX_BITS: u32 = usize::BITS / 2 + 4;
-pub(crate) const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
-const GENERATION_MAX: usize = usize::MAX >> INDEX_BITS >> 1;
-
-impl Reactor {
-    pub(crate) fn new() -> Result<Self> {
-        Ok(Self { kernel: Kernel::new()?, sources: Mutex::default() })
-    }
-
-    /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it or the
-    /// runtime has ended.
-    pub(crate) fn register(&self, io: &impl AsSource) -> Result<Arc<Source>> {
-        // The user's code, so outside of the lock.
-        let io = io.source();
-        let mut sources = lock(&self.sources);
-        if sources.is_closed {
-            return Err(gone());
-        }
-
-        sources.generation = sources.generation.wrapping_add(1) & GENERATION_MAX;
-        let generation = sources.generation;
-
-        // A new source counts as ready: the first attempt costs less than to ask the kernel.
-        let entry = sources.slab.vacant_entry();
-        let source = Arc::new(Source {
-            key: generation << INDEX_BITS | entry.key(),
-            number: (&io).raw() as i64,
-            readiness: [Readiness::new_ready(), Readiness::new_ready()],
-            waiting: Mutex::default(),
-        });
-
-        // An event that comes at once finds the source: `wait` needs the lock to look for it.
-        self.kernel.add(&io, source.key)?;
-        Ok(entry.insert(source).clone())
-    }
-
-    /// The counterpart of `register`. Gives the descriptor back, which may be closed then. If that
-    /// fails it is leaked: what the kernel watches must stay open, and what some other code has
-    /// closed must not be closed again.
-    pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
-        // The caller has the source, so this does not drop it. (`close` may have taken it out.)
-        let _ = lock(&self.sources).slab.try_remove(source.key & INDEX_MASK);
-        let io = ManuallyDrop::new(io);
-        self.kernel.delete(&source.descriptor_of(&*io)?)?;
-        Ok(ManuallyDrop::into_inner(io))
-    }
-
-    /// Waits in the kernel, and collects the wakers of the tasks whose events came.
-    pub(crate) fn wait(&self, until: Until, wakers: &mut Vec<Waker>) -> Result<()> {
-        tell!(asks_kernel(until != Until::Now));
-        self.kernel.wait(until, |events| {
-            tell!(kernel_told());
-
-            // One lock for all events of this wait.
-            let sources = lock(&self.sources);
-            for event in events {
-                // An event may be that of a source which had this place before.
-                let source = sources.slab.get(event.key & INDEX_MASK);
-                if let Some(source) = source.filter(|source| source.key == event.key) {
-                    tell!(ready(source.number, event.ready));
-                    let set = |readiness: &Readiness| readiness.set(event.hang_up);
-                    source.collect(event.ready, set, wakers);
-                }
-            }
-        })
-    }
-
-    pub(crate) fn has_sources(&self) -> bool {
-        !lock(&self.sources).slab.is_empty()
-    }
-
-    /// No event will come any more: every operation fails from now on.
-    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
-        let mut sources = lock(&self.sources);
-        sources.is_closed = true;
-        for source in sources.slab.drain() {
-            source.collect([true; 2], Readiness::set_gone, wakers);
-        }
-    }
-
-    /// Ready when the operation is worth trying, or when it has to fail. Pending: the task is woken
-    /// when that changes.
-    pub(crate) fn poll_ready(
-        &self,
-        source: &Source,
-        io: &impl AsSource,
-        direction: Direction,
-        context: &Context<'_>,
-        waiter: &mut Waiter<'_>,
-    ) -> Poll<Result<()>> {
-        // The user's code may run here, and where a waker is dropped or woken: not under the lock.
-        let io = source.descriptor_of(io)?;
-        let waker = context.waker().clone();
-        let mut waiting = lock(&source.waiting);
-        if source.readiness[direction as usize].load().is_ready() {
-            return Poll::Ready(Ok(()));
-        }
-        tell!(waits_for_io(source.number, direction as usize));
-
-        // If the kernel refuses, the waker is not left here: a later poll would not ask again.
-        let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
-        wanted[direction as usize] = true;
-        self.kernel.ask_again(&io, polling::Event::new(source.key, wanted[0], wanted[1]))?;
-
-        let mine = &mut waiting[direction as usize];
-
-        match waiter {
-            Waiter::Future(ticket) => {
-                let former = mine.keep(&mut ticket.place, waker);
-                drop(waiting);
-                drop(former);
-            }
-            // An event since this waker was left here would have taken it, or is about to.
-            Waiter::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
-            Waiter::Poll => {
-                let pushed_out = mine.push(waker);
-                drop(waiting);
-                pushed_out.into_iter().for_each(wake);
-            }
-        }
-        Poll::Pending
-    }
-}
-
 impl Source {
-    /// Asks for the descriptor again. A type may answer with another one than was registered, which
-    /// may be another source's: that one's registration must not be touched.
-    fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
-        // To compare the numbers is all that can be done: a number says nothing of what is behind
-        // it.
-        let descriptor = io.source();
+    /// A new source counts as ready: the first attempt costs less than to ask the kernel.
+    pub(crate) fn new(key: usize, io: &impl AsRawSource) -> Self {
+        let readiness = [Readiness::new_ready(), Readiness::new_ready()];
+        Self { key, number: io.raw() as i64, readiness, waiting: Mutex::default() }
+    }
 
+    /// Asks for the descriptor again. A type may answer with another one than was registered, which
+    /// may be another source's: that one's registration must not be touched. (A number says nothing
+    /// of what is behind it, but there is nothing else to compare.)
+    pub(crate) fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
+        let descriptor = io.source();
         if (&descriptor).raw() as i64 == self.number {
             Ok(descriptor)
         } else {
@@ -209,10 +73,10 @@ impl Source {
         }
     }
 
-    /// Sets the words of the directions that are `ready`, and then takes their wakers.
-    fn collect(&self, ready: [bool; 2], set: impl Fn(&Readiness), wakers: &mut Vec<Waker>) {
+    /// Sets flags in the words of the directions that are `ready`, and then takes their wakers.
+    pub(crate) fn collect(&self, ready: [bool; 2], flags: usize, wakers: &mut Vec<Waker>) {
         for direction in (0..2).filter(|&direction| ready[direction]) {
-            set(&self.readiness[direction]);
+            self.readiness[direction].set(flags);
             lock(&self.waiting)[direction].take_all(wakers);
         }
     }
@@ -225,11 +89,12 @@ pub(crate) const POLLS_MAX: usize = 32;
 /// The tasks that wait for one direction of a source.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    futures: Slab<Waker>,
+    /// By the numbers of the futures.
+    futures: BTreeMap<u64, Waker>,
     /// The oldest comes first.
-    polls: VecDeque<Waker>,
-    /// How often all wakers were taken. A place in `futures` is valid in one round only.
-    round: u64,
+    pub(crate) polls: Vec<Waker>,
+    /// How many futures have waited so far.
+    numbers: u64,
 }
 
 impl Waiting {
@@ -237,73 +102,57 @@ impl Waiting {
         self.futures.len() + self.polls.len()
     }
 
-    fn take_all(&mut self, wakers: &mut Vec<Waker>) {
-        self.round += 1;
-        wakers.extend(self.polls.drain(..));
-
-        // The memory goes, too: it may have been a crowd.
-        if !self.futures.is_empty() {
-            wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+    /// Leaves the waker of a future, at a number that no other future of the source has in this
+    /// direction. Returns the waker that was there.
+    pub(crate) fn insert(&mut self, number: &mut Option<u64>, waker: Waker) -> Option<Waker> {
+        if number.is_none() {
+            self.numbers += 1;
         }
-    }
-
-    /// Leaves the waker of a future. Returns the one that the future has left before.
-    fn keep(&mut self, place: &mut Option<(u64, usize)>, waker: Waker) -> Option<Waker> {
-        match *place {
-            // The waker that it has left is still here.
-            Some((round, key)) if round == self.round => {
-                Some(replace(&mut self.futures[key], waker))
-            }
-            // It has left none since the last event, which took them all.
-            _ => {
-                *place = Some((self.round, self.futures.insert(waker)));
-                None
-            }
-        }
+        self.futures.insert(*number.get_or_insert(self.numbers), waker)
     }
 
     /// Leaves the waker of a `poll_` function. Returns the oldest one if there is no room for it.
-    fn push(&mut self, waker: Waker) -> Option<Waker> {
-        self.polls.push_back(waker);
-        if self.polls.len() > POLLS_MAX { self.polls.pop_front() } else { None }
+    pub(crate) fn push(&mut self, waker: Waker) -> Option<Waker> {
+        let is_full = self.polls.len() == POLLS_MAX;
+        let oldest = if is_full { Some(self.polls.remove(0)) } else { None };
+        self.polls.push(waker);
+        oldest
+    }
+
+    fn take_all(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.append(&mut self.polls);
+
+        // Most sources have none. And if there were many, their memory goes, too.
+        if !self.futures.is_empty() {
+            wakers.extend(take(&mut self.futures).into_values());
+        }
     }
 }
 
-/// Who leaves a waker.
-pub(crate) enum Waiter<'a> {
-    /// A future, which has a ticket for as long as it waits.
-    Future(Ticket<'a>),
+/// Who waits for a source.
+pub(crate) struct Waiter<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) direction: Direction,
+    pub(crate) kind: WaiterKind,
+}
+
+pub(crate) enum WaiterKind {
+    /// A future, and its number once it has waited. When it is dropped, its waker goes, too.
+    Future(Option<u64>),
     /// A `poll_` function.
     Poll,
 }
 
-/// The place of a future among those that wait. When the future is dropped, its waker goes, too.
-pub(crate) struct Ticket<'a> {
-    source: &'a Source,
-    direction: Direction,
-    /// The round and the key. None: the future has not waited yet.
-    place: Option<(u64, usize)>,
-}
-
-impl<'a> Ticket<'a> {
-    pub(crate) fn new(source: &'a Source, direction: Direction) -> Self {
-        Self { source, direction, place: None }
-    }
-}
-
-impl Drop for Ticket<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        let Some((round, key)) = self.place else { return };
-        let mut waiting = lock(&self.source.waiting);
+        let WaiterKind::Future(Some(number)) = self.kind else { return };
 
-        // An event has taken the waker if there was one since.
-        let mine = &mut waiting[self.direction as usize];
-        if mine.round == round {
-            let waker = mine.futures.remove(key);
-            // To drop a waker may run the user's code: not under the lock.
-            drop(waiting);
-            drop(waker);
-        }
+        // An event has taken the waker if there was one since. To drop it may run the user's code:
+        // not under the lock.
+        let mut waiting = lock(&self.source.waiting);
+        let waker = waiting[self.direction as usize].futures.remove(&number);
+        drop(waiting);
+        drop(waker);
     }
 }
 

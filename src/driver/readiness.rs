@@ -21,8 +21,8 @@
 use crate::sync::{AtomicUsize, Ordering};
 
 pub(crate) const READY: usize = 1;
-const HANG_UP: usize = 1 << 1;
-const GONE: usize = 1 << 2;
+pub(crate) const HANG_UP: usize = 1 << 1;
+pub(crate) const GONE: usize = 1 << 2;
 pub(crate) const ONE_EVENT: usize = 1 << 3;
 
 pub(crate) struct Readiness(pub(crate) AtomicUsize);
@@ -61,16 +61,10 @@ impl Readiness {
         Seen(self.0.load(Ordering::Acquire))
     }
 
-    /// An event came. Release pairs with the Acquire in `load`.
-    pub(crate) fn set(&self, hang_up: bool) {
-        let flags = if hang_up { READY | HANG_UP } else { READY };
+    /// An event came, or the end. Release pairs with the Acquire in `load`.
+    pub(crate) fn set(&self, flags: usize) {
         let next = |word: usize| Some((word | flags).wrapping_add(ONE_EVENT));
         let _ = self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next);
-    }
-
-    /// No event will ever come again. Release pairs with the Acquire in `load`.
-    pub(crate) fn set_gone(&self) {
-        self.0.fetch_or(GONE, Ordering::Release);
     }
 
     /// The operation would have blocked: not ready, unless an event came after `seen`.

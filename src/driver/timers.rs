@@ -28,6 +28,7 @@
 
 use crate::driver::wheel::{Key, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
+use std::mem::swap;
 use std::task::Waker;
 
 /// Times are nanoseconds since the runtime was built. The greatest one is 584 years away.
@@ -44,6 +45,7 @@ pub(crate) struct Timers {
     pub(crate) alarm_at: AtomicU64,
 }
 
+/// A worker's timers, on cache lines of their own.
 #[repr(align(128))]
 pub(crate) struct Shard {
     pub(crate) wheel: Mutex<Wheel<Waker>>,
@@ -60,18 +62,14 @@ pub(crate) struct Armed {
 
 impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
-        // Each has cache lines of its own, as each is a worker's.
-        let mut all = Vec::new();
-        for _ in 0..shards {
-            let wheel = Mutex::new(Wheel::new());
-            all.push(Shard { wheel, earliest: AtomicU64::new(NEVER) });
-        }
-        Self { epoch: Instant::now(), shards: all.into(), alarm_at: AtomicU64::new(0) }
+        let new = |_| Shard { wheel: Mutex::new(Wheel::new()), earliest: AtomicU64::new(NEVER) };
+        let shards = (0..shards).map(new).collect();
+        Self { epoch: Instant::now(), shards, alarm_at: AtomicU64::new(0) }
     }
 
     pub(crate) fn nanos(&self, instant: Instant) -> u64 {
-        let since_epoch = instant.saturating_duration_since(self.epoch);
-        u64::try_from(since_epoch.as_nanos()).unwrap_or(NEVER)
+        let nanos = instant.saturating_duration_since(self.epoch).as_nanos();
+        u64::try_from(nanos).unwrap_or(NEVER)
     }
 
     /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag says that the
@@ -111,16 +109,10 @@ impl Timers {
     /// Makes the timer wake `waker`, which becomes the timer's former waker: drop that outside of
     /// any lock. False: the timer has expired.
     pub(crate) fn replace_waker(&self, armed: &Armed, waker: &mut Waker) -> bool {
-        // The wheel that it was armed in, whichever worker this is.
         let mut wheel = lock(&self.shards[armed.shard].wheel);
-        match wheel.get_mut(armed.key) {
-            // Under the lock they only change places. The caller drops the former one.
-            Some(former) => {
-                std::mem::swap(former, waker);
-                true
-            }
-            None => false,
-        }
+        let Some(current) = wheel.get_mut(armed.key) else { return false };
+        swap(current, waker);
+        true
     }
 
     /// T1 to T4: until when the worker in the seat may sleep; None is for ever. From now on `arm`
@@ -148,9 +140,9 @@ impl Timers {
         if earliest == NEVER { None } else { Some(earliest) }
     }
 
-    /// Takes the wakers of all timers whose deadline has passed.
-    pub(crate) fn expire(&self, wakers: &mut Vec<Waker>) {
-        let now = self.nanos(Instant::now());
+    /// Takes the wakers of all timers whose deadline is not after `now`: at the end of the runtime,
+    /// of all (`NEVER`).
+    pub(crate) fn expire(&self, now: u64, wakers: &mut Vec<Waker>) {
         for Shard { wheel, earliest } in &self.shards {
             // Most wheels have nothing due, and need no lock.
             if earliest.load(Ordering::Relaxed) <= now {
@@ -161,13 +153,6 @@ impl Timers {
                 // forgotten.
                 earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
             }
-        }
-    }
-
-    /// The runtime ends: takes the wakers of all timers.
-    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
-        for shard in &self.shards {
-            lock(&shard.wheel).expire(NEVER, wakers);
         }
     }
 }

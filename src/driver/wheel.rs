@@ -92,14 +92,11 @@ struct Entry<T> {
 
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Self {
-        let slots = Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]);
-
-        // A slot is 32 bytes, so all of them are 16 KiB. The lists in them have no memory yet.
         Wheel {
             elapsed: 0,
             occupied: [0; LEVELS],
-            slots,
-            // Times are since the epoch of the caller, so nothing has elapsed.
+            // A slot is 32 bytes, so all of them are 16 KiB. The lists have no memory yet.
+            slots: Box::new([EMPTY; LEVELS * SLOTS_PER_LEVEL]),
             entries: slab::Slab::new(),
             sequence: 0,
             visited: 0,
@@ -115,8 +112,6 @@ impl<T> Wheel<T> {
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
         let index = u32::try_from(self.entries.vacant_key()).expect("too many timers");
         let sequence = self.sequence;
-
-        // Never used again, so a key of a value that is gone stays invalid.
         self.sequence += 1;
 
         // The place is noted in the entry, so that it can be taken out without a search.
@@ -169,14 +164,15 @@ impl<T> Wheel<T> {
     /// a slot with the earliest one was removed: then it may be the removed one's deadline.
     /// After `expire(now)` it is later than `now`, so a loop of the two never spins.
     pub(crate) fn next_expiry(&self) -> Option<u64> {
-        let first = (0..LEVELS).find_map(|level| self.first_slot(level))?;
-        Some(self.slots[first].least)
+        let (_, slot) = self.first_slot()?;
+        Some(self.slots[slot].least)
     }
 
-    /// The index in `slots` of the first occupied slot of a level.
-    fn first_slot(&self, level: usize) -> Option<usize> {
+    /// The first occupied slot of the lowest occupied level: that level, and the index in `slots`.
+    fn first_slot(&self) -> Option<(usize, usize)> {
+        let level = (0..LEVELS).find(|&level| self.occupied[level] != 0)?;
         let slot = self.occupied[level].trailing_zeros() as usize;
-        (slot < SLOTS_PER_LEVEL).then_some(level * SLOTS_PER_LEVEL + slot)
+        Some((level, level * SLOTS_PER_LEVEL + slot))
     }
 
     /// Moves every value whose deadline is at or before `now` nanoseconds to the end of
@@ -190,12 +186,23 @@ impl<T> Wheel<T> {
     /// 65 us wide, may be looked at more often: each time that the first of them is due.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
         self.elapsed = now.max(self.elapsed);
-
-        // By deadline, and then by sequence.
         let mut due = Vec::new();
-        while let Some(list) = (0..LEVELS).find_map(|level| self.take_reached(level)) {
-            // What is in a slot that time has reached is due, or belongs to a lower level.
+
+        while let Some((level, slot)) = self.first_slot() {
+            // Above level 0 a slot is reached as soon as `elapsed` is in it: what is not due then
+            // belongs to a lower level. There is none below level 0, so there a slot is reached
+            // when its first value is due.
+            let least = self.slots[slot].least;
+            if least > self.elapsed && highest_differing_level(self.elapsed, least) >= level {
+                break;
+            }
+
+            // Take the list, and clear the lowest bit that is set: that of the first slot.
+            let list = std::mem::replace(&mut self.slots[slot], EMPTY).list;
+            self.occupied[level] &= self.occupied[level] - 1;
             self.visited += list.len();
+
+            // What is in the slot is due, or belongs to a lower level.
             for index in list {
                 let Entry { deadline, sequence, .. } = self.entries[index as usize];
                 if deadline <= self.elapsed {
@@ -208,28 +215,8 @@ impl<T> Wheel<T> {
 
         // By deadline, and then in the order in which they were inserted.
         due.sort_unstable();
-        for (_, _, index) in due {
-            expired.push(self.entries.remove(index as usize).value);
-        }
+        expired.extend(due.iter().map(|entry| self.entries.remove(entry.2 as usize).value));
         self.give_back();
-    }
-
-    /// Empties the first occupied slot of a level if time has reached it, and returns its list.
-    /// The caller takes the values that are due, and links the rest again.
-    fn take_reached(&mut self, level: usize) -> Option<Vec<u32>> {
-        let first = self.first_slot(level)?;
-        let least = self.slots[first].least;
-
-        // Above level 0 a slot is reached as soon as `elapsed` is in it: what is not due then
-        // belongs to a lower level. There is none below level 0, so there a slot is reached when
-        // its first value is due.
-        if least > self.elapsed && highest_differing_level(self.elapsed, least) >= level {
-            return None;
-        }
-
-        // Clears the lowest bit that is set: that of the first slot.
-        self.occupied[level] &= self.occupied[level] - 1;
-        Some(std::mem::replace(&mut self.slots[first], EMPTY).list)
     }
 
     /// Puts an entry that is in no list into the one that its deadline belongs to. Returns its

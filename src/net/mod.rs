@@ -183,7 +183,9 @@ impl TcpStream {
     /// Outside a runtime.
     #[track_caller]
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
-        Self::register(stream, true)
+        let mut stream = Self::new(stream)?;
+        stream.short_means_drained = true;
+        Ok(stream)
     }
 
     /// Connects to an address. Of several addresses, it takes the first that answers.
@@ -345,12 +347,14 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<I
     };
 
     // The system's lookup blocks for as long as the name server takes.
-    try_spawn_blocking(move || {
+    let look_up = move || {
         std::net::ToSocketAddrs::to_socket_addrs(&name).map_err(|error| {
-            // An error has either a number or a text. A number is left as it is.
-            let text = || io::Error::new(error.kind(), format!("looking up {name}: {error}"));
-            if error.raw_os_error().is_none() { text() } else { error }
+            match error.raw_os_error() {
+                // An error has either a number or a text. A number is left as it is.
+                Some(_) => error,
+                None => io::Error::new(error.kind(), format!("looking up {name}: {error}")),
+            }
         })
-    })?
-    .await?
+    };
+    try_spawn_blocking(look_up)?.await?
 }

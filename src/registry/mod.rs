@@ -1,5 +1,4 @@
-//! What is known of each task, and who is told of it.
+//! What is known of each task.
 
 pub(crate) mod info;
 pub(crate) mod list;
-pub(crate) mod report;

@@ -26,6 +26,7 @@
 //! dropped makes no second one.
 
 use crate::builder::RuntimeFlavor;
+use crate::driver::timers::NEVER;
 use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
 use crate::registry::info::{TaskInfo, TaskState};
@@ -101,14 +102,14 @@ fn close(shared: &Arc<Shared>) {
     // queue, and so is every future in `block_on`: they go on, on their own threads.
     let mut wakers = shared.tasks.close();
     wakers.extend(shared.mains.close());
-    shared.driver.reactor.close(&mut wakers);
+    shared.driver.close(&mut wakers);
     wakers.drain(..).for_each(wake);
 
     // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are
     // closed. (The tasks that wait for them were woken before.) The lock does no harm here:
     // `shared` is another reference to what is dropped.
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-    shared.driver.timers.close(&mut wakers);
+    shared.driver.timers.expire(NEVER, &mut wakers);
     wakers.into_iter().for_each(wake);
 
     // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the

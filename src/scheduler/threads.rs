@@ -16,10 +16,7 @@ pub(crate) fn start(
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     // The user's function may panic: nothing is signed on yet.
-    let name = match &shared.config.thread_name_fn {
-        Some(name) => name(),
-        None => format!("{}-{suffix}", shared.config.thread_name),
-    };
+    let name = (shared.config.thread_name)(suffix);
 
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;

@@ -59,13 +59,13 @@ proptest! {
         for step in steps {
             match step {
                 Step::Set { hangup } => {
-                    readiness.set(hangup);
+                    readiness.set(if hangup { READY | HANG_UP } else { READY });
                     model.hangup |= hangup;
                     model = Model { ready: true, events: model.events + 1, ..model };
                 }
                 Step::SetGone => {
-                    readiness.set_gone();
-                    model.gone = true;
+                    readiness.set(GONE);
+                    model = Model { gone: true, events: model.events + 1, ..model };
                 }
                 Step::Load => {
                     seen.push((readiness.load(), model));
@@ -94,13 +94,13 @@ fn begins_ready() {
 fn event_after_the_word_was_read_stands() {
     let readiness = Readiness::new_ready();
     let before = readiness.load();
-    readiness.set(false);
+    readiness.set(READY);
     readiness.clear(before);
     assert!(readiness.load().is_ready());
     readiness.clear(readiness.load());
     assert!(!readiness.load().is_ready());
     // Word for word the same as before the event, but for the count.
-    readiness.set(false);
+    readiness.set(READY);
     readiness.clear(before);
     assert!(readiness.load().is_ready());
 }

@@ -164,7 +164,7 @@ impl Model {
             }
             Step::Expire => {
                 let mut wakers = Vec::new();
-                self.timers.expire(&mut wakers);
+                self.timers.expire(self.timers.nanos(Instant::now()), &mut wakers);
                 let due = |timer: &Timer| timer.deadline == 0;
                 let expected: Vec<Timer> = self.armed.values().copied().filter(due).collect();
                 self.armed.retain(|_, timer| !due(timer));
@@ -213,7 +213,7 @@ proptest! {
         }
         // The end of the runtime wakes every one that is left, for ever or not.
         let mut wakers = Vec::new();
-        model.timers.close(&mut wakers);
+        model.timers.expire(NEVER, &mut wakers);
         let left: Vec<Timer> = model.armed.values().copied().collect();
         model.expect_wakes(wakers, left);
     }
@@ -231,7 +231,7 @@ fn deadline_is_kept_to_the_nanosecond() {
         // What was disarmed counts until its time.
         let mut wakers = Vec::new();
         while timers.earliest().is_some() {
-            timers.expire(&mut wakers);
+            timers.expire(timers.nanos(Instant::now()), &mut wakers);
         }
         assert!(wakers.is_empty());
     }
@@ -271,7 +271,7 @@ fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
             let until = timers.next_alarm();
             wait_for(&ended, round);
             assert!(until.is_some() || too_late.load(Ordering::SeqCst), "round {round}");
-            timers.expire(&mut Vec::new());
+            timers.expire(timers.nanos(Instant::now()), &mut Vec::new());
         }
     });
 }
@@ -312,10 +312,10 @@ fn wakers_are_dropped_outside_the_locks() {
     assert!(rewake(&timers, &arm(timers.epoch + HOUR), &reenters()));
     let expired = arm(timers.epoch);
     let mut wakers = Vec::new();
-    timers.expire(&mut wakers);
+    timers.expire(timers.nanos(Instant::now()), &mut wakers);
     assert_eq!(wakers.len(), 1);
     assert!(!rewake(&timers, &expired, &reenters()));
-    timers.close(&mut wakers);
+    timers.expire(NEVER, &mut wakers);
     drop(wakers);
 }
 

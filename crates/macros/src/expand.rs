@@ -12,7 +12,7 @@ use syn::{Error, Expr, LitStr, Path, Result, parse_quote};
 /// otherwise in the place of the body.
 pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> TokenStream {
     // The last token is the body, in its braces. The compiler alone reads what is in it.
-    let mut head: Vec<TokenTree> = item.clone().into_iter().collect();
+    let mut head = Vec::from_iter(item.clone());
     let body = head.pop();
 
     // The word stands before `fn`, and nowhere else: what is in brackets is one token.
@@ -26,9 +26,9 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
 
     // Only what has no mistake gets `#[test]`: that takes away the whole function where no tests
     // are built, and the error with it.
+    let test = (name == "test").then(|| quote!(#[::core::prelude::v1::test]));
     match runtime(name, options) {
         Ok(runtime) => {
-            let test = (name == "test").then(|| quote!(#[::core::prelude::v1::test]));
             let block_on = block_on(body);
             quote!(#test #(#head)* { #runtime #block_on })
         }
@@ -89,16 +89,16 @@ fn block_on(body: Option<TokenTree>) -> TokenStream {
     // With this span, names are the macro's own: the body does not see them.
     quote_spanned! { Span::mixed_site() =>
         // The compiler takes the type of a block's output from the first `return` in it. So the
-        // type comes from the function by these two, which are never reached.
-        let [outer, inner] = [const { ::core::option::Option::None }; 2];
+        // type comes from the function by this, which is never reached.
+        let never = ::core::option::Option::None;
         #[allow(unreachable_code, reason = "the type may have no values")]
-        if let ::core::option::Option::Some(output) = outer {
+        if let ::core::option::Option::Some(output) = never {
             return output;
         }
 
         runtime.block_on(async move {
             #[allow(unreachable_code, reason = "the type may have no values")]
-            if let ::core::option::Option::Some(output) = inner {
+            if let ::core::option::Option::Some(output) = never {
                 return output;
             }
 

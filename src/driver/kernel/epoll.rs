@@ -16,9 +16,7 @@ use crate::sync::{Duration, Instant, Mutex, lock};
 use polling::AsSource;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
-};
+use rustix::time::{self, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
@@ -53,7 +51,7 @@ impl Kernel {
 
         // It counts by the clock that `Instant` shows, which nobody can set back.
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let timer = time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         epoll::add(&poller, &timer, no_source, edge)?;
         Ok(Self { poller, notifier: notifier.into(), timer, alarm: Mutex::default() })
     }
@@ -75,18 +73,19 @@ impl Kernel {
         self.poller.delete(source)
     }
 
-    /// Waits until something happens, and passes the events to `take`.
+    /// Waits until something happens or the deadline has passed, and passes the events to `take`.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
-        let timeout = match until {
-            // The kernel's own timeout is for a look alone. A wait for a deadline is ended by the
-            // timerfd.
-            Until::Now => Some(Timespec::default()),
-            Until::Forever => None,
-            Until::Deadline(deadline) => {
-                self.set_alarm(deadline)?;
-                None
+        // The kernel's own timeout is for a look alone. A wait for a deadline is ended by the
+        // timerfd.
+        let mut timeout = None;
+        if let Some(deadline) = until {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                timeout = Some(Timespec::default());
+            } else {
+                self.set_alarm(deadline, left)?;
             }
-        };
+        }
 
         let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         match epoll::wait(&self.poller, &mut buffer[..], timeout.as_ref()) {
@@ -96,27 +95,20 @@ impl Kernel {
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-
         Ok(())
     }
 
-    /// Sets the timerfd, unless it is set for this deadline already.
-    fn set_alarm(&self, deadline: Instant) -> io::Result<()> {
+    /// Sets the timerfd, unless it is set for this deadline already, which has not passed yet.
+    fn set_alarm(&self, deadline: Instant, left: Duration) -> io::Result<()> {
         let mut alarm = lock(&self.alarm);
-        let left = deadline.saturating_duration_since(Instant::now());
-
-        // An alarm whose time is over may have been reported already.
-        if *alarm == Some(deadline) && !left.is_zero() {
-            return Ok(());
+        if *alarm != Some(deadline) {
+            // A time that the kernel cannot hold becomes zero, which switches the timer off: such
+            // a deadline is as good as none.
+            let it_value = Timespec::try_from(left).unwrap_or_default();
+            let setting = Itimerspec { it_interval: Timespec::default(), it_value };
+            time::timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &setting)?;
+            *alarm = Some(deadline);
         }
-
-        // Zero would switch the timer off. A time that the kernel cannot hold becomes zero: such a
-        // deadline is as good as none.
-        let left = left.max(Duration::from_nanos(1));
-        let it_value = Timespec::try_from(left).unwrap_or_default();
-        let time = Itimerspec { it_interval: Timespec::default(), it_value };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
-        *alarm = Some(deadline);
         Ok(())
     }
 

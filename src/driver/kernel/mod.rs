@@ -22,14 +22,8 @@ mod system;
 pub(crate) use crate::model_kernel as system;
 pub(crate) use system::Kernel;
 
-/// How long to wait.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Until {
-    /// Only look at what is there.
-    Now,
-    Deadline(Instant),
-    Forever,
-}
+/// Until when to wait. None: for ever.
+pub(crate) type Until = Option<Instant>;
 
 /// What has happened to a source.
 #[derive(Clone, Copy, Debug, PartialEq)]

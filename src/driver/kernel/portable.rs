@@ -21,7 +21,7 @@ impl Kernel {
     pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
         // SAFETY: the descriptor must be deleted from the poller before it is closed. The only
         // user is `Async`, which owns the source, lends it out by shared reference alone, and
-        // calls `Reactor::deregister` before it gives the source away or drops it. By the contract
+        // calls `Driver::deregister` before it gives the source away or drops it. By the contract
         // of `AsFd` and `AsSocket` the descriptor stays open until then, so the same number means
         // the same descriptor. If the source answers with another number, the reactor leaks it.
         // (When an `Async` is forgotten, its descriptor may be closed all the same. Then the
@@ -38,15 +38,12 @@ impl Kernel {
         self.poller.delete(source)
     }
 
-    /// Waits until something happens or the time has come, and passes the events to `take`. polling
-    /// tries again when a signal interrupts it.
+    /// Waits until something happens or the deadline has passed, and passes the events to `take`.
+    /// polling tries again when a signal interrupts it.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
+        let now = Instant::now();
+        let mut timeout = until.map(|deadline| deadline.saturating_duration_since(now));
         let mut reported = lock(&self.reported);
-        let mut timeout = match until {
-            Until::Now => Some(Duration::ZERO),
-            Until::Deadline(time) => Some(time.saturating_duration_since(Instant::now())),
-            Until::Forever => None,
-        };
         reported.clear();
 
         while let Err(error) = self.poller.wait(&mut reported, timeout) {

@@ -11,10 +11,9 @@ use super::repository::Repository;
 
 /// Who calls what waits for the kernel, parks a thread or waits for a condition: the way from the
 /// worker that sleeps down to the kernel, and the threads that have nothing to do.
-const WAITS: [(&str, &str); 11] = [
+const WAITS: [(&str, &str); 10] = [
     ("driver.wait", "src/scheduler/worker.rs"),
-    ("reactor.wait", "src/driver/mod.rs"),
-    ("kernel.wait", "src/driver/reactor.rs"),
+    ("kernel.wait", "src/driver/mod.rs"),
     ("epoll::wait", "src/driver/kernel/epoll.rs"),
     ("poller.wait", "src/driver/kernel/portable.rs"),
     ("thread::park", "src/scheduler/sleep.rs"),
@@ -107,7 +106,7 @@ mod tests {
 
     #[test]
     fn only_the_seat_waits() {
-        let text = "fn f() {\n    self.reactor.wait(1);\n    thread::park();\n}\n";
+        let text = "fn f() {\n    self.kernel.wait(1);\n    thread::park();\n}\n";
         assert_eq!(lines_found(waits, "src/driver/mod.rs", text), [3]);
         assert_eq!(lines_found(waits, "src/scheduler/sleep.rs", text), [2]);
         assert_eq!(lines_found(waits, "tests/a.rs", text), NONE);

@@ -134,7 +134,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
                 end::begin(&shared);
             })
         };
-        shared.driver.reactor.kernel.until_somebody_waits();
+        shared.driver.kernel.until_somebody_waits();
         may_end.open();
         first();
         for thread in [second, ends] {
@@ -178,13 +178,13 @@ fn worker_without_a_thread_has_left() {
 /// nothing is left in a queue. The table is the gate of the injector.
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.close(&mut wakers);
+// - shared.driver.timers.expire(NEVER, &mut wakers);
 // - wakers.into_iter().for_each(wake);
 // - for worker in &shared.workers {
 // -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
 // - }
 // - shared.injector.try_iter().for_each(drop);
-// + shared.driver.timers.close(&mut wakers);
+// + shared.driver.timers.expire(NEVER, &mut wakers);
 // + wakers.into_iter().for_each(wake);
 // + for worker in &shared.workers {
 // +     iter::from_fn(|| worker.queue.pop()).for_each(drop);

@@ -19,7 +19,7 @@ pub(crate) struct Kernel {
 struct State {
     is_notified: bool,
     events: Vec<Event>,
-    /// Until when the last wait was to last.
+    /// Until when the last wait was to last, unless it was only a look.
     until: Option<Until>,
 }
 
@@ -65,11 +65,11 @@ impl Kernel {
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let has_seat = self.seat.0.get_mut();
         let mut state = lock(&self.state);
-        state.until = Some(until);
+        let is_look = until.is_some_and(|deadline| deadline <= Instant::now());
+        state.until = (!is_look).then_some(until);
         self.changed.notify_all();
-        let is_quiet = |state: &mut State| {
-            until != Until::Now && !state.is_notified && state.events.is_empty()
-        };
+        let is_quiet =
+            |state: &mut State| !is_look && !state.is_notified && state.events.is_empty();
         let waited = self.news.wait_timeout_while(state, Duration::MAX, is_quiet);
         state = waited.unwrap_or_else(|_| unreachable!("no lock is poisoned")).0;
         state.is_notified = false;
@@ -88,14 +88,14 @@ impl Kernel {
 
     /// Waits until a thread waits for ever.
     pub(crate) fn until_somebody_waits(&self) {
-        let is_early = |state: &mut State| state.until != Some(Until::Forever);
+        let is_early = |state: &mut State| state.until != Some(None);
         drop(self.changed.wait_timeout_while(lock(&self.state), Duration::MAX, is_early));
     }
 
     /// Waits until a thread waits for `limit` at most. If none ever does, loom reports a deadlock.
     pub(crate) fn until_alarm_is_set(&self, limit: Instant) {
         let is_late = |state: &mut State| match state.until {
-            Some(Until::Deadline(deadline)) => deadline > limit,
+            Some(Some(deadline)) => deadline > limit,
             _ => true,
         };
         drop(self.changed.wait_timeout_while(lock(&self.state), Duration::MAX, is_late));

@@ -44,7 +44,8 @@ use std::task::Poll;
 // + }
 // + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
 // ~ src/driver/mod.rs
-// - _ if is_called() => Until::Now,
+// - let until = if is_called() { self.now() } else { alarm };
+// + let until = alarm;
 // ~ src/scheduler/sleep.rs
 // - if asleep & (1 << worker) != 0 && self.claim(worker) {
 // -     self.rouse(worker, notify);
@@ -148,7 +149,7 @@ fn task_that_is_injected_beside_a_long_poll_is_polled() {
 fn shared_with_a_source() -> (Arc<Shared>, usize) {
     let shared = shared(2);
     make_polls_short(&shared);
-    let source = shared.driver.reactor.register(&std::io::stderr()).unwrap();
+    let source = shared.driver.register(&std::io::stderr()).unwrap();
     (shared, source.key)
 }
 

@@ -28,14 +28,14 @@ fn would_block<T>() -> Result<T> {
 // ~ src/driver/readiness.rs
 // - self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next)
 // + self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-// ~ src/driver/reactor.rs
-// - if source.readiness[direction as usize].load().is_ready() {
+// ~ src/driver/mod.rs
+// - if source.readiness[direction].load().is_ready() {
 // + if false {
 // ~ src/driver/reactor.rs
-// - set(&self.readiness[direction]);
+// - self.readiness[direction].set(flags);
 // - lock(&self.waiting)[direction].take_all(wakers);
 // + lock(&self.waiting)[direction].take_all(wakers);
-// + set(&self.readiness[direction]);
+// + self.readiness[direction].set(flags);
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
     race_within(
@@ -62,8 +62,10 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 /// which may have come before.
 // ~ src/io.rs
 // - let seen = readiness.load();
-// - let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
-// + let moved = ready!(self.poll_with(direction, context, &mut Waiter::Poll, attempt))?;
+// - let mut waiter = self.waiter(direction, WaiterKind::Poll);
+// - let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
+// + let mut waiter = self.waiter(direction, WaiterKind::Poll);
+// + let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
 // + let seen = readiness.load();
 // ~ src/io.rs
 // - if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
@@ -114,21 +116,16 @@ fn poll_once(future: &mut Reading, waker: &Waker) {
 /// A future that waits is dropped while an event comes, and another future waits after it. The
 /// first one takes its own waker out, if that is still there, and not that of the other.
 // ~ src/driver/reactor.rs
-// - if mine.round == round {
-// + if mine.futures.contains(key) {
+// - if number.is_none() {
+// -     self.numbers += 1;
+// - }
 // ~ src/driver/reactor.rs
-// - let waker = mine.futures.remove(key);
+// - let waker = waiting[self.direction as usize].futures.remove(&number);
 // - drop(waiting);
 // - drop(waker);
 // + drop(waiting);
 // ~ src/driver/reactor.rs
-// - self.round += 1;
-// - wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
-// + if self.futures.capacity() < usize::MAX {
-// +     wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
-// + }
-// ~ src/driver/reactor.rs
-// - wakers.extend(take(&mut self.futures).into_iter().map(|(_, waker)| waker));
+// - wakers.extend(take(&mut self.futures).into_values());
 #[test]
 fn future_that_is_dropped_takes_its_own_waker_out() {
     race(
@@ -157,8 +154,8 @@ fn future_that_is_dropped_takes_its_own_waker_out() {
 }
 
 /// A future waits for a socket while the runtime ends: it fails, at once or when it is woken.
-// ~ src/driver/reactor.rs
-// - source.collect([true; 2], Readiness::set_gone, wakers);
+// ~ src/driver/mod.rs
+// - source.collect([true; 2], GONE, wakers);
 // ~ src/driver/readiness.rs
 // - self.0 & (READY | GONE) != 0
 // + self.0 & READY != 0
@@ -172,7 +169,7 @@ fn future_that_waits_for_a_socket_fails_at_the_end() {
         |(socket, _)| drop(wait(reading(socket)).unwrap_err()),
         |(_, shared)| {
             let mut wakers = Vec::new();
-            shared.driver.reactor.close(&mut wakers);
+            shared.driver.close(&mut wakers);
             wakers.into_iter().for_each(Waker::wake);
         },
         |_, (), ()| (),

@@ -238,16 +238,17 @@ impl Socket {
     pub(crate) fn register(shared: &Arc<Shared>, short_means_drained: bool) -> Self {
         let _context = context::enter(shared.clone());
         let (near, _far) = UnixStream::pair().expect("the system has sockets");
-        let io = Arc::new(Async::register(near, short_means_drained).expect("it is no file"));
-        let sources = lock(&shared.driver.reactor.sources);
+        let mut io = Async::new(near).expect("it is no file");
+        io.short_means_drained = short_means_drained;
+        let sources = lock(&shared.driver.sources);
         let source = sources.slab.iter().next().expect("there is one").1.clone();
         drop(sources);
-        Self { shared: shared.clone(), io, source }
+        Self { shared: shared.clone(), io: Arc::new(io), source }
     }
 
     /// The kernel reports that it can be read.
     pub(crate) fn event(&self, hang_up: bool) {
-        self.shared.driver.reactor.kernel.event(self.source.key, [true, false], hang_up);
+        self.shared.driver.kernel.event(self.source.key, [true, false], hang_up);
     }
 
     /// The same, and this thread looks at the kernel. No other one may at the same time.

@@ -15,13 +15,13 @@ use std::task::{Context, Waker};
 // - shared.injector.try_iter().for_each(drop);
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.close(&mut wakers);
+// - shared.driver.timers.expire(NEVER, &mut wakers);
 // - wakers.into_iter().for_each(wake);
 // - for worker in &shared.workers {
 // -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
 // - }
 // - shared.injector.try_iter().for_each(drop);
-// + shared.driver.timers.close(&mut wakers);
+// + shared.driver.timers.expire(NEVER, &mut wakers);
 // + wakers.into_iter().for_each(wake);
 // + for worker in &shared.workers {
 // +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
@@ -239,14 +239,14 @@ fn shutdown_with_a_limit_reports_what_it_left() {
 /// wakes the timer's task, or the reset does, and no waker stays behind.
 // ~ src/scheduler/end.rs
 // - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.close(&mut wakers);
-// + shared.driver.timers.close(&mut wakers);
+// - shared.driver.timers.expire(NEVER, &mut wakers);
+// + shared.driver.timers.expire(NEVER, &mut wakers);
 // + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 // ~ src/time.rs
-// - if !self.arm(runtime, waker.clone()) {
+// - if self.is_elapsed() || !self.arm(id, waker.clone()) {
 // -     waker.wake();
 // - }
-// + self.arm(runtime, waker.clone());
+// + self.arm(id, waker.clone());
 #[test]
 fn timer_that_is_reset_while_the_runtime_ends_is_woken() {
     model(|| {

@@ -84,11 +84,7 @@ impl Kernel {
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let (state, changed) = &*self.0;
         let is_quiet = |state: &mut State| {
-            let is_due = match until {
-                Until::Now => true,
-                Until::Deadline(at) => Instant::now() >= at,
-                Until::Forever => false,
-            };
+            let is_due = until.is_some_and(|deadline| Instant::now() >= deadline);
             !is_due && !state.is_notified && state.events.is_empty()
         };
         let waited = changed.wait_timeout_while(lock(state), Duration::MAX, is_quiet);

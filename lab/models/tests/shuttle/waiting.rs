@@ -81,8 +81,8 @@ fn event_of_a_closed_socket_hits_nobody() {
 }
 
 /// A socket that is read fails when the runtime ends.
-// ~ src/driver/reactor.rs
-// - source.collect([true; 2], Readiness::set_gone, wakers);
+// ~ src/driver/mod.rs
+// - source.collect([true; 2], GONE, wakers);
 #[test]
 fn socket_fails_when_its_runtime_ends() {
     model(|| {
