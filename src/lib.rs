@@ -147,7 +147,6 @@ mod builder;
 mod driver;
 mod hooks;
 mod panic;
-mod pool;
 mod registry;
 mod scheduler;
 mod sync;

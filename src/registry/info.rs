@@ -78,8 +78,6 @@ pub(crate) enum Kind {
     Async,
     /// A thread of the blocking pool runs it.
     Blocking,
-    /// It is the future in a `block_on`, whose thread polls it.
-    Main,
 }
 
 /// Where a task comes from.

@@ -40,7 +40,7 @@ pub(crate) struct Record {
     origin: Origin,
     /// How often the task was polled. Only the thread that polls it changes this.
     polls: AtomicU64,
-    /// The task waits in a queue. Of a future in `block_on`: it is being polled.
+    /// The task waits in a queue.
     is_queued: AtomicBool,
     is_aborted: AtomicBool,
     /// The task's own waker. None: the task has ended, or was never entered.
@@ -84,20 +84,6 @@ impl Record {
         self.is_queued.store(false, Ordering::Relaxed);
         tell!(step(self.id.0, 2 * polls));
         self.id
-    }
-
-    /// A future in `block_on` is about to be polled.
-    pub(crate) fn begin_main_poll(&self) {
-        let polls = self.polls.load(Ordering::Relaxed) + 1;
-        self.polls.store(polls, Ordering::Relaxed);
-        self.is_queued.store(true, Ordering::Relaxed);
-        tell!(step(self.id.0, 2 * polls - 1));
-    }
-
-    /// A future in `block_on` has been polled.
-    pub(crate) fn end_main_poll(&self) {
-        self.is_queued.store(false, Ordering::Relaxed);
-        tell!(step(self.id.0, 2 * self.polls.load(Ordering::Relaxed)));
     }
 
     /// Whether the task was aborted. Only the task itself asks, when it is polled. Relaxed is
@@ -210,15 +196,12 @@ impl TaskList {
         let mut shard = lock(self.shard_of(record));
         shard.try_remove(record.place.load(Ordering::Relaxed));
 
-        // A burst of tasks has gone: move those that are left to a smaller slab.
+        // A burst of tasks has gone: move those that are left together.
         if shard.capacity() > ROOM_MIN && shard.len() < shard.capacity() / 4 {
-            // Twice the room that is needed, so that the next tasks do not make it grow at once.
-            let mut smaller = Slab::with_capacity(2 * shard.len());
-            for record in shard.drain() {
-                record.place.store(smaller.vacant_key(), Ordering::Relaxed);
-                smaller.insert(record);
-            }
-            *shard = smaller;
+            shard.compact(|record, _, place| {
+                record.place.store(place, Ordering::Relaxed);
+                true
+            });
         }
         Some(waker)
     }

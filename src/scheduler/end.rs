@@ -35,6 +35,7 @@ use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::sync::thread::JoinHandle;
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock};
 use std::iter;
+use std::task::Wake;
 
 /// Step 1. May be called more than once, by any thread, even inside a task.
 pub(crate) fn begin(shared: &Arc<Shared>) {
@@ -63,7 +64,7 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     }
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+    if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
         close(shared);
     }
 }
@@ -82,8 +83,8 @@ pub(crate) fn leave_loop(shared: &Arc<Shared>, worker: usize) {
 /// up, because its future is ready or because the runtime ends.
 pub(crate) fn end_lease(shared: &Arc<Shared>) {
     shared.sleepers.set_thread(0, None);
-    shared.lease.end();
-    if shared.is_ending() && shared.lease.take_to_close() {
+    shared.mains.end_lease();
+    if shared.is_ending() && shared.mains.take_lease() {
         close(shared);
     }
 }
@@ -100,9 +101,9 @@ fn close(shared: &Arc<Shared>) {
     // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into a
     // queue, and so is every future in `block_on`: they go on, on their own threads.
     let mut wakers = shared.tasks.close();
-    wakers.extend(shared.mains.close());
     shared.driver.reactor.close(&mut wakers);
     wakers.drain(..).for_each(wake);
+    shared.mains.all().into_iter().for_each(Wake::wake);
 
     // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are
     // closed. (The tasks that wait for them were woken before.) The lock does no harm here:

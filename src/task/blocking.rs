@@ -30,8 +30,7 @@ use std::io;
 /// # Panics
 ///
 /// Outside a runtime, as [`spawn`](crate::spawn). When the system starts no thread, and there is
-/// none that could run the job: [`try_spawn_blocking`] returns an error instead. (A job that
-/// another thread has spawned just before may wait until a later one gets a thread.)
+/// none that could run the job: [`try_spawn_blocking`] returns an error instead.
 ///
 /// # Examples
 ///
@@ -83,12 +82,10 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     job.metadata().enter_queue();
     let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
 
-    let start = || threads::start(&runtime, "blocking", run_jobs).map(drop);
-    match runtime.pool.push(job, runtime.config.max_blocking_threads, start) {
-        // The runtime ends, and starts no threads: the job is cancelled, as tasks are.
-        Err(error) if !runtime.is_ending() => Err(error),
-        _ => Ok(handle),
-    }
+    let name = || threads::name(&runtime, "blocking");
+    let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
+    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)?;
+    Ok(handle)
 }
 
 /// The main function of a thread of the pool.

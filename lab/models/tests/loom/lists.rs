@@ -146,7 +146,9 @@ fn waker_is_returned_once_at_the_end() {
 // + let mut shard = lock(self.shard_of(record));
 // + shard.try_remove(place);
 // ~ src/registry/list.rs
-// - record.place.store(smaller.vacant_key(), Ordering::Relaxed);
+// - record.place.store(place, Ordering::Relaxed);
+// - true
+// + true
 #[test]
 fn task_that_is_moved_is_taken_out_at_its_new_place() {
     race(
