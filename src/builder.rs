@@ -1,6 +1,6 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::registry::info::TaskInfo;
+use crate::registry::list::TaskInfo;
 use crate::registry::report::Reporter;
 use crate::sync::{Arc, Duration};
 use std::fmt;

@@ -87,7 +87,7 @@ impl<T: AsSource> Async<T> {
 
     #[track_caller]
     pub(crate) fn register(io: T, short_means_drained: bool) -> Result<Self> {
-        let runtime = Arc::clone(&context::current("a socket or signal was used"));
+        let runtime = context::current("a socket or signal was used").runtime.clone();
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.reactor.register(&io)?;
         Ok(Self { io: Some(io), source, runtime, short_means_drained })

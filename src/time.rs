@@ -188,7 +188,7 @@ impl Sleep {
         }
 
         // Not armed yet, or the runtime in which it was has ended: arm it in the current one.
-        let runtime = context::current("a timer was used").id;
+        let runtime = context::current("a timer was used").runtime.id;
         assert!(self.arm(runtime, waker), "a timer's arc runtime has ended");
         Poll::Pending
     }

@@ -1,7 +1,7 @@
 //! Report polls that last for too long.
 
 use crate::panic::ignore_panic;
-use crate::registry::info::TaskInfo;
+use crate::registry::list::TaskInfo;
 use crate::sync::Arc;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

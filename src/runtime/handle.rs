@@ -1,8 +1,7 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::registry::info::{Kind, Origin};
-use crate::registry::list::RuntimeId;
+use crate::registry::list::{Kind, Origin, RuntimeId};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{RUNTIMES, Shared};
@@ -191,7 +190,7 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        Self { shared: Arc::clone(&context::current("Handle::current was called")) }
+        Self { shared: context::current("Handle::current was called").runtime.clone() }
     }
 
     /// The runtime that this thread is in.
@@ -200,8 +199,8 @@ impl Handle {
     ///
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        let shared = context::try_current().ok_or(TryCurrentError(()))?;
-        Ok(Self { shared: Arc::clone(&shared) })
+        let current = context::try_current().ok_or(TryCurrentError(()))?;
+        Ok(Self { shared: current.runtime.clone() })
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].

@@ -28,7 +28,7 @@
 use crate::builder::RuntimeFlavor;
 use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
-use crate::registry::info::{TaskInfo, TaskState};
+use crate::registry::list::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};

@@ -9,7 +9,7 @@
 //! sysmon is the same idea.)
 
 use crate::panic::wake;
-use crate::registry::info::TaskInfo;
+use crate::registry::list::TaskInfo;
 use crate::scheduler::lease::Sighting;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};

@@ -84,7 +84,7 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
-// ~ src/task/blocking.rs
+// ~ src/task/spawn.rs
 // - drop(runtime.tasks.remove(&record));
 // ~ src/registry/list.rs
 // - if !record.is_job() {
@@ -124,7 +124,7 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 // - state.free -= 1;
 // - let job = state.jobs.pop_front();
 // + let job = state.jobs.pop_front();
-// ~ src/task/blocking.rs
+// ~ src/task/spawn.rs
 // - run_job(runtime, job);
 // - runtime.pool.is_done();
 // + runtime.pool.is_done();
