@@ -45,7 +45,7 @@ impl Builder {
 
         // A thread may not start: then those that did are ended again.
         if let Err(error) = threads::start_all(&shared, &mut runtime.threads) {
-            end::begin(&shared);
+            end::begin(&shared, Duration::MAX);
             end::join(&shared, take(&mut *runtime.threads), Duration::MAX);
             return Err(error);
         }
@@ -138,11 +138,11 @@ impl Runtime {
     }
 
     fn shut_down(&mut self, limit: Duration) {
-        end::begin(&self.shared);
-
         // There are none if `shutdown` or `shutdown_background` was called before the drop.
         let threads = take(&mut *self.threads);
         if threads.is_empty() || context::role() == Role::Polling && !limit.is_zero() {
+            end::begin(&self.shared, Duration::ZERO);
+
             // A second panic while another one unwinds would abort the process.
             assert!(
                 threads.is_empty() || thread::panicking(),
@@ -154,6 +154,7 @@ impl Runtime {
         }
 
         // The threads sign off, and are joined.
+        end::begin(&self.shared, limit);
         end::join(&self.shared, threads, limit);
     }
 }

@@ -30,15 +30,15 @@ use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
 use crate::registry::list::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::sync::thread::JoinHandle;
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock};
 use std::iter;
 use std::task::Wake;
 
-/// Step 1. May be called more than once, by any thread, even inside a task.
-pub(crate) fn begin(shared: &Arc<Shared>) {
+/// Step 1. May be called more than once, by any thread, even inside a task. If the caller waits for
+/// the end without a limit, it may have to do step 3 as well.
+pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
     // Before any worker can leave its loop: who leaves last drops the jobs that were given up.
     shared.pool.close();
 
@@ -49,13 +49,14 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
 
-    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake,
-    // but for the first, in case it is the last to leave: what the tasks left is dropped on its
-    // thread and not on this one, which must not be held up.
+    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake. But
+    // for the first, if this thread must not be held up: what the tasks left is dropped by the last
+    // that leaves.
     let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
     let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+    let kept = if limit == Duration::MAX { 0 } else { 1 };
     if shared.config.flavor == RuntimeFlavor::MultiThread {
-        for &worker in claimed.iter().skip(1) {
+        for &worker in claimed.iter().skip(kept) {
             leave_loop(shared, worker);
         }
     }
@@ -129,16 +130,12 @@ fn close(shared: &Arc<Shared>) {
 /// another one, by another thread.
 pub(crate) fn drop_given_up(shared: &Arc<Shared>) {
     while let Some(job) = shared.pool.next_given_up() {
-        drop_job(shared, job);
+        // It leaves the list as well, which a task does by itself as long as the table has its
+        // runtime.
+        let record = job.metadata().clone();
+        drop(job);
+        drop(shared.tasks.remove(&record));
     }
-}
-
-/// The job leaves the list as well, which a task does by itself as long as the table has its
-/// runtime.
-pub(crate) fn drop_job(shared: &Shared, job: Runnable) {
-    let record = job.metadata().clone();
-    drop(job);
-    drop(shared.tasks.remove(&record));
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads

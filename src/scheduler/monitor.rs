@@ -179,8 +179,8 @@ pub(crate) fn sleep(shared: &Shared) {
     fence(Ordering::SeqCst);
 
     // A poll in `block_on` that was reported already may go on for ever.
-    let is_busy =
-        shared.sleepers.any_runs() || shared.mains.all().iter().any(|main| main.is_watched());
+    let any_runs = (0..shared.workers.len()).any(|worker| shared.sleepers.is_running(worker));
+    let is_busy = any_runs || shared.mains.all().iter().any(|main| main.is_watched());
 
     // Whoever rings clears the flag. An unpark alone may be left over.
     while !is_busy && asleep.load(Ordering::Relaxed) && !shared.is_ending() {

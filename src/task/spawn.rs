@@ -26,7 +26,7 @@ use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads};
-use crate::sync::{Arc, thread};
+use crate::sync::{Arc, Duration, thread};
 use crate::task::join::{JoinError, JoinHandle};
 use std::future::poll_fn;
 use std::io;
@@ -282,7 +282,7 @@ fn panicked(record: &Record, payload: Payload) -> JoinError {
     if let Some(runtime) = context::find_runtime(record.runtime)
         && runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
     {
-        end::begin(&runtime);
+        end::begin(&runtime, Duration::ZERO);
     }
     JoinError::panicked(record.id, payload)
 }

@@ -79,7 +79,7 @@ fn workers_that_fall_asleep_do_not_miss_the_end() {
         model_within(preemptions, move || {
             let (shared, dropped) = runtime(workers);
             let threads = start(&shared);
-            end::begin(&shared);
+            end::begin(&shared, Duration::ZERO);
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert!(is_closed(&shared));
             assert_eq!(dropped.count(), 1);
@@ -136,7 +136,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
             thread::spawn(move || {
                 may_end.wait(1);
                 leave.event(false);
-                end::begin(&shared);
+                end::begin(&shared, Duration::ZERO);
             })
         };
         shared.driver.reactor.kernel.until_somebody_waits();
@@ -171,7 +171,7 @@ fn worker_without_a_thread_has_left() {
         spawn_task_that_yields(&shared, dropped.clone());
         let [first, second] = [0, 1].map(|index| worker(&shared, index));
         let first = thread::spawn(first);
-        end::begin(&shared);
+        end::begin(&shared, Duration::ZERO);
         drop(second);
         first.join().unwrap();
         assert!(is_closed(&shared));
@@ -250,7 +250,7 @@ fn task_that_is_woken_at_the_end_is_dropped() {
             |(shared, _, _)| {
                 // It leaves its loop without having polled anything.
                 let worker = worker(shared, 0);
-                end::begin(shared);
+                end::begin(shared, Duration::ZERO);
                 drop(worker);
             },
             |(shared, dropped, _), (), ()| {
@@ -304,7 +304,7 @@ fn end_waits_for_every_thread_that_signed_on() {
             drop(second);
         },
         |(shared, _, has_ended)| {
-            end::begin(shared);
+            end::begin(shared, Duration::ZERO);
             end::join(shared, Vec::new(), Duration::MAX);
             has_ended.store(true, Ordering::SeqCst);
         },

@@ -5,7 +5,7 @@ use crate::builder::RuntimeFlavor;
 use crate::registry::list::RuntimeId;
 use crate::scheduler::end;
 use crate::scheduler::lease::{Main, Mains};
-use crate::sync::thread;
+use crate::sync::{Duration, thread};
 use crate::task::yield_now;
 use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, list, shared, spawn};
 use crate::{model, model_within, race, race_within};
@@ -115,7 +115,7 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
         },
         // It runs the task, if it takes the lease.
         |(shared, _)| block_on(shared, yield_now()),
-        |(shared, _)| end::begin(shared),
+        |(shared, _)| end::begin(shared, Duration::ZERO),
         |(shared, dropped), (), ()| {
             assert!(is_closed(shared));
             assert_eq!(dropped.count(), 1);
@@ -212,7 +212,7 @@ fn two_threads_in_block_on_do_not_miss_the_end() {
                 block_on(&shared, until_the_end);
             })
         };
-        end::begin(&shared);
+        end::begin(&shared, Duration::ZERO);
         other.join().unwrap();
         assert!(is_closed(&shared));
     });

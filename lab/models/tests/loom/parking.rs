@@ -24,8 +24,8 @@ use std::task::Poll;
 // - self.asleep.load(Ordering::Relaxed) == self.all
 // + self.asleep.load(Ordering::Relaxed) == self.all >> 1
 // ~ src/scheduler/worker.rs
-// - let found = stop() || !shared.injector.is_empty();
-// + let found = stop();
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || stop();
 // ~ src/scheduler/shared.rs
 // - queue::push(&self.injector, runnable);
 // - if self.sleepers.all_asleep() {

@@ -149,8 +149,8 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
 // ~ src/runtime/block_on.rs
 // - self.thread.unpark();
 // ~ src/scheduler/worker.rs
-// - let found = stop() || !shared.injector.is_empty();
-// + let found = !shared.injector.is_empty();
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || !shared.injector.is_empty();
 // ~ src/runtime/block_on.rs
 // - context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
 #[test]

@@ -9,8 +9,8 @@ use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - let found = stop() || !shared.injector.is_empty();
-// + let found = stop();
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || stop();
 // ~ src/scheduler/sleep.rs
 // - self.rouse(worker, notify);
 // - return true;
