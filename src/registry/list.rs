@@ -162,9 +162,7 @@ impl Record {
     /// `shard` is any number: the worker's, if a worker spawns the task.
     pub(crate) fn new(runtime: RuntimeId, origin: Origin, shard: usize) -> Arc<Self> {
         Arc::new(Self {
-            // Who it is, and where it comes from.
             runtime,
-            // It waits nowhere yet, and was never polled.
             id: Id::next(),
             origin,
             polls: AtomicU64::new(0),

@@ -141,7 +141,7 @@ pub fn may_block() -> bool {
 }
 
 pub(crate) fn role() -> Role {
-    CURRENT.with_borrow(|current| current.as_ref().map_or(Role::Outside, |current| current.role))
+    try_current().map_or(Role::Outside, |current| current.role)
 }
 
 /// What this thread is in, if it is in a runtime.

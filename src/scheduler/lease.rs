@@ -156,7 +156,8 @@ pub(crate) struct Sighting {
     turn: AtomicU64,
     /// For how long it has been in it, in nanoseconds, from the first tick that saw that.
     time: AtomicU64,
-    is_reported: AtomicBool,
+    /// The turn whose poll was reported last.
+    reported: AtomicU64,
 }
 
 impl Sighting {
@@ -165,28 +166,27 @@ impl Sighting {
         Duration::from_nanos(self.time.load(Ordering::Relaxed))
     }
 
-    /// Whether the poll in this turn was reported.
     pub(crate) fn is_reported(&self, turn: u64) -> bool {
-        self.turn.load(Ordering::Relaxed) == turn && self.is_reported.load(Ordering::Relaxed)
+        self.reported.load(Ordering::Relaxed) == turn
     }
 
-    pub(crate) fn set_reported(&self, is_reported: bool) {
-        self.is_reported.store(is_reported, Ordering::Relaxed);
+    pub(crate) fn set_reported(&self, turn: u64) {
+        self.reported.store(turn, Ordering::Relaxed);
     }
 
     /// A tick has found the thread in this turn. True: it was in another one at the last tick.
     pub(crate) fn has_moved(&self, turn: u64) -> bool {
-        if self.turn.swap(turn, Ordering::Relaxed) == turn {
-            return false;
+        let has_moved = self.turn.swap(turn, Ordering::Relaxed) != turn;
+        if has_moved {
+            // Nothing is known of the new turn yet.
+            self.time.store(0, Ordering::Relaxed);
         }
-        self.time.store(0, Ordering::Relaxed);
-        self.set_reported(false);
-        true
+        has_moved
     }
 
-    /// The thread has stayed in its turn since the last tick.
+    /// The thread has stayed in its turn since the last tick, so long ago.
     pub(crate) fn stays(&self, step: Duration) {
-        let time = self.time() + step;
-        self.time.store(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let time = u64::try_from((self.time() + step).as_nanos());
+        self.time.store(time.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }

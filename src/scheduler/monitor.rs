@@ -79,7 +79,8 @@ fn look(shared: &Shared, step: Duration) -> Seen {
         } else if shared.sleepers.is_running(index) {
             stuck += 1;
             worker.sighting.stays(step);
-            report_if_due(shared, &worker.sighting, turn, || stuck_task(shared, worker, turn));
+            let describe = || stuck_task(shared, worker, turn);
+            report_if_due(shared, &worker.sighting, turn, describe);
         }
     }
 
@@ -119,17 +120,20 @@ fn report_if_due(
     }
 
     // If the hook is busy, the next tick tries again.
-    sighting.set_reported(match describe() {
+    let is_reported = match describe() {
         Some(task) => shared.config.on_long_poll.report(task),
         None => true,
-    });
+    };
+    if is_reported {
+        sighting.set_reported(turn);
+    }
 }
 
 /// What is in a queue of a stuck worker, or in the injector at a tick, may wait for long.
 fn relieve_stuck_workers(shared: &Shared, any_stuck: bool) {
     shared.any_stuck.store(any_stuck, Ordering::Relaxed);
-    let has_stranded = |worker: &WorkerShared| worker.is_stuck() && worker.queue.len() > 0;
-    if shared.workers.iter().any(has_stranded) || !shared.injector.is_empty() {
+    let strands = |worker: &WorkerShared| worker.is_stuck() && worker.queue.len() > 0;
+    if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
         shared.call_helper();
     }
 }
@@ -179,7 +183,8 @@ pub(crate) fn sleep(shared: &Shared) {
     fence(Ordering::SeqCst);
 
     // A poll in `block_on` that was reported already may go on for ever.
-    let any_runs = (0..shared.workers.len()).any(|worker| shared.sleepers.is_running(worker));
+    let mut workers = 0..shared.workers.len();
+    let any_runs = workers.any(|worker| shared.sleepers.is_running(worker));
     let is_busy = any_runs || shared.mains.all().iter().any(|main| main.is_watched());
 
     // Whoever rings clears the flag. An unpark alone may be left over.

@@ -96,9 +96,7 @@ impl WorkerShared {
 impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let workers = config.workers;
-
         Ok(Self {
-            // The order of the fields is that of their declaration.
             id: RuntimeId::next(),
             injector: ConcurrentQueue::unbounded(),
             workers: (0..workers).map(|_| WorkerShared::default()).collect(),

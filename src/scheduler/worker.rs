@@ -183,7 +183,7 @@ impl Worker {
     }
 
     /// Takes from a worker where tasks may wait far longer than here: it has more than twice as
-    /// many, or is stuck. A worker that always has something to do would otherwise never look there.
+    /// many, or is stuck. Who always has something to do would otherwise never look there.
     fn even_out(&self) -> Option<Runnable> {
         let twice = 2 * self.mine().queue.len();
         let may_keep = |other: &WorkerShared| if other.is_stuck() { 0 } else { twice };

@@ -266,7 +266,6 @@ impl<F: Future> Contained<F> {
         result: Result<F::Output, JoinError>,
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
-
         let mut result = Unread(Some(result));
         if let Err(payload) = contain(|| this.future.set(None)) {
             // The panic of the drop counts, and the output goes unread.

@@ -280,7 +280,7 @@ async fn wait_in_a_poll_for_another_task() {
 
 /// A worker is stuck in a poll. The monitor sees to it that another one takes over its queue.
 // ~ src/scheduler/monitor.rs
-// - if shared.workers.iter().any(has_stranded) || !shared.injector.is_empty() {
+// - if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
 // + if !shared.injector.is_empty() {
 // ~ src/scheduler/worker.rs
 // - find_map(|other| self.steal_from(other))
@@ -341,7 +341,7 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 /// As many tasks as there are workers block until all of them run. They are spawned by a task, so
 /// that they are all in one worker's queue. Whatever call is lost, the monitor makes it later.
 // ~ src/scheduler/monitor.rs
-// - if shared.workers.iter().any(has_stranded) || !shared.injector.is_empty() {
+// - if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
 // + if !shared.injector.is_empty() {
 // ~ src/scheduler/worker.rs
 // - shared.helper_is_coming.store(false, Ordering::SeqCst);
