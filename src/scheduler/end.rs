@@ -4,7 +4,7 @@
 //!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those
 //!    that a thread is on its way for.
 //! 2. Each worker finishes the poll that it is in, and leaves its loop: [`leave_loop`]. A worker
-//!    that was claimed has left already, but for one, which step 3 needs a thread for. In a
+//!    that was claimed has left already, but for one if step 3 needs a thread. In a
 //!    current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
 //!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
@@ -14,7 +14,8 @@
 //!    finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
-//! On a current-thread runtime without a thread in `block_on`, it does step 3 as well. A task can
+//! It does step 3 as well if nobody else has to leave: on a current-thread runtime without a thread
+//! in `block_on`, or if all workers sleep and there is no limit. A task can
 //! begin the end, too, by a panic.
 //!
 //! That it is over is kept in four places, each of which has a gate of its own: `Shared::ending`
@@ -49,9 +50,9 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
 
-    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake. But
-    // for the first, if this thread must not be held up: what the tasks left is dropped by the last
-    // that leaves.
+    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake.
+    // Except for the first, if this thread must not be held up: the last that leaves drops what the
+    // tasks left.
     let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
     let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
     let kept = if limit == Duration::MAX { 0 } else { 1 };
