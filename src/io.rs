@@ -82,7 +82,7 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
-        let runtime = Arc::clone(&context::current("a socket or signal was used"));
+        let runtime = context::current("a socket or signal was used").runtime.clone();
         SockRef::from(&io).set_nonblocking(true)?;
         let source = runtime.driver.register(&io)?;
         Ok(Self { io: Some(io), source, runtime, short_means_drained: false })

@@ -59,16 +59,15 @@
 //! | [`driver/mod.rs`] | how sockets are registered, and how one thread waits for it all |
 //! | **what is known of a task, and of a runtime** | |
 //! | [`registry/mod.rs`] | what belongs to this room |
-//! | [`registry/info.rs`] | what can be told of a task |
-//! | [`registry/list.rs`] | how every unfinished task is found, also one that waits |
+//! | [`registry/list.rs`] | what can be told of a task, and how every unfinished one is found |
 //! | [`builder.rs`] | what a runtime can be configured with, and where reports go |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
 //! | [`scheduler/queue.rs`] | where tasks wait for their turn |
 //! | [`scheduler/sleep.rs`] | how workers sleep, and why no wake-up is lost |
 //! | [`scheduler/policy.rs`] | when a busy worker wakes another one: three rules |
-//! | [`scheduler/lease.rs`] | which thread runs the tasks of a current-thread runtime |
-//! | [`pool.rs`] | which thread runs a function that blocks |
+//! | [`scheduler/lease.rs`] | who is in `block_on`, and who runs a current-thread runtime |
+//! | [`scheduler/pool.rs`] | which thread runs a function that blocks |
 //! | [`scheduler/shared.rs`] | what the threads of a runtime share, and how one wakes another |
 //! | [`scheduler/budget.rs`] | why a task that never waits does not starve the others |
 //! | [`scheduler/worker.rs`] | the loop: find a task, poll it, sleep |
@@ -76,11 +75,9 @@
 //! | [`scheduler/threads.rs`] | how threads start and sign off |
 //! | [`scheduler/monitor.rs`] | who helps when a poll takes too long |
 //! | **tasks** | |
-//! | [`task/error.rs`] | why a task gave no output |
-//! | [`task/join.rs`] | how a task is awaited and aborted |
-//! | [`task/spawn.rs`] | how a future becomes a task |
+//! | [`task/join.rs`] | how a task is awaited and aborted, and why it gave no output |
+//! | [`task/spawn.rs`] | how a future becomes a task, or a function that blocks |
 //! | [`scheduler/end.rs`] | how a runtime ends, step by step, and what becomes of each task |
-//! | [`task/blocking.rs`] | how a function that blocks becomes a task |
 //! | [`task/mod.rs`] | what programs see of this room |
 //! | **sockets and time** | |
 //! | [`io.rs`] | how a read becomes a poll |
@@ -88,8 +85,7 @@
 //! | [`net/mod.rs`] | TCP, and how names are looked up without blocking a worker |
 //! | **the runtime** | |
 //! | [`runtime/block_on.rs`] | how a thread waits for a future |
-//! | [`runtime/handle.rs`] | what programs do with a runtime |
-//! | [`runtime/start.rs`] | how a runtime is built and its threads start |
+//! | [`runtime/handle.rs`] | how a runtime is built, and what programs do with it |
 //! | [`runtime/mod.rs`] | what programs see of this room |
 //!
 //! `driver/kernel/portable.rs` is not built on Linux, so it has no page to link to: open the file.
@@ -106,7 +102,6 @@
 //! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
 //! [`driver/mod.rs`]: ../src/arc/driver/mod.rs.html
 //! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
-//! [`registry/info.rs`]: ../src/arc/registry/info.rs.html
 //! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
 //! [`builder.rs`]: ../src/arc/builder.rs.html
 //! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
@@ -114,25 +109,22 @@
 //! [`scheduler/sleep.rs`]: ../src/arc/scheduler/sleep.rs.html
 //! [`scheduler/policy.rs`]: ../src/arc/scheduler/policy.rs.html
 //! [`scheduler/lease.rs`]: ../src/arc/scheduler/lease.rs.html
-//! [`pool.rs`]: ../src/arc/pool.rs.html
+//! [`scheduler/pool.rs`]: ../src/arc/scheduler/pool.rs.html
 //! [`scheduler/shared.rs`]: ../src/arc/scheduler/shared.rs.html
 //! [`scheduler/budget.rs`]: ../src/arc/scheduler/budget.rs.html
 //! [`scheduler/worker.rs`]: ../src/arc/scheduler/worker.rs.html
 //! [`scheduler/context.rs`]: ../src/arc/scheduler/context.rs.html
 //! [`scheduler/threads.rs`]: ../src/arc/scheduler/threads.rs.html
 //! [`scheduler/monitor.rs`]: ../src/arc/scheduler/monitor.rs.html
-//! [`task/error.rs`]: ../src/arc/task/error.rs.html
 //! [`task/join.rs`]: ../src/arc/task/join.rs.html
 //! [`task/spawn.rs`]: ../src/arc/task/spawn.rs.html
 //! [`scheduler/end.rs`]: ../src/arc/scheduler/end.rs.html
-//! [`task/blocking.rs`]: ../src/arc/task/blocking.rs.html
 //! [`task/mod.rs`]: ../src/arc/task/mod.rs.html
 //! [`io.rs`]: ../src/arc/io.rs.html
 //! [`time.rs`]: ../src/arc/time.rs.html
 //! [`net/mod.rs`]: ../src/arc/net/mod.rs.html
 //! [`runtime/block_on.rs`]: ../src/arc/runtime/block_on.rs.html
 //! [`runtime/handle.rs`]: ../src/arc/runtime/handle.rs.html
-//! [`runtime/start.rs`]: ../src/arc/runtime/start.rs.html
 //! [`runtime/mod.rs`]: ../src/arc/runtime/mod.rs.html
 
 pub mod io;
@@ -145,7 +137,6 @@ mod builder;
 mod driver;
 mod hooks;
 mod panic;
-mod pool;
 mod registry;
 mod scheduler;
 mod sync;

@@ -183,7 +183,7 @@ impl Sleep {
         }
 
         // Not armed yet, or the runtime in which it was has ended: arm it in the current one.
-        let id = context::current("a timer was used").id;
+        let id = context::current("a timer was used").runtime.id;
         assert!(self.arm(id, waker), "a timer's arc runtime has ended");
         Poll::Pending
     }

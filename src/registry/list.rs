@@ -6,11 +6,31 @@
 //! other.
 
 use crate::hooks::tell;
-use crate::registry::info::{Id, Kind, Origin, TaskInfo, TaskState};
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Duration, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::AtomicU64 as Count;
 use std::task::Waker;
+
+/// Identifies a task. No two tasks of a process have the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub u64);
+
+impl Id {
+    /// An id that no task has had. The first one is 1. (For crates that have tasks of their own.)
+    #[doc(hidden)]
+    pub fn next() -> Self {
+        static LAST: Count = Count::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
 
 /// Identifies a runtime among all that the process ever had.
 ///
@@ -22,7 +42,7 @@ pub struct RuntimeId(pub u64);
 impl RuntimeId {
     /// An id that no runtime has had.
     pub(crate) fn next() -> Self {
-        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        static NEXT: Count = Count::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -33,6 +53,94 @@ impl fmt::Display for RuntimeId {
     }
 }
 
+/// Describes a task: where it was spawned and what it does at the moment. Its `Display` is
+/// made for logs.
+///
+/// `Handle::tasks` gives a list of these.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TaskInfo {
+    /// The task's id, which its handle gives as well.
+    pub id: Id,
+    /// The task's name, if `spawn_named` spawned it.
+    pub name: Option<Arc<str>>,
+    /// The line that spawned the task, or that called `block_on`.
+    pub location: &'static Location<'static>,
+    /// What the task does.
+    pub state: TaskState,
+    /// How often the task was polled. A poll that still goes on counts.
+    pub polls: u64,
+}
+
+/// What a task does at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// The task waits for something.
+    Idle,
+    /// The task waits in a queue to be polled.
+    Queued,
+    /// A worker polls the task.
+    Running {
+        /// The number of the worker, from 0.
+        worker: usize,
+        /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
+        /// milliseconds late.
+        time: Duration,
+    },
+    /// The task is a job of `spawn_blocking`: it has a thread, or waits for one.
+    Blocking,
+    /// This is no task but the future of a `block_on`, and its thread polls it. Only
+    /// `Builder::on_long_poll` reports such futures.
+    InBlockOn {
+        /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
+        /// milliseconds late.
+        time: Duration,
+    },
+}
+
+/// Whether workers poll a task, or a thread of the blocking pool runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Workers poll it.
+    Async,
+    /// A thread of the blocking pool runs it.
+    Blocking,
+}
+
+/// Where a task comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The name that it was given, if any.
+    pub(crate) name: Option<Arc<str>>,
+    /// The line that spawned it.
+    pub(crate) location: &'static Location<'static>,
+    /// Who runs it.
+    pub(crate) kind: Kind,
+}
+
+impl Origin {
+    /// The origin of a task that the caller spawns.
+    #[track_caller]
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { name: None, location: Location::caller(), kind }
+    }
+}
+
+impl fmt::Display for TaskInfo {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, so that logs stay readable: who it is, where it comes from, and what it does.
+        let Self { id, name, location, state, polls } = self;
+        write!(formatter, "task {id}")?;
+
+        // Few tasks have a name.
+        if let Some(name) = name {
+            write!(formatter, " {name:?}")?;
+        }
+
+        write!(formatter, ", spawned at {location}, polled {polls}x: {state:?}")
+    }
+}
+
 /// What is known of a task.
 pub(crate) struct Record {
     pub(crate) runtime: RuntimeId,
@@ -40,7 +148,7 @@ pub(crate) struct Record {
     origin: Origin,
     /// How often the task was polled. Only the thread that polls it changes this.
     polls: AtomicU64,
-    /// The task waits in a queue. Of a future in `block_on`: it is being polled.
+    /// The task waits in a queue.
     is_queued: AtomicBool,
     is_aborted: AtomicBool,
     /// The task's own waker. None: the task has ended, or was never entered.
@@ -54,9 +162,7 @@ impl Record {
     /// `shard` is any number: the worker's, if a worker spawns the task.
     pub(crate) fn new(runtime: RuntimeId, origin: Origin, shard: usize) -> Arc<Self> {
         Arc::new(Self {
-            // Who it is, and where it comes from.
             runtime,
-            // It waits nowhere yet, and was never polled.
             id: Id::next(),
             origin,
             polls: AtomicU64::new(0),
@@ -84,20 +190,6 @@ impl Record {
         self.is_queued.store(false, Ordering::Relaxed);
         tell!(step(self.id.0, 2 * polls));
         self.id
-    }
-
-    /// A future in `block_on` is about to be polled.
-    pub(crate) fn begin_main_poll(&self) {
-        let polls = self.polls.load(Ordering::Relaxed) + 1;
-        self.polls.store(polls, Ordering::Relaxed);
-        self.is_queued.store(true, Ordering::Relaxed);
-        tell!(step(self.id.0, 2 * polls - 1));
-    }
-
-    /// A future in `block_on` has been polled.
-    pub(crate) fn end_main_poll(&self) {
-        self.is_queued.store(false, Ordering::Relaxed);
-        tell!(step(self.id.0, 2 * self.polls.load(Ordering::Relaxed)));
     }
 
     /// Whether the task was aborted. Only the task itself asks, when it is polled. Relaxed is
@@ -210,15 +302,12 @@ impl TaskList {
         let mut shard = lock(self.shard_of(record));
         shard.try_remove(record.place.load(Ordering::Relaxed));
 
-        // A burst of tasks has gone: move those that are left to a smaller slab.
+        // A burst of tasks has gone: move those that are left together.
         if shard.capacity() > ROOM_MIN && shard.len() < shard.capacity() / 4 {
-            // Twice the room that is needed, so that the next tasks do not make it grow at once.
-            let mut smaller = Slab::with_capacity(2 * shard.len());
-            for record in shard.drain() {
-                record.place.store(smaller.vacant_key(), Ordering::Relaxed);
-                smaller.insert(record);
-            }
-            *shard = smaller;
+            shard.compact(|record, _, place| {
+                record.place.store(place, Ordering::Relaxed);
+                true
+            });
         }
         Some(waker)
     }

@@ -6,16 +6,14 @@
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
 use crate::hooks::tell;
-use crate::registry::info::{Kind, Origin};
-use crate::registry::list::{Record, RuntimeId, TaskList};
 use crate::scheduler::context::{self, Guard, Role};
+use crate::scheduler::lease::Main;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::SignedOn;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{budget, end};
-use crate::sync::{Arc, AtomicBool, Ordering, thread};
+use crate::sync::{Arc, Ordering, thread};
 use crate::task::spawn::FUTURE_SIZE_MAX;
-use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -29,69 +27,52 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     );
 
     // The line of the caller is what a report shows.
-    let location = Location::caller();
+    let main = Main::new(shared.id, shared.config.flavor);
 
     // The future may be large, and the stack of this thread small.
     if size_of::<F>() > FUTURE_SIZE_MAX {
-        run(shared, location, Box::pin(future))
+        run(shared, &main, Box::pin(future))
     } else {
-        run(shared, location, future)
+        run(shared, &main, future)
     }
 }
 
-/// What is dropped here goes in this order: the lease, the future, the context, the entry in the
-/// list. So the future's drop may still use the runtime.
-fn run<F: Future>(
-    shared: &Arc<Shared>,
-    location: &'static Location<'static>,
-    future: F,
-) -> F::Output {
-    // The future is polled once without being woken.
-    let main = Arc::new(Main {
-        woken: AtomicBool::new(true),
-        thread: thread::current(),
-        runtime: shared.id,
-        flavor: shared.config.flavor,
-    });
-
+/// What is dropped here goes in this order: the future, the context, the entry in the list. So the
+/// future's drop may still use the runtime.
+fn run<F: Future>(shared: &Arc<Shared>, main: &Arc<Main>, future: F) -> F::Output {
     // The monitor watches what is in this list, and the end wakes it.
-    let origin = Origin { name: None, location, kind: Kind::Main };
-    let record = Record::new(shared.id, origin, fastrand::usize(..));
-    let _listed = Listed::new(&shared.mains, &record, Waker::from(main.clone()));
+    let _listed = shared.mains.enter(main);
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter_as(Role::Polling, shared.clone(), None);
-    tell!(blocks_on(record.id.0));
-    let future = pin!(future);
-    let mut lease = LeaseGuard { shared, running: None };
-    wait_for(future, &main, &record, &mut lease)
+    tell!(blocks_on(main.id.0));
+    wait_for(shared, main, pin!(future))
 }
 
-/// The loop of a thread in `block_on`.
+/// The loop of a thread in `block_on`. If the thread has the lease, that goes before the future.
 fn wait_for<F: Future>(
-    mut future: Pin<&mut F>,
+    shared: &Arc<Shared>,
     main: &Arc<Main>,
-    record: &Record,
-    lease: &mut LeaseGuard<'_>,
+    mut future: Pin<&mut F>,
 ) -> F::Output {
-    // SeqCst pairs with `wake`: a worker's bit is set before this is loaded, and `wake` stores this
-    // before it claims the worker.
-    let shared = lease.shared;
+    // SeqCst pairs with `Main::wake`: a worker's bit is set before this is loaded, and `wake`
+    // stores this before it claims the worker.
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
+    let mut lease = None;
     loop {
         // 1. Look for the end, or else take the lease if it is free.
         if shared.is_ending() {
-            lease.end();
+            lease = None;
             refuse_after_the_end(shared);
-        } else if main.flavor == RuntimeFlavor::CurrentThread {
-            lease.take();
+        } else if main.flavor == RuntimeFlavor::CurrentThread && lease.is_none() {
+            lease = Lease::take(shared);
         }
 
         // 2. Poll the future, if it was woken. The flag is cleared before the poll: a wake-up that
         // comes during it asks for another one. Acquire pairs with `wake`: what was done before the
         // wake-up is seen.
         let is_due = main.woken.swap(false, Ordering::Acquire);
-        if is_due && let Poll::Ready(output) = poll(future.as_mut(), main, record, shared) {
+        if is_due && let Poll::Ready(output) = poll(shared, main, future.as_mut()) {
             // The output may be an error that the end itself caused.
             refuse_after_the_end(shared);
             return output;
@@ -99,8 +80,8 @@ fn wait_for<F: Future>(
 
         // 3. Run one task, or sleep. At most one task comes between two polls of this future, and
         // at most one poll between two tasks: neither starves the other.
-        match &lease.running {
-            Some(running) => running.worker.run_one(&is_called),
+        match &lease {
+            Some(Lease { worker, .. }) => worker.run_one(&is_called),
             // The poll may have parked this thread, and so used up the unpark of a lease that has
             // ended. So ask for the lease once more before parking.
             None if is_due => {}
@@ -109,14 +90,9 @@ fn wait_for<F: Future>(
     }
 }
 
-fn poll<F: Future>(
-    future: Pin<&mut F>,
-    main: &Arc<Main>,
-    record: &Record,
-    shared: &Shared,
-) -> Poll<F::Output> {
+fn poll<F: Future>(shared: &Shared, main: &Arc<Main>, future: Pin<&mut F>) -> Poll<F::Output> {
     // The monitor reports a poll that does not return.
-    record.begin_main_poll();
+    main.step();
     shared.monitor.ring();
 
     // The waker is the same each time, so that those who keep it see that.
@@ -125,7 +101,7 @@ fn poll<F: Future>(
     let poll = budget::with_budget(|| future.poll(&mut context));
 
     // Whatever it returned: from here on it is no longer in a poll.
-    record.end_main_poll();
+    main.step();
     poll
 }
 
@@ -137,35 +113,6 @@ fn refuse_after_the_end(shared: &Shared) {
         !shared.is_ending() || shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
         "the runtime has ended, by a shutdown or a panic (UnhandledPanic::ShutdownRuntime)"
     );
-}
-
-/// The future is in the list as long as this lives.
-struct Listed<'a> {
-    list: &'a TaskList,
-    record: &'a Record,
-}
-
-impl<'a> Listed<'a> {
-    fn new(list: &'a TaskList, record: &'a Arc<Record>, waker: Waker) -> Self {
-        // After the end this thread asks for itself.
-        list.enter(record, waker, || false);
-        Self { list, record }
-    }
-}
-
-impl Drop for Listed<'_> {
-    fn drop(&mut self) {
-        drop(self.list.remove(self.record));
-    }
-}
-
-/// The waker of the future in `block_on`.
-struct Main {
-    /// The future was woken, and has not been polled since.
-    woken: AtomicBool,
-    thread: thread::Thread,
-    runtime: RuntimeId,
-    flavor: RuntimeFlavor,
 }
 
 impl Wake for Main {
@@ -184,56 +131,39 @@ impl Wake for Main {
     }
 }
 
-/// A thread in `block_on` of a current-thread runtime, which has the lease or would like to.
-struct LeaseGuard<'a> {
-    shared: &'a Arc<Shared>,
-    running: Option<Running>,
-}
-
-/// This thread runs the worker.
-struct Running {
+/// The calling thread has the lease of a current-thread runtime, and runs its worker.
+struct Lease {
     worker: Rc<Worker>,
     _context: Guard,
     /// The end waits for this thread to leave, as for a worker's own.
     _signed_on: SignedOn,
 }
 
-impl LeaseGuard<'_> {
+impl Lease {
     /// This thread signs on before it has the lease. Otherwise the end could find the lease taken,
     /// and nobody to wait for, and return while this thread still runs a task.
-    fn take(&mut self) {
-        if self.running.is_some() {
-            return;
-        }
-        let Ok(signed_on) = SignedOn::new(self.shared.clone()) else { return };
+    fn take(shared: &Arc<Shared>) -> Option<Self> {
+        let signed_on = SignedOn::new(shared.clone()).ok()?;
 
         // If another thread has it, this one is unparked when that one leaves.
-        if self.shared.lease.take_or_wait() {
-            // There is one worker, and it has the number 0.
-            let worker = Rc::new(Worker::new(self.shared.clone(), 0));
-            let running = Some(worker.clone());
-            let context = context::enter_as(Role::Polling, self.shared.clone(), running);
-            self.running = Some(Running { worker, _context: context, _signed_on: signed_on });
+        if !shared.mains.take_lease() {
+            return None;
         }
-    }
 
-    /// Gives the lease up, if this thread has it. What the worker has collected goes into its queue
-    /// before. (The context still names the worker meanwhile. That does no harm: nothing else is
-    /// woken on this thread before it is dropped, but by `close`, which has a context of its own.)
-    fn end(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.worker.wake_collected();
-            end::end_lease(self.shared);
-            drop(running);
-        }
+        // There is one worker, and it has the number 0.
+        let worker = Rc::new(Worker::new(shared.clone(), 0));
+        let running = Some(worker.clone());
+        let context = context::enter_as(Role::Polling, shared.clone(), running);
+        Some(Self { worker, _context: context, _signed_on: signed_on })
     }
 }
 
-impl Drop for LeaseGuard<'_> {
+impl Drop for Lease {
+    /// What the worker has collected goes into its queue before. (The context still names the
+    /// worker meanwhile. That does no harm: nothing else is woken on this thread before it is
+    /// dropped, but by `close`, which has a context of its own.)
     fn drop(&mut self) {
-        self.end();
-        if self.shared.config.flavor == RuntimeFlavor::CurrentThread {
-            self.shared.lease.stop_waiting();
-        }
+        self.worker.wake_collected();
+        end::end_lease(&self.worker.shared);
     }
 }

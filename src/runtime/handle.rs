@@ -1,13 +1,12 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::registry::info::{Kind, Origin};
-use crate::registry::list::RuntimeId;
+use crate::registry::list::{Kind, Origin, RuntimeId};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::end;
-use crate::scheduler::shared::Shared;
-use crate::sync::{Arc, Duration, Ordering, lock, thread};
+use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::{end, threads};
+use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread};
 use crate::task::spawn::spawn_on;
 use crate::task::{JoinHandle, TaskInfo, spawn_blocking};
 use std::fmt;
@@ -16,6 +15,43 @@ use std::marker::PhantomData;
 use std::mem::take;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
+
+impl Builder {
+    /// Builds the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
+    /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
+    /// were started already have ended when this returns.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        #[cfg(feature = "hint")]
+        arc_hint::explain_tokio_panics(); // here, as every program passes here
+
+        let mut config = self.clone();
+        if config.flavor == RuntimeFlavor::CurrentThread {
+            config.workers = 1;
+        }
+        let shared = Arc::new(Shared::new(config)?);
+
+        // Other threads find it by its id from now on.
+        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
+        runtimes.insert(shared.id, shared.clone());
+        drop(runtimes);
+
+        // If a panic ends this function, the drop ends the runtime.
+        let handle = Handle { shared: shared.clone() };
+        let mut runtime = Runtime { handle, threads: AssertUnwindSafe(Vec::new()) };
+
+        // A thread may not start: then those that did are ended again.
+        if let Err(error) = threads::start_all(&shared, &mut runtime.threads) {
+            end::begin(&shared, Duration::MAX);
+            end::join(&shared, take(&mut *runtime.threads), Duration::MAX);
+            return Err(error);
+        }
+        Ok(runtime)
+    }
+}
 
 /// A runtime: the workers, the reactor, the timers, and the tasks.
 ///
@@ -102,11 +138,11 @@ impl Runtime {
     }
 
     fn shut_down(&mut self, limit: Duration) {
-        end::begin(&self.shared);
-
         // There are none if `shutdown` or `shutdown_background` was called before the drop.
         let threads = take(&mut *self.threads);
         if threads.is_empty() || context::role() == Role::Polling && !limit.is_zero() {
+            end::begin(&self.shared, Duration::ZERO);
+
             // A second panic while another one unwinds would abort the process.
             assert!(
                 threads.is_empty() || thread::panicking(),
@@ -118,6 +154,7 @@ impl Runtime {
         }
 
         // The threads sign off, and are joined.
+        end::begin(&self.shared, limit);
         end::join(&self.shared, threads, limit);
     }
 }
@@ -154,7 +191,7 @@ impl Handle {
     /// Outside a runtime.
     #[track_caller]
     pub fn current() -> Self {
-        Self { shared: Arc::clone(&context::current("Handle::current was called")) }
+        Self { shared: context::current("Handle::current was called").runtime.clone() }
     }
 
     /// The runtime that this thread is in.
@@ -163,8 +200,8 @@ impl Handle {
     ///
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        let shared = context::try_current().ok_or(TryCurrentError(()))?;
-        Ok(Self { shared: Arc::clone(&shared) })
+        let current = context::try_current().ok_or(TryCurrentError(()))?;
+        Ok(Self { shared: current.runtime.clone() })
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].

@@ -2,7 +2,6 @@
 
 mod block_on;
 mod handle;
-mod start;
 
 pub use crate::builder::{Builder, RuntimeFlavor, UnhandledPanic};
 pub use crate::registry::list::RuntimeId as Id;

@@ -1,15 +1,13 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::registry::info::Id;
-use crate::registry::list::RuntimeId;
+use crate::registry::list::{Id, RuntimeId};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, Ordering, PoisonError};
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
-use std::ops::Deref;
 use std::rc::Rc;
 
 /// What a thread does. This decides whether it may block.
@@ -26,21 +24,11 @@ pub(crate) enum Role {
     Ending,
 }
 
-/// The runtime that a thread is in. It is counted by an `Rc`, on this thread alone: to count the
-/// runtime itself would be a write to a word of all threads.
-pub(crate) struct Entered(Arc<Shared>);
-
-impl Deref for Entered {
-    type Target = Arc<Shared>;
-
-    fn deref(&self) -> &Arc<Shared> {
-        &self.0
-    }
-}
-
-struct Current {
+/// What a thread is in. An `Rc` counts it, on this thread alone: to count the runtime itself would
+/// be a write to a word of all threads.
+pub(crate) struct Current {
     /// Where `spawn` spawns to, and what sockets and timers register with.
-    runtime: Option<Rc<Entered>>,
+    pub(crate) runtime: Arc<Shared>,
     /// The worker that this thread runs.
     worker: Option<Rc<Worker>>,
     role: Role,
@@ -49,9 +37,8 @@ struct Current {
 thread_local! {
     /// This has no destructor, so it is still there while the destructors of other thread-locals
     /// run. The guards leave nothing in it that would have to be dropped.
-    static CURRENT: RefCell<ManuallyDrop<Current>> = const {
-        let nothing = Current { runtime: None, worker: None, role: Role::Outside };
-        RefCell::new(ManuallyDrop::new(nothing))
+    static CURRENT: RefCell<ManuallyDrop<Option<Rc<Current>>>> = const {
+        RefCell::new(ManuallyDrop::new(None))
     };
 }
 
@@ -82,7 +69,7 @@ pub fn try_id() -> Option<Id> {
 
 /// The worker that this thread runs, whichever runtime that belongs to.
 pub(crate) fn worker() -> Option<Rc<Worker>> {
-    CURRENT.with_borrow(|current| current.worker.clone())
+    CURRENT.with_borrow(|current| current.as_ref()?.worker.clone())
 }
 
 /// The worker that this thread runs, if it is one of the runtime.
@@ -154,12 +141,12 @@ pub fn may_block() -> bool {
 }
 
 pub(crate) fn role() -> Role {
-    CURRENT.with_borrow(|current| current.role)
+    try_current().map_or(Role::Outside, |current| current.role)
 }
 
-/// The current runtime, if there is one.
-pub(crate) fn try_current() -> Option<Rc<Entered>> {
-    CURRENT.with_borrow(|current| current.runtime.clone())
+/// What this thread is in, if it is in a runtime.
+pub(crate) fn try_current() -> Option<Rc<Current>> {
+    CURRENT.with_borrow(|current| Option::clone(current))
 }
 
 /// The current runtime. `what` says which function of arc needs one.
@@ -168,20 +155,20 @@ pub(crate) fn try_current() -> Option<Rc<Entered>> {
 ///
 /// When there is none.
 #[track_caller]
-pub(crate) fn current(what: &str) -> Rc<Entered> {
+pub(crate) fn current(what: &str) -> Rc<Current> {
     // The panic comes outside of the borrow: what it drops may come here again.
-    let Some(runtime) = try_current() else {
+    let Some(current) = try_current() else {
         panic!(
             "{what} outside an arc runtime: do so in a task, in \
              `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
              `Handle::enter`"
         );
     };
-    runtime
+    current
 }
 
-/// Restores what the thread was before.
-pub(crate) struct Guard(Current);
+/// Restores what the thread was in before.
+pub(crate) struct Guard(Option<Rc<Current>>);
 
 impl Drop for Guard {
     /// What was current goes into the guard and is dropped with it, outside of the borrow: it may
@@ -198,6 +185,6 @@ pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
 
 /// Makes `runtime` the current one, and says what the thread does from now on.
 pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
-    let current = Current { runtime: Some(Rc::new(Entered(runtime))), worker, role };
+    let current = Some(Rc::new(Current { runtime, worker, role }));
     Guard(ManuallyDrop::into_inner(CURRENT.replace(ManuallyDrop::new(current))))
 }

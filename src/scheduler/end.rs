@@ -4,7 +4,7 @@
 //!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those
 //!    that a thread is on its way for.
 //! 2. Each worker finishes the poll that it is in, and leaves its loop: [`leave_loop`]. A worker
-//!    that was claimed has left already, but for one, which step 3 needs a thread for. In a
+//!    that was claimed has left already, but for one if step 3 needs a thread. In a
 //!    current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
 //! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
 //!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
@@ -14,7 +14,8 @@
 //!    finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
-//! On a current-thread runtime without a thread in `block_on`, it does step 3 as well. A task can
+//! It does step 3 as well if nobody else has to leave: on a current-thread runtime without a thread
+//! in `block_on`, or if all workers sleep and there is no limit. A task can
 //! begin the end, too, by a panic.
 //!
 //! That it is over is kept in four places, each of which has a gate of its own: `Shared::ending`
@@ -29,16 +30,17 @@ use crate::builder::RuntimeFlavor;
 use crate::driver::timers::NEVER;
 use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
-use crate::registry::info::{TaskInfo, TaskState};
+use crate::registry::list::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::sync::thread::JoinHandle;
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock};
 use std::iter;
+use std::task::Wake;
 
-/// Step 1. May be called more than once, by any thread, even inside a task.
-pub(crate) fn begin(shared: &Arc<Shared>) {
+/// Step 1. May be called more than once, by any thread, even inside a task. If the caller waits for
+/// the end without a limit, it may have to do step 3 as well.
+pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
     // Before any worker can leave its loop: who leaves last drops the jobs that were given up.
     shared.pool.close();
 
@@ -49,13 +51,14 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
 
-    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake,
-    // but for the first, in case it is the last to leave: what the tasks left is dropped on its
-    // thread and not on this one, which must not be held up.
+    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake.
+    // Except for the first, if this thread must not be held up: the last that leaves drops what the
+    // tasks left.
     let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
     let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+    let kept = if limit == Duration::MAX { 0 } else { 1 };
     if shared.config.flavor == RuntimeFlavor::MultiThread {
-        for &worker in claimed.iter().skip(1) {
+        for &worker in claimed.iter().skip(kept) {
             leave_loop(shared, worker);
         }
     }
@@ -64,7 +67,7 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
     }
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
-    if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+    if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
         close(shared);
     }
 }
@@ -83,8 +86,8 @@ pub(crate) fn leave_loop(shared: &Arc<Shared>, worker: usize) {
 /// up, because its future is ready or because the runtime ends.
 pub(crate) fn end_lease(shared: &Arc<Shared>) {
     shared.sleepers.set_thread(0, None);
-    shared.lease.end();
-    if shared.is_ending() && shared.lease.take_to_close() {
+    shared.mains.end_lease();
+    if shared.is_ending() && shared.mains.take_lease() {
         close(shared);
     }
 }
@@ -101,9 +104,9 @@ fn close(shared: &Arc<Shared>) {
     // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into a
     // queue, and so is every future in `block_on`: they go on, on their own threads.
     let mut wakers = shared.tasks.close();
-    wakers.extend(shared.mains.close());
     shared.driver.close(&mut wakers);
     wakers.drain(..).for_each(wake);
+    shared.mains.all().into_iter().for_each(Wake::wake);
 
     // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are
     // closed. (The tasks that wait for them were woken before.) The lock does no harm here:
@@ -129,16 +132,12 @@ fn close(shared: &Arc<Shared>) {
 /// another one, by another thread.
 pub(crate) fn drop_given_up(shared: &Arc<Shared>) {
     while let Some(job) = shared.pool.next_given_up() {
-        drop_job(shared, job);
+        // It leaves the list as well, which a task does by itself as long as the table has its
+        // runtime.
+        let record = job.metadata().clone();
+        drop(job);
+        drop(shared.tasks.remove(&record));
     }
-}
-
-/// The job leaves the list as well, which a task does by itself as long as the table has its
-/// runtime.
-pub(crate) fn drop_job(shared: &Shared, job: Runnable) {
-    let record = job.metadata().clone();
-    drop(job);
-    drop(shared.tasks.remove(&record));
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads

@@ -6,6 +6,7 @@ pub(crate) mod end;
 pub(crate) mod lease;
 pub(crate) mod monitor;
 pub(crate) mod policy;
+pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod shared;
 pub(crate) mod sleep;

@@ -3,16 +3,13 @@
 use crate::builder::Builder;
 use crate::driver::Driver;
 use crate::hooks::tell;
-use crate::pool::Pool;
-use crate::registry::info::{TaskInfo, TaskState};
-use crate::registry::list::{RuntimeId, TaskList};
-use crate::scheduler::lease::Lease;
+use crate::registry::list::{RuntimeId, TaskInfo, TaskList, TaskState};
+use crate::scheduler::lease::{Mains, Sighting};
 use crate::scheduler::policy::MeanPoll;
+use crate::scheduler::pool::Pool;
 use crate::scheduler::queue::{self, Runnable};
 use crate::scheduler::sleep::{Doorbell, Sleepers};
-use crate::sync::{
-    Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Duration, Mutex, Ordering, RwLock,
-};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, RwLock};
 use concurrent_queue::ConcurrentQueue;
 use std::collections::BTreeMap;
 use std::panic::RefUnwindSafe;
@@ -25,9 +22,6 @@ use std::sync::atomic::AtomicU64 as Count;
 /// lock. So once a runtime was taken out of the table, no thread can push into its injector. (A
 /// worker pushes without it, but all workers have left their loops by then.)
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
-
-/// Threads that call `block_on` at once should not contend for one lock.
-const MAINS_SHARDS: usize = 8;
 
 pub(crate) struct Shared {
     pub(crate) id: RuntimeId,
@@ -45,13 +39,11 @@ pub(crate) struct Shared {
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
     pub(crate) tasks: TaskList,
-    /// The futures that are in `block_on`. They are no tasks, but are listed likewise: the monitor
-    /// watches them, and the end wakes them.
-    pub(crate) mains: TaskList,
-    pub(crate) lease: Lease,
+    /// The futures that are in `block_on`, and the lease of a current-thread runtime.
+    pub(crate) mains: Mains,
     pub(crate) monitor: Doorbell,
     /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
-    pub(crate) pool: Pool<Runnable>,
+    pub(crate) pool: Pool,
     /// The runtime ends: no worker polls another task. This and what follows is the state of the
     /// end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
@@ -77,9 +69,7 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// How many turns of its loop the worker has begun. Only the worker changes it.
     pub(crate) turn: AtomicU64,
-    /// For how long it has been in the same poll, in nanoseconds, as far as the monitor knows. 0:
-    /// it moves.
-    pub(crate) stuck: AtomicU64,
+    pub(crate) sighting: Sighting,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
     /// The worker has left its loop, or the end has claimed it where it slept.
@@ -99,16 +89,14 @@ pub(crate) fn count(counter: &Count, more: usize) {
 impl WorkerShared {
     /// Whether two ticks of the monitor, at the least, have found the same poll.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.stuck.load(Ordering::Relaxed) > 0
+        !self.sighting.time().is_zero()
     }
 }
 
 impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let workers = config.workers;
-
         Ok(Self {
-            // The order of the fields is that of their declaration.
             id: RuntimeId::next(),
             injector: ConcurrentQueue::unbounded(),
             workers: (0..workers).map(|_| WorkerShared::default()).collect(),
@@ -119,9 +107,7 @@ impl Shared {
             // This alone can fail: it needs descriptors.
             driver: Driver::new(workers)?,
             tasks: TaskList::new(workers),
-            mains: TaskList::new(MAINS_SHARDS),
-            // Of a current-thread runtime alone.
-            lease: Lease::default(),
+            mains: Mains::default(),
             monitor: Doorbell::default(),
             pool: Pool::default(),
             ending: AtomicBool::new(false),
@@ -199,9 +185,8 @@ impl Shared {
         // Each worker knows which task it polls.
         for (worker, this) in self.workers.iter().enumerate() {
             let polled = this.polled.load(Ordering::Relaxed);
-            let time = Duration::from_nanos(this.stuck.load(Ordering::Relaxed));
             if let Some(task) = tasks.iter_mut().find(|task| task.id.0 == polled) {
-                task.state = TaskState::Running { worker, time };
+                task.state = TaskState::Running { worker, time: this.sighting.time() };
             }
         }
         tasks

@@ -64,11 +64,6 @@ impl Sleepers {
         lock(&self.threads[worker]).is_some() && !self.is_asleep(worker)
     }
 
-    /// Whether any worker is running.
-    pub(crate) fn any_runs(&self) -> bool {
-        (0..self.threads.len()).any(|worker| self.is_running(worker))
-    }
-
     /// The worker sleeps until it is claimed or the kernel reports something, unless `has_work`
     /// finds something at the last moment. `wait` waits for the kernel.
     pub(crate) fn sleep(&self, worker: usize, has_work: impl Fn() -> bool, wait: impl FnOnce()) {

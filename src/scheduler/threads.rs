@@ -3,21 +3,49 @@
 //! Each of them is signed on before it begins, and signs off as the last thing it does. The end of
 //! the runtime waits until all have signed off. A thread that has the lease signs on as well.
 
+use crate::builder::RuntimeFlavor;
+use crate::hooks::sim;
 use crate::panic::ignore_panic;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
-use crate::sync::{Arc, lock, thread};
+use crate::scheduler::worker::Worker;
+use crate::scheduler::{end, monitor};
+use crate::sync::{Arc, Duration, lock, thread};
 use std::io;
+use std::rc::Rc;
 
-/// Starts a thread that calls the hooks around `main`. `suffix` is the end of its name.
+/// Starts the threads of a new runtime, and adds them to `threads`.
+pub(crate) fn start_all(
+    shared: &Arc<Shared>,
+    threads: &mut Vec<thread::JoinHandle<()>>,
+) -> io::Result<()> {
+    if shared.config.flavor == RuntimeFlavor::MultiThread {
+        // A worker whose thread does not start leaves its loop when this is dropped.
+        let workers: Vec<_> =
+            (0..shared.workers.len()).map(|index| InLoop(shared.clone(), index)).collect();
+        for worker in workers {
+            let name = (shared.config.thread_name)(&format!("worker-{}", worker.1));
+            threads.push(start(shared, name, move |_| run_worker(worker))?);
+        }
+    }
+
+    if sim::is_building() {
+        // A simulation is to be the same each time, and the monitor's clock is not. A poll takes no
+        // time there.
+        shared.mean_poll.learn(u32::MAX, Duration::ZERO);
+    } else {
+        let name = (shared.config.thread_name)("monitor");
+        threads.push(start(shared, name, monitor::main)?);
+    }
+    Ok(())
+}
+
+/// Starts a thread that calls the hooks around `main`.
 pub(crate) fn start(
     shared: &Arc<Shared>,
-    suffix: &str,
+    name: String,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
-    // The user's function may panic: nothing is signed on yet.
-    let name = (shared.config.thread_name)(suffix);
-
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;
 
@@ -65,4 +93,28 @@ impl Drop for SignedOn {
         *lock(&self.0.threads) -= 1;
         self.0.thread_ended.notify_all();
     }
+}
+
+/// A worker that has not left its loop.
+pub(crate) struct InLoop(pub(crate) Arc<Shared>, pub(crate) usize);
+
+impl Drop for InLoop {
+    fn drop(&mut self) {
+        end::leave_loop(&self.0, self.1);
+    }
+}
+
+/// The main function of a worker's thread.
+pub(crate) fn run_worker(in_loop: InLoop) {
+    let InLoop(shared, index) = &in_loop;
+    let worker = Rc::new(Worker::new(shared.clone(), *index));
+    let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+    while !shared.is_ending() {
+        worker.run_one(&|| shared.is_ending());
+    }
+
+    // From now on this thread pushes through the table `RUNTIMES`, as all others do. After `close`
+    // it would otherwise put tasks into a queue that nobody empties.
+    drop(context);
+    worker.wake_collected();
 }

@@ -77,7 +77,14 @@ impl Worker {
 
         // 2. Find a task, or sleep.
         let Some(runnable) = next.or_else(|| self.find_work()) else {
-            return if stop() { self.let_main_poll() } else { self.sleep(stop) };
+            if !stop() {
+                return self.sleep(stop);
+            }
+
+            // What the thread does instead counts as a poll: a future in `block_on` that wakes
+            // itself for ever must not hide the kernel.
+            self.stretch.borrow_mut().count_poll();
+            return self.share_load();
         };
 
         // 3. What waits behind this poll need not wait for its end.
@@ -85,13 +92,6 @@ impl Worker {
 
         // 4. Poll.
         self.poll(runnable);
-    }
-
-    /// The thread has something else to do, such as to poll the future in `block_on`. That counts
-    /// as a poll: a future that wakes itself for ever must not hide the kernel.
-    fn let_main_poll(&self) {
-        self.stretch.borrow_mut().count_poll();
-        self.share_load();
     }
 
     fn poll(&self, runnable: Runnable) {
@@ -182,20 +182,13 @@ impl Worker {
         workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
     }
 
-    /// Takes from another worker, by chance one, if tasks may wait far longer there than here: it
-    /// has more than twice as many, or is stuck. A worker that always has something to do would
-    /// otherwise never look there.
+    /// Takes from a worker where tasks may wait far longer than here: it has more than twice as
+    /// many, or is stuck. Who always has something to do would otherwise never look there.
     fn even_out(&self) -> Option<Runnable> {
-        let workers = &self.shared.workers;
-        if workers.len() == 1 {
-            return None;
-        }
-
-        // Any of the others, with the same chance.
-        let step = fastrand::usize(1..workers.len());
-        let other = &workers[(self.index + step) % workers.len()];
-        let has_far_more = other.queue.len() > 2 * self.mine().queue.len();
-        if has_far_more || other.is_stuck() { self.steal_from(other) } else { None }
+        let twice = 2 * self.mine().queue.len();
+        let may_keep = |other: &WorkerShared| if other.is_stuck() { 0 } else { twice };
+        let mut workers = self.shared.workers.iter();
+        self.steal_from(workers.find(|other| other.queue.len() > may_keep(other))?)
     }
 
     /// Half of another worker's tasks: the first is returned, and the others are queued.
@@ -215,13 +208,8 @@ impl Worker {
         self.stretch.borrow_mut().end(&self.shared.mean_poll, Instant::now());
         tell!(sleeps());
         let shared = &*self.shared;
-        let has_work = || {
-            let found = stop() || !shared.injector.is_empty();
-            if !found {
-                count(&self.mine().parks, 1);
-            }
-            found
-        };
+        count(&self.mine().parks, 1);
+        let has_work = || stop() || !shared.injector.is_empty();
 
         // Only the one that gets the seat waits for the kernel. The others park.
         let wait = || {

@@ -19,17 +19,17 @@
 //! queue of a worker. There one poll runs it from its beginning to its end.
 
 use crate::builder::UnhandledPanic;
-use crate::panic::{Unread, contain, ignore_panic};
-use crate::registry::info::{Kind, Origin};
-use crate::registry::list::Record;
-use crate::scheduler::context;
-use crate::scheduler::end;
+use crate::hooks::sim;
+use crate::panic::{Payload, Unread, contain, ignore_panic};
+use crate::registry::list::{Kind, Origin, Record};
+use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::Shared;
-use crate::sync::{Arc, thread};
-use crate::task::error::JoinError;
-use crate::task::join::JoinHandle;
+use crate::scheduler::{end, threads};
+use crate::sync::{Arc, Duration, thread};
+use crate::task::join::{JoinError, JoinHandle};
 use std::future::poll_fn;
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -55,8 +55,8 @@ use std::task::{Context, Poll};
 /// ```
 #[track_caller]
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-    let runtime = context::current("arc::spawn was called");
-    spawn_on(&runtime, Origin::new(Kind::Async), future)
+    let runtime = &context::current("arc::spawn was called").runtime;
+    spawn_on(runtime, Origin::new(Kind::Async), future)
 }
 
 /// Spawns a future as [`spawn`] does, with a name.
@@ -82,9 +82,82 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     name: &str,
     future: F,
 ) -> JoinHandle<F::Output> {
-    let runtime = context::current("arc::task::spawn_named was called");
+    let runtime = &context::current("arc::task::spawn_named was called").runtime;
     let origin = Origin { name: Some(name.into()), ..Origin::new(Kind::Async) };
-    spawn_on(&runtime, origin, future)
+    spawn_on(runtime, origin, future)
+}
+
+/// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of the
+/// runtime's pool, away from the workers.
+///
+/// The job begins at once, unless 512 jobs of the runtime run already
+/// ([`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) sets another number).
+/// Then it waits until one of them ends. It also waits if the system starts no further thread, as
+/// long as there is any that runs jobs.
+///
+/// A job that has begun cannot be stopped: [`abort`](JoinHandle::abort) has an effect only on jobs
+/// that have not begun. The end of the runtime waits for the jobs that have begun, and gives up
+/// the others.
+///
+/// # Panics
+///
+/// Outside a runtime, as [`spawn`](crate::spawn). When the system starts no thread, and there is
+/// none that could run the job: [`try_spawn_blocking`] returns an error instead.
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() {
+/// let text = arc::task::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+/// assert!(text.await.unwrap().unwrap().contains("[package]"));
+/// # }
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+    function: F,
+) -> JoinHandle<R> {
+    try_spawn_blocking(function).expect("`spawn_blocking` has no thread, and can start none")
+}
+
+/// Runs a function that blocks, as [`spawn_blocking`] does, and does not panic when there is no
+/// thread for it.
+///
+/// # Errors
+///
+/// That of the system, when it starts no thread, and there is none that could run the job. The
+/// function has been dropped then. (On Linux the kind is `WouldBlock`: do not return that from a
+/// `poll_read`.)
+///
+/// # Panics
+///
+/// Outside a runtime, as [`spawn`](crate::spawn).
+///
+/// # Examples
+///
+/// ```
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let sum = arc::task::try_spawn_blocking(|| (1..=100).sum::<u32>())?;
+/// assert_eq!(sum.await?, 5050);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+    function: F,
+) -> io::Result<JoinHandle<R>> {
+    let runtime = context::current("spawn_blocking or lookup_host was called").runtime.clone();
+    let origin = Origin::new(Kind::Blocking);
+    let (job, handle) = make_task(&runtime, origin, async { function() });
+    let Some(job) = job else { return Ok(handle) };
+    job.metadata().enter_queue();
+    let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
+
+    let name = || (runtime.config.thread_name)("blocking");
+    let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
+    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)?;
+    Ok(handle)
 }
 
 /// Spawns a task. If the runtime has ended, the task is dropped here, outside of any lock, and the
@@ -168,17 +241,20 @@ impl<F: Future> Future for Contained<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // It was aborted if the flag says so, whatever woke it.
         let this = self.as_mut().project();
-        let id = this.record.id;
         let future = this.future.as_pin_mut();
         let Some(future) = future.filter(|_| !this.record.is_aborted()) else {
-            return self.finish(Err(JoinError::cancelled(id)));
+            let error = JoinError::cancelled(this.record.id);
+            return self.finish(Err(error));
         };
 
         // A panic is kept here, and ends this task alone.
         match contain(|| future.poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(output)) => self.finish(Ok(output)),
-            Err(panic) => self.finish(Err(JoinError::panicked(id, panic))),
+            Err(payload) => {
+                let error = panicked(this.record, payload);
+                self.finish(Err(error))
+            }
         }
     }
 }
@@ -190,16 +266,10 @@ impl<F: Future> Contained<F> {
         result: Result<F::Output, JoinError>,
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
-
-        // If the drop panics, that counts, and the output goes unread.
         let mut result = Unread(Some(result));
-        if let Err(panic) = contain(|| this.future.set(None)) {
-            result = Unread(Some(Err(JoinError::panicked(this.record.id, panic))));
-        }
-        if let Some(Err(error)) = &result.0
-            && error.is_panic()
-        {
-            end_after_panic(this.record);
+        if let Err(payload) = contain(|| this.future.set(None)) {
+            // The panic of the drop counts, and the output goes unread.
+            result = Unread(Some(Err(panicked(this.record, payload))));
         }
         leave_list(this.record);
         Poll::Ready(result)
@@ -207,12 +277,13 @@ impl<F: Future> Contained<F> {
 }
 
 /// A task has panicked: the runtime ends, if that is its policy.
-fn end_after_panic(record: &Record) {
+fn panicked(record: &Record, payload: Payload) -> JoinError {
     if let Some(runtime) = context::find_runtime(record.runtime)
         && runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
     {
-        end::begin(&runtime);
+        end::begin(&runtime, Duration::ZERO);
     }
+    JoinError::panicked(record.id, payload)
 }
 
 /// The list gives back the task's own waker, which is dropped outside of any lock.
@@ -228,6 +299,36 @@ fn schedule(runnable: Runnable) {
         // here: the thread that wakes it may hold a lock that the drop of its future takes. (If no
         // thread can be started, it is dropped here after all.)
         let _ = thread::Builder::new().spawn(move || drop(runnable));
+    }
+}
+
+/// The main function of a thread of the pool.
+fn run_jobs(runtime: &Arc<Shared>) {
+    while let Some(job) = runtime.pool.next(runtime.config.thread_keep_alive) {
+        run_job(runtime, job);
+        runtime.pool.is_done();
+    }
+
+    // As in `end::close`: a job may hold what waits for the drop of another one.
+    let _context = context::enter_as(Role::Ending, runtime.clone(), None);
+    end::drop_given_up(runtime);
+}
+
+fn run_job(runtime: &Arc<Shared>, job: Runnable) {
+    let record = job.metadata().clone();
+    let role = Role::OwnThread(record.runtime, Some(record.begin_poll()));
+    let _context = context::enter_as(role, runtime.clone(), None);
+    job.run();
+
+    // The job has left the list, unless its runtime has left the table meanwhile. It must leave the
+    // list before the thread signs off: then the end reports what is left.
+    drop(runtime.tasks.remove(&record));
+}
+
+/// Runs a job on the thread of a simulation. If the runtime has ended, the job is dropped.
+fn simulate_job(job: Runnable) {
+    if let Some(runtime) = context::find_runtime(job.metadata().runtime) {
+        run_job(&runtime, job);
     }
 }
 

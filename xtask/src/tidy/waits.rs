@@ -20,7 +20,7 @@ const WAITS: [(&str, &str); 10] = [
     ("thread::park", "src/runtime/block_on.rs"),
     ("thread::park", "src/scheduler/monitor.rs"),
     ("thread::park_timeout", "src/scheduler/monitor.rs"),
-    ("wait_timeout_while", "src/pool.rs"),
+    ("wait_timeout_while", "src/scheduler/pool.rs"),
     ("wait_timeout_while", "src/scheduler/end.rs"),
 ];
 

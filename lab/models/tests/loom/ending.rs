@@ -1,15 +1,15 @@
 //! The end of a runtime: against workers that fall asleep, against a thread that wakes a task, and
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
-use crate::inside::start;
-use crate::pool::Pool;
-use crate::registry::info::{Kind, Origin};
+use crate::registry::list::{Kind, Origin};
+use crate::scheduler::end;
+use crate::scheduler::pool::Pool;
 use crate::scheduler::shared::Shared;
-use crate::scheduler::{end, threads::SignedOn};
+use crate::scheduler::threads::{self, InLoop, SignedOn};
 use crate::sync::{AtomicBool, Duration, Ordering, lock, thread};
 use crate::task::spawn::{make_task, spawn_on, yield_now};
 use crate::world::{
-    Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn,
+    Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn, task,
 };
 use crate::{model_within, race_within};
 use std::future::poll_fn;
@@ -38,10 +38,15 @@ fn spawn_task_that_yields(shared: &Shared, dropped: Dropped) {
     drop(task);
 }
 
+/// The main function of the thread of a worker, which has not left its loop yet.
+fn worker(shared: &Arc<Shared>, index: usize) -> impl FnOnce() + Send + 'static {
+    let in_loop = InLoop(shared.clone(), index);
+    move || threads::run_worker(in_loop)
+}
+
 /// Starts the threads of the workers.
 fn start(shared: &Arc<Shared>) -> Vec<thread::JoinHandle<()>> {
-    let workers: Vec<_> =
-        (0..shared.workers.len()).map(|index| start::worker(shared, index)).collect();
+    let workers: Vec<_> = (0..shared.workers.len()).map(|index| worker(shared, index)).collect();
     workers.into_iter().map(thread::spawn).collect()
 }
 
@@ -58,7 +63,7 @@ fn start(shared: &Arc<Shared>) -> Vec<thread::JoinHandle<()>> {
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
 // - shared.rouse(worker);
-// ~ src/runtime/start.rs
+// ~ src/scheduler/threads.rs
 // - worker.run_one(&|| shared.is_ending());
 // + worker.run_one(&|| false);
 // ~ src/scheduler/sleep.rs
@@ -74,7 +79,7 @@ fn workers_that_fall_asleep_do_not_miss_the_end() {
         model_within(preemptions, move || {
             let (shared, dropped) = runtime(workers);
             let threads = start(&shared);
-            end::begin(&shared);
+            end::begin(&shared, Duration::ZERO);
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert!(is_closed(&shared));
             assert_eq!(dropped.count(), 1);
@@ -92,7 +97,7 @@ fn workers_that_fall_asleep_do_not_miss_the_end() {
 // ~ src/scheduler/worker.rs
 // - if shared.is_ending() {
 // + if false {
-// ~ src/runtime/start.rs
+// ~ src/scheduler/threads.rs
 // - drop(context);
 // - worker.wake_collected();
 // + worker.wake_collected();
@@ -123,7 +128,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
         drop(handle);
 
         // Worker 1 has the seat, and worker 0 parks. When the end begins, both sleep, or nearly so.
-        let [first, second] = [0, 1].map(|index| start::worker(&shared, index));
+        let [first, second] = [0, 1].map(|index| worker(&shared, index));
         let second = thread::spawn(second);
         let may_end = Gate::default();
         let ends = {
@@ -131,7 +136,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
             thread::spawn(move || {
                 may_end.wait(1);
                 leave.event(false);
-                end::begin(&shared);
+                end::begin(&shared, Duration::ZERO);
             })
         };
         shared.driver.kernel.until_somebody_waits();
@@ -147,7 +152,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
 
 /// A worker whose thread does not start leaves its loop all the same, and closes nothing as long as
 /// the other one runs. Who closes the runtime drops a task that the other one has polled before.
-// ~ src/runtime/start.rs
+// ~ src/scheduler/threads.rs
 // - end::leave_loop(&self.0, self.1);
 // ~ src/scheduler/end.rs
 // - if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -164,9 +169,9 @@ fn worker_without_a_thread_has_left() {
         make_polls_short(&shared);
         list(&shared);
         spawn_task_that_yields(&shared, dropped.clone());
-        let [first, second] = [0, 1].map(|index| start::worker(&shared, index));
+        let [first, second] = [0, 1].map(|index| worker(&shared, index));
         let first = thread::spawn(first);
-        end::begin(&shared);
+        end::begin(&shared, Duration::ZERO);
         drop(second);
         first.join().unwrap();
         assert!(is_closed(&shared));
@@ -244,8 +249,8 @@ fn task_that_is_woken_at_the_end_is_dropped() {
             },
             |(shared, _, _)| {
                 // It leaves its loop without having polled anything.
-                let worker = start::worker(shared, 0);
-                end::begin(shared);
+                let worker = worker(shared, 0);
+                end::begin(shared, Duration::ZERO);
                 drop(worker);
             },
             |(shared, dropped, _), (), ()| {
@@ -299,7 +304,7 @@ fn end_waits_for_every_thread_that_signed_on() {
             drop(second);
         },
         |(shared, _, has_ended)| {
-            end::begin(shared);
+            end::begin(shared, Duration::ZERO);
             end::join(shared, Vec::new(), Duration::MAX);
             has_ended.store(true, Ordering::SeqCst);
         },
@@ -309,29 +314,29 @@ fn end_waits_for_every_thread_that_signed_on() {
 
 /// The pool is closed while the only thread for jobs is on its way to the first of two, or is done
 /// with it. The first one runs. The other one runs or is given up.
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = 0;
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = state.jobs.len();
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - let mut given_up = state.jobs.split_off(begun);
 // - state.given_up.append(&mut given_up);
 // + state.jobs.truncate(begun);
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     model_within(3, || {
-        let pool = Arc::new(Pool::<usize>::default());
+        let (shared, pool) = (shared(1), Arc::new(Pool::default()));
         let (begun, may_end) = (Gate::default(), Gate::default());
         let ran = Arc::new(Mutex::new(Vec::new()));
         let started = Mutex::new(None);
-        let start = || {
-            let (pool, ran) = (pool.clone(), ran.clone());
+        let start = |_| {
+            let pool = pool.clone();
             let (begins, ends) = (begun.clone(), may_end.clone());
             *started.lock().unwrap() = Some(thread::spawn(move || {
                 while let Some(job) = pool.next(Duration::MAX) {
-                    ran.lock().unwrap().push(job);
+                    job.run();
                     begins.open();
                     ends.wait(1);
                     pool.is_done();
@@ -339,13 +344,17 @@ fn job_that_a_thread_is_on_its_way_for_runs() {
             }));
             Ok(())
         };
-        (0..2).for_each(|job| pool.push(job, 1, start).unwrap());
+        for number in 0..2 {
+            let ran = ran.clone();
+            let job = task(&shared, move || ran.lock().unwrap().push(number));
+            pool.push(job, 1, String::new, start).unwrap();
+        }
         pool.close();
-        let given_up: Vec<_> = std::iter::from_fn(|| pool.next_given_up()).collect();
+        let given_up = std::iter::from_fn(|| pool.next_given_up()).count();
         may_end.open();
         started.lock().unwrap().take().unwrap().join().unwrap();
 
         // The thread cannot have come to the second one before.
-        assert_eq!((&**ran.lock().unwrap(), &*given_up), (&[0][..], &[1][..]));
+        assert_eq!((&**ran.lock().unwrap(), given_up), (&[0][..], 1));
     });
 }

@@ -1,8 +1,11 @@
 //! The lease of a current-thread runtime: who runs its worker, and who closes it. And the futures
 //! in `block_on`, which are woken with the lease or without it.
 
-use crate::scheduler::{end, lease::Lease};
-use crate::sync::thread;
+use crate::builder::RuntimeFlavor;
+use crate::registry::list::RuntimeId;
+use crate::scheduler::end;
+use crate::scheduler::lease::{Main, Mains};
+use crate::sync::{Duration, thread};
 use crate::task::yield_now;
 use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, list, shared, spawn};
 use crate::{model, model_within, race, race_within};
@@ -15,7 +18,7 @@ use std::task::{Poll, Waker};
 
 /// The lease, and what only the thread that has it may touch.
 struct Leased {
-    lease: Lease,
+    mains: Mains,
     worker: UnsafeCell<usize>,
 }
 
@@ -26,48 +29,44 @@ unsafe impl Send for Leased {}
 
 impl Leased {
     fn new() -> Self {
-        Self { lease: Lease::default(), worker: UnsafeCell::new(0) }
+        Self { mains: Mains::default(), worker: UnsafeCell::new(0) }
     }
 
     /// Runs the worker once.
     fn use_it(&self) {
-        while !self.lease.take_or_wait() {
+        let main = Main::new(RuntimeId(0), RuntimeFlavor::CurrentThread);
+        let _listed = self.mains.enter(&main);
+        while !self.mains.take_lease() {
             thread::park();
         }
         // SAFETY: loom checks it.
         self.worker.with_mut(|worker| unsafe { *worker += 1 });
-        self.lease.end();
+        self.mains.end_lease();
     }
 }
 
 /// L1 against R1: two or three threads want the lease. One of them has it at a time, and none parks
 /// beside a free lease, which loom would call a deadlock.
 // ~ src/scheduler/lease.rs
-// - waiting.iter().for_each(thread::Thread::unpark);
-// + drop(waiting);
+// - main.thread.unpark();
 // ~ src/scheduler/lease.rs
-// - let is_mine = state.take();
-// - if !is_mine {
-// + let is_mine = state.take();
-// + drop(state);
-// + let mut state = lock(&self.0);
-// + if !is_mine {
+// - lock(&self.0).list.push(main.clone());
 // ~ src/scheduler/lease.rs
-// - state.is_taken = false;
-// - let waiting = take(&mut state.waiting);
-// - drop(state);
-// + let waiting = take(&mut state.waiting);
-// + drop(state);
-// + lock(&self.0).is_taken = false;
+// - let mut state = lock(&self.0);
+// - state.is_leased = false;
+// - for main in &state.list {
+// -     main.thread.unpark();
+// - }
+// + for main in &lock(&self.0).list {
+// +     main.thread.unpark();
+// + }
+// + lock(&self.0).is_leased = false;
 // ~ src/scheduler/lease.rs
-// - let waiting = take(&mut state.waiting);
-// - drop(state);
-// + drop(state);
-// + let mut waiting = take(&mut lock(&self.0).waiting);
-// + waiting.truncate(1);
+// - for main in &state.list {
+// + for main in state.list.iter().take(1) {
 // ~ src/scheduler/lease.rs
-// - let is_free = !self.is_taken;
-// + let is_free = true;
+// - !replace(&mut lock(&self.0).is_leased, true)
+// + !replace(&mut lock(&self.0).is_leased, true) || true
 #[test]
 fn nobody_parks_beside_a_free_lease() {
     race(Leased::new, Leased::use_it, Leased::use_it, |_, (), ()| ());
@@ -85,23 +84,23 @@ fn nobody_parks_beside_a_free_lease() {
 /// E1 and E2 against R1 and R2: a thread enters and leaves `block_on` while the runtime ends.
 /// Exactly one thread closes the runtime, after the other one has done with its worker.
 // ~ src/scheduler/end.rs
-// - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take_to_close() {
+// - shared.mains.end_lease();
+// - if shared.is_ending() && shared.mains.take_lease() {
 // -     close(shared);
 // - }
-// + shared.lease.end();
+// + shared.mains.end_lease();
 // ~ src/scheduler/end.rs
-// - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take_to_close() {
+// - shared.mains.end_lease();
+// - if shared.is_ending() && shared.mains.take_lease() {
 // + let is_ending = shared.is_ending();
-// + shared.lease.end();
-// + if is_ending && shared.lease.take_to_close() {
+// + shared.mains.end_lease();
+// + if is_ending && shared.mains.take_lease() {
 // ~ src/scheduler/end.rs
-// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
 // -     close(shared);
 // - }
 // ~ src/scheduler/end.rs
-// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
 // + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 #[test]
 fn exactly_one_thread_closes_a_current_thread_runtime() {
@@ -116,7 +115,7 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
         },
         // It runs the task, if it takes the lease.
         |(shared, _)| block_on(shared, yield_now()),
-        |(shared, _)| end::begin(shared),
+        |(shared, _)| end::begin(shared, Duration::ZERO),
         |(shared, dropped), (), ()| {
             assert!(is_closed(shared));
             assert_eq!(dropped.count(), 1);
@@ -191,9 +190,9 @@ fn wake_from_outside(shared: &std::sync::Arc<crate::scheduler::shared::Shared>) 
 
 /// A thread in `block_on` without a lease against the end: it hears of it.
 // ~ src/scheduler/end.rs
-// - wakers.extend(shared.mains.close());
+// - shared.mains.all().into_iter().for_each(Wake::wake);
 // ~ src/runtime/block_on.rs
-// - let _listed = Listed::new(&shared.mains, &record, Waker::from(main.clone()));
+// - let _listed = shared.mains.enter(main);
 // - let _context = context::enter_as(Role::Polling, shared.clone(), None);
 // + let _context = context::enter_as(Role::Polling, shared.clone(), None);
 #[test]
@@ -213,7 +212,7 @@ fn two_threads_in_block_on_do_not_miss_the_end() {
                 block_on(&shared, until_the_end);
             })
         };
-        end::begin(&shared);
+        end::begin(&shared, Duration::ZERO);
         other.join().unwrap();
         assert!(is_closed(&shared));
     });

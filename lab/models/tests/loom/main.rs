@@ -53,8 +53,6 @@ mod io;
 mod net;
 #[path = "../../../../src/panic.rs"]
 mod panic;
-#[path = "../../../../src/pool.rs"]
-mod pool;
 #[path = "../../../../src/hooks.rs"]
 mod real_hooks;
 #[path = "../../../../src/registry/mod.rs"]
@@ -94,37 +92,8 @@ mod hooks {
     pub(crate) use crate::real_hooks::sim;
 }
 
-/// The files of arc of which a model calls what is private, a second time, with what calls it.
+/// A file of arc a second time, with another number in it (build.rs).
 mod inside {
-    /// src/scheduler/monitor.rs
-    pub(crate) mod monitor {
-        include!(concat!(env!("OUT_DIR"), "/monitor.rs"));
-
-        fn monitor(shared: &Shared) -> Monitor<'_> {
-            Monitor { shared, workers: BTreeMap::new(), mains: BTreeMap::new() }
-        }
-
-        pub(crate) fn watch_kernel(shared: &Shared) {
-            monitor(shared).watch_kernel();
-        }
-
-        pub(crate) fn sleep(shared: &Shared) {
-            shared.monitor.thread.get_or_init(thread::current);
-            monitor(shared).sleep();
-        }
-    }
-
-    /// src/runtime/start.rs
-    pub(crate) mod start {
-        include!(concat!(env!("OUT_DIR"), "/start.rs"));
-
-        /// The main function of the thread of a worker, which has not left its loop yet.
-        pub(crate) fn worker(shared: &Arc<Shared>, index: usize) -> impl FnOnce() + Send + 'static {
-            let in_loop = InLoop(shared.clone(), index);
-            move || run_worker(in_loop)
-        }
-    }
-
     /// src/registry/list.rs
     pub(crate) mod list {
         include!(concat!(env!("OUT_DIR"), "/list.rs"));

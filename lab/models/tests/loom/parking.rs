@@ -1,8 +1,8 @@
 //! Falling asleep and being woken: workers that park or wait for the kernel, and the monitor.
 
-use crate::inside;
 use crate::model_within;
 use crate::scheduler::context::{self, Role};
+use crate::scheduler::monitor;
 use crate::scheduler::queue;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
@@ -24,8 +24,8 @@ use std::task::Poll;
 // - self.asleep.load(Ordering::Relaxed) == self.all
 // + self.asleep.load(Ordering::Relaxed) == self.all >> 1
 // ~ src/scheduler/worker.rs
-// - let found = stop() || !shared.injector.is_empty();
-// + let found = stop();
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || stop();
 // ~ src/scheduler/shared.rs
 // - queue::push(&self.injector, runnable);
 // - if self.sleepers.all_asleep() {
@@ -187,22 +187,22 @@ fn look_of_a_busy_worker_does_not_meet_the_wait_of_another_one() {
 /// The event that comes after both is seen.
 // ~ src/scheduler/monitor.rs
 // - if sleepers.all_asleep() {
-// -     self.shared.wake_one();
+// -     shared.wake_one();
 // - }
 // ~ src/scheduler/monitor.rs
-// - self.shared.driver.look(&mut wakers);
+// - shared.driver.look(&mut wakers);
 // - sleepers.leave_seat();
 // + sleepers.leave_seat();
-// + self.shared.driver.look(&mut wakers);
+// + shared.driver.look(&mut wakers);
 // ~ src/scheduler/monitor.rs
 // - if sleepers.take_seat() {
-// -     self.shared.driver.look(&mut wakers);
+// -     shared.driver.look(&mut wakers);
 // + if true {
-// +     self.shared.driver.look(&mut wakers);
+// +     shared.driver.look(&mut wakers);
 // ~ src/scheduler/monitor.rs
-// - self.shared.driver.look(&mut wakers);
+// - shared.driver.look(&mut wakers);
 // - sleepers.leave_seat();
-// + self.shared.driver.look(&mut wakers);
+// + shared.driver.look(&mut wakers);
 // ~ src/scheduler/sleep.rs
 // - wait();
 // - self.leave_seat();
@@ -216,7 +216,7 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
         let crew = Crew::start(&shared);
         let looks = {
             let shared = shared.clone();
-            thread::spawn(move || inside::monitor::watch_kernel(&shared))
+            thread::spawn(move || monitor::watch_kernel(&shared))
         };
         let woken = Gate::default();
         socket.leave_waker(woken.waker());
@@ -241,10 +241,10 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
 // + fence(Ordering::SeqCst);
 // + asleep.store(true, Ordering::Relaxed);
 // ~ src/runtime/block_on.rs
-// - record.begin_main_poll();
+// - main.step();
 // - shared.monitor.ring();
 // + shared.monitor.ring();
-// + record.begin_main_poll();
+// + main.step();
 #[test]
 fn monitor_does_not_sleep_while_a_future_is_polled() {
     model_within(4, || {
@@ -253,7 +253,8 @@ fn monitor_does_not_sleep_while_a_future_is_polled() {
         let monitor = {
             let (shared, is_awake) = (shared.clone(), is_awake.clone());
             thread::spawn(move || {
-                inside::monitor::sleep(&shared);
+                shared.monitor.thread.get_or_init(thread::current);
+                monitor::sleep(&shared);
                 is_awake.open();
             })
         };
@@ -287,7 +288,8 @@ fn monitor_does_not_sleep_while_a_task_is_polled() {
         let monitor = {
             let (shared, is_awake) = (shared.clone(), is_awake.clone());
             thread::spawn(move || {
-                inside::monitor::sleep(&shared);
+                shared.monitor.thread.get_or_init(thread::current);
+                monitor::sleep(&shared);
                 is_awake.open();
             })
         };

@@ -2,8 +2,7 @@
 
 use crate::driver::reactor::{Direction, Source};
 use crate::io::Async;
-use crate::registry::info::{Kind, Origin};
-use crate::registry::list::Record;
+use crate::registry::list::{Kind, Origin, Record};
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;

@@ -84,7 +84,7 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
-// ~ src/task/blocking.rs
+// ~ src/task/spawn.rs
 // - drop(runtime.tasks.remove(&record));
 // ~ src/registry/list.rs
 // - if !record.is_job() {
@@ -112,19 +112,19 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 
 /// Jobs come from two threads, and there may be one thread for them, or two. Each job runs: no
 /// thread misses the notification of one, also if it has just waited for too long.
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - self.news.notify_one();
-// ~ src/pool.rs
-// - let has_thread = state.free >= state.jobs.len();
-// + let has_thread = state.free > 0;
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
+// - !self.is_closed && self.free <= self.jobs.len() && self.threads < threads_max
+// + !self.is_closed && self.free == 0 && self.threads < threads_max
+// ~ src/scheduler/pool.rs
 // - if job.is_none() {
 // + if false {
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - state.free -= 1;
 // - let job = state.jobs.pop_front();
 // + let job = state.jobs.pop_front();
-// ~ src/task/blocking.rs
+// ~ src/task/spawn.rs
 // - run_job(runtime, job);
 // - runtime.pool.is_done();
 // + runtime.pool.is_done();
@@ -158,7 +158,7 @@ fn every_job_finds_a_thread() {
 }
 
 /// A thread that waits for a job, however long, hears of the end.
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - self.news.notify_all();
 // ~ src/scheduler/end.rs
 // - shared.pool.close();
@@ -242,16 +242,16 @@ fn poll_may_wait_for_its_job_while_the_runtime_ends() {
 // + shared.ending.store(true, Ordering::SeqCst);
 // + drop(signing_on);
 // + shared.pool.close();
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = 0;
-// ~ src/pool.rs
+// ~ src/scheduler/pool.rs
 // - let begun = state.jobs.len().min(state.free);
 // + let begun = state.jobs.len();
-// ~ src/pool.rs
-// - state.free += 1;
-// - state.starting += 1;
-// + state.starting += 1;
+// ~ src/scheduler/pool.rs
+// - self.threads += 1;
+// - self.free += 1;
+// + self.threads += 1;
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     for new in [Builder::new_multi_thread, Builder::new_current_thread] {

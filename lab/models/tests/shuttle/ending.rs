@@ -176,7 +176,7 @@ const BOTH: [fn() -> Builder; 2] = [Builder::new_multi_thread, Builder::new_curr
 /// Two threads are in `block_on`, or on their way there, when a task's panic ends the runtime. Both
 /// panic. On a current-thread runtime one of them has the lease.
 // ~ src/scheduler/end.rs
-// - wakers.extend(shared.mains.close());
+// - shared.mains.all().into_iter().for_each(Wake::wake);
 #[test]
 fn panic_ends_the_runtime_under_threads_in_block_on() {
     for new in BOTH {
@@ -311,16 +311,16 @@ fn block_on_outlives_its_runtime() {
 /// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
 /// the lease, and the other one waits for it, or takes it over just then.
 // ~ src/scheduler/end.rs
-// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.lease.take_to_close() {
+// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
 // + if shared.config.flavor == RuntimeFlavor::CurrentThread {
 // ~ src/scheduler/end.rs
-// - shared.lease.end();
-// - if shared.is_ending() && shared.lease.take_to_close() {
+// - shared.mains.end_lease();
+// - if shared.is_ending() && shared.mains.take_lease() {
 // -     close(shared);
 // - }
-// + shared.lease.end();
+// + shared.mains.end_lease();
 // ~ src/runtime/block_on.rs
-// - lease.end();
+// - lease = None;
 // - refuse_after_the_end(shared);
 // + refuse_after_the_end(shared);
 #[test]

@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 
 /// One thread in `block_on` runs its own future, what that spawns, and what comes from outside.
 // ~ src/runtime/block_on.rs
-// - Some(running) => running.worker.run_one(&is_called),
-// + Some(running) => running.worker.run_one(&|| false),
+// - Some(Lease { worker, .. }) => worker.run_one(&is_called),
+// + Some(Lease { worker, .. }) => worker.run_one(&|| false),
 // ~ src/runtime/block_on.rs
 // - if self.flavor == RuntimeFlavor::CurrentThread {
 // + if false {
@@ -44,8 +44,8 @@ fn everything_runs_while_a_thread_is_in_block_on() {
 /// Two threads enter `block_on` again and again, and a third one spawns: two tasks never run at
 /// once, whichever thread runs them.
 // ~ src/scheduler/lease.rs
-// - let is_mine = state.take();
-// + let is_mine = state.take() || true;
+// - !replace(&mut lock(&self.0).is_leased, true)
+// + !replace(&mut lock(&self.0).is_leased, true) || true
 #[test]
 fn one_thread_at_a_time_runs_the_tasks() {
     model(|| {
@@ -94,18 +94,17 @@ fn leave_a_task_behind(runtime: &Runtime, signal: &Signal) -> JoinHandle<task::J
 /// A thread leaves `block_on`, and leaves a task in the queue that the other thread in `block_on`
 /// waits for.
 // ~ src/scheduler/lease.rs
-// - waiting.iter().for_each(thread::Thread::unpark);
-// + drop(waiting);
+// - main.thread.unpark();
 // ~ src/scheduler/lease.rs
-// - state.waiting.push(me);
-// + drop(me);
-// ~ src/scheduler/lease.rs
-// - state.is_taken = false;
-// - let waiting = take(&mut state.waiting);
-// - drop(state);
-// + let waiting = take(&mut state.waiting);
-// + drop(state);
-// + lock(&self.0).is_taken = false;
+// - let mut state = lock(&self.0);
+// - state.is_leased = false;
+// - for main in &state.list {
+// -     main.thread.unpark();
+// - }
+// + for main in &lock(&self.0).list {
+// +     main.thread.unpark();
+// + }
+// + lock(&self.0).is_leased = false;
 #[test]
 fn another_thread_runs_what_one_leaves_behind() {
     model(|| {
@@ -150,8 +149,8 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
 // ~ src/runtime/block_on.rs
 // - self.thread.unpark();
 // ~ src/scheduler/worker.rs
-// - let found = stop() || !shared.injector.is_empty();
-// + let found = !shared.injector.is_empty();
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || !shared.injector.is_empty();
 // ~ src/runtime/block_on.rs
 // - context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
 #[test]
@@ -216,11 +215,14 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
 /// The runtime is dropped while a thread enters `block_on`: the drop returns only after all tasks
 /// were dropped, also if that thread has just taken the lease.
 // ~ src/runtime/block_on.rs
-// - let Ok(signed_on) = SignedOn::new(self.shared.clone()) else { return };
-// - if self.shared.lease.take_or_wait() {
-// + let is_taken = self.shared.lease.take_or_wait();
-// + let Ok(signed_on) = SignedOn::new(self.shared.clone()) else { return };
-// + if is_taken {
+// - let signed_on = SignedOn::new(shared.clone()).ok()?;
+// - if !shared.mains.take_lease() {
+// -     return None;
+// - }
+// + if !shared.mains.take_lease() {
+// +     return None;
+// + }
+// + let signed_on = SignedOn::new(shared.clone()).ok()?;
 #[test]
 fn a_drop_waits_for_a_thread_that_has_just_taken_the_lease() {
     model(|| {

@@ -45,8 +45,6 @@ mod io;
 mod net;
 #[path = "../../../../src/panic.rs"]
 mod panic;
-#[path = "../../../../src/pool.rs"]
-mod pool;
 #[path = "../../../../src/registry/mod.rs"]
 mod registry;
 #[path = "../../../../src/runtime/mod.rs"]

@@ -9,8 +9,8 @@ use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
 // ~ src/scheduler/worker.rs
-// - let found = stop() || !shared.injector.is_empty();
-// + let found = stop();
+// - let has_work = || stop() || !shared.injector.is_empty();
+// + let has_work = || stop();
 // ~ src/scheduler/sleep.rs
 // - self.rouse(worker, notify);
 // - return true;
@@ -280,8 +280,8 @@ async fn wait_in_a_poll_for_another_task() {
 
 /// A worker is stuck in a poll. The monitor sees to it that another one takes over its queue.
 // ~ src/scheduler/monitor.rs
-// - if is_stranded || !self.shared.injector.is_empty() {
-// + if !self.shared.injector.is_empty() {
+// - if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
+// + if !shared.injector.is_empty() {
 // ~ src/scheduler/worker.rs
 // - find_map(|other| self.steal_from(other))
 // + find_map(|_| self.mine().queue.pop())
@@ -341,8 +341,8 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 /// As many tasks as there are workers block until all of them run. They are spawned by a task, so
 /// that they are all in one worker's queue. Whatever call is lost, the monitor makes it later.
 // ~ src/scheduler/monitor.rs
-// - if is_stranded || !self.shared.injector.is_empty() {
-// + if !self.shared.injector.is_empty() {
+// - if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
+// + if !shared.injector.is_empty() {
 // ~ src/scheduler/worker.rs
 // - shared.helper_is_coming.store(false, Ordering::SeqCst);
 #[test]
