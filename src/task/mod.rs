@@ -6,7 +6,9 @@ mod join;
 pub(crate) mod spawn;
 
 pub use crate::registry::info::{Id, TaskInfo, TaskState};
-pub use crate::scheduler::budget::{consume_budget, has_budget_remaining, with_budget};
+pub use crate::scheduler::budget::{
+    consume_budget, has_budget_remaining, with_budget, without_budget,
+};
 pub use crate::scheduler::context::try_id;
 pub use crate::task::blocking::{spawn_blocking, try_spawn_blocking};
 pub use crate::task::error::JoinError;
