@@ -131,8 +131,8 @@ debug! { Stdout Stderr }
 /// The descriptors of the process's streams, as std's types give them.
 #[cfg(unix)]
 mod descriptors {
-    use super::super::Stdin;
     use super::{Stderr, Stdout};
+    use crate::io::stdin::Stdin;
     use std::io;
     use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
     use std::sync::LazyLock;
