@@ -12,11 +12,20 @@ use std::task::{Context, Poll};
 
 /// Operations per poll. As in tokio: enough for a burst of small reads, and over in a fraction
 /// of a millisecond.
-const BUDGET: u64 = 128;
+const BUDGET: i64 = 128;
+
+/// As good as no limit: to use this up would take centuries.
+const UNLIMITED: i64 = i64::MAX;
+
+/// So often an operation is refused within one poll, before the poll gets a new budget. Such a poll
+/// does not end: in it, the `block_on` of another crate polls again and again. More futures than
+/// this in one task are no harm: each time, they do only a few operations more.
+const REFUSALS_MAX: i64 = 4096;
 
 thread_local! {
-    /// Outside of a poll nothing is limited: to use this up would take centuries.
-    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// What is left for this poll, and below zero, how many operations were refused. Outside of a
+    /// poll nothing is limited.
+    static LEFT: Cell<i64> = const { Cell::new(UNLIMITED) };
 }
 
 /// Runs one poll with a budget of its own.
@@ -49,8 +58,46 @@ thread_local! {
 /// # }
 /// ```
 pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
+    with_units(BUDGET, poll)
+}
+
+/// Runs one poll, or a part of one, without any limit.
+///
+/// This is for a future that must not be pending for the budget's sake. While it finds something to
+/// do, it keeps other tasks from its worker.
+///
+/// # Panics
+///
+/// When the poll does.
+///
+/// # Examples
+///
+/// ```
+/// use arc::task::{consume_budget, without_budget};
+/// use std::{future::poll_fn, pin::pin};
+/// # #[arc::main]
+/// # async fn main() {
+/// let mut long = pin!(async {
+///     for _ in 0..1000 {
+///         consume_budget().await;
+///     }
+/// });
+/// poll_fn(|context| {
+///     // One poll is enough.
+///     assert!(without_budget(|| long.as_mut().poll(context)).is_ready());
+///     // This task's budget is what it was.
+///     pin!(consume_budget()).poll(context)
+/// })
+/// .await;
+/// # }
+/// ```
+pub fn without_budget<R>(poll: impl FnOnce() -> R) -> R {
+    with_units(UNLIMITED, poll)
+}
+
+fn with_units<R>(units: i64, poll: impl FnOnce() -> R) -> R {
     // What was left is restored at the end: a poll may be within another one.
-    struct Before(u64);
+    struct Before(i64);
     impl Drop for Before {
         fn drop(&mut self) {
             LEFT.set(self.0);
@@ -58,7 +105,7 @@ pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     }
 
     // Dropped after a panic, too: the thread goes on with other tasks.
-    let _before = Before(LEFT.replace(BUDGET));
+    let _before = Before(LEFT.replace(units));
     poll()
 }
 
@@ -66,7 +113,7 @@ pub fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
 #[inline]
 pub(crate) fn made_progress() {
     tell!(made_progress());
-    LEFT.set(LEFT.get().saturating_sub(1));
+    LEFT.set(LEFT.get() - 1);
 }
 
 /// Whether the task may do more in this poll. Always true outside of tasks.
@@ -94,9 +141,17 @@ pub fn has_budget_remaining() -> bool {
 /// Pending when the budget is used up. The task has been woken then, to go on later.
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
-    if has_budget_remaining() {
+    let left = LEFT.get();
+    if left > 0 {
         return Poll::Ready(());
     }
+
+    // Below zero, refusals are counted.
+    if left <= -REFUSALS_MAX {
+        LEFT.set(BUDGET);
+        return Poll::Ready(());
+    }
+    LEFT.set(left - 1);
 
     // The task goes to the end of its queue.
     tell!(out_of_budget());

@@ -96,7 +96,7 @@
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
 //! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
-//! | `console` | nothing: tokio-console knows tokio's tasks alone |
+//! | `console` | nothing: tokio-console is not told of arc's tasks |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //!

@@ -200,6 +200,7 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
 }
 
 async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
+    let upgrade = upgrade.max_message_size(1 << 20).max_frame_size(1 << 20);
     upgrade.protocols(["second", "third"]).on_upgrade(echo)
 }
 
@@ -230,6 +231,13 @@ async fn a_websocket_echoes_and_closes() -> Result {
     let answer = soon(socket.next()).await.expect("the other half")?;
     assert_eq!(answer, Message::Close(Some(frame)));
     assert!(soon(socket.next()).await.is_none(), "the connection is closed");
+
+    // One byte more than a message may have.
+    let stream = TcpStream::connect(address).await?;
+    let (mut socket, _) = soon(client_async(format!("ws://{address}/ws"), stream)).await?;
+    // Its end may come while this is sent.
+    let _ = soon(socket.send(Message::binary(vec![7; (1 << 20) + 1]))).await;
+    assert!(soon(socket.next()).await.is_none_or(|answer| answer.is_err()), "it is taken");
     Ok(())
 }
 
@@ -272,6 +280,29 @@ async fn what_is_no_websocket_is_turned_down() -> Result {
     Ok(())
 }
 
+const UPGRADE: &str = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
+                       upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                       sec-websocket-version: 13\r\n\r\n";
+
+/// The client leaves before it has the response.
+#[arc::test(flavor = "multi_thread", workers = 2)]
+async fn a_handler_hears_of_an_upgrade_that_failed() -> Result {
+    let (failed, failures) = async_channel::unbounded();
+    let never = async move |upgrade: WebSocketUpgrade| -> Response {
+        let fail = move |error: axum::Error| failed.try_send(error.to_string()).expect("open");
+        let upgrade = upgrade.on_failed_upgrade(fail);
+        drop(upgrade.on_upgrade(async |_| unreachable!("no client is left")));
+        std::future::pending().await
+    };
+    let address = start(Router::new().route("/ws", get(never))).await?;
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(UPGRADE.as_bytes()).await?;
+    drop(stream);
+    let error = soon(failures.recv()).await?;
+    assert!(error.contains("canceled"), "{error}");
+    Ok(())
+}
+
 /// What the handler has prepared is not done if something else is answered.
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
@@ -286,10 +317,7 @@ async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
     let address = start(Router::new().route("/ws", get(refuses.clone()))).await?;
     drop(refuses);
     let mut stream = TcpStream::connect(address).await?;
-    let head = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
-                upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-                sec-websocket-version: 13\r\n\r\n";
-    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(UPGRADE.as_bytes()).await?;
     let mut answer = String::new();
     soon(stream.read_to_string(&mut answer)).await?;
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");

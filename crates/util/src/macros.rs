@@ -342,7 +342,10 @@ macro_rules! __select {
         let mut is_disabled = [$(!$if),+];
         let selected = {
             // In a statement of its own, so that the temporaries of the expression stay.
-            $(let $name = $f;)+
+            $(
+                #[allow(unused_parens, reason = "as tokio's macro has it")]
+                let $name = $f;
+            )+
             $(let mut $name =
                 $crate::__private::pin!(::std::future::IntoFuture::into_future($name));)+
             let branches = is_disabled.len();

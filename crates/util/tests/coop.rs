@@ -3,7 +3,7 @@
 #![cfg(feature = "sync")]
 
 use crate::common::soon;
-use arc::task::yield_now;
+use arc::task::{consume_budget, yield_now};
 use arc_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, Cursor, SeekFrom, copy,
     copy_bidirectional, copy_buf, duplex, empty, repeat, sink, split,
@@ -13,10 +13,13 @@ use arc_util::sync::{mpsc, oneshot, watch};
 use arc_util::task::{cooperative, unconstrained};
 use futures_util::FutureExt;
 use futures_util::future::select_all;
-use std::future::ready;
+use std::future::{Future, poll_fn, ready};
 use std::io::IoSlice;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 /// Runs futures in a loop on the only thread of a current-thread runtime, until another task
 /// has run.
@@ -260,6 +263,83 @@ async fn an_unconstrained_future_yields_only_when_it_has_to_wait() {
     while arc::task::consume_budget().now_or_never().is_some() {}
     assert_eq!(unconstrained(ready(1)).now_or_never(), Some(1));
     assert!(arc::task::consume_budget().now_or_never().is_none());
+}
+
+/// Not by polling it again: its own loop goes on within one poll.
+#[arc::test]
+async fn an_unconstrained_loop_over_polls_finds_all_that_is_ready() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    for _ in 0..1000 {
+        sender.send(()).expect("it is open");
+    }
+    let mut take_all = poll_fn(|context| {
+        let mut ready = 0;
+        while ready < 1000 && receiver.poll_recv(context).is_ready() {
+            ready += 1;
+        }
+        Poll::Ready(ready)
+    });
+    assert_eq!((&mut take_all).await, 128, "what a budget allows");
+    assert_eq!(unconstrained(take_all).await, 1000 - 128);
+}
+
+/// Polls a future until it is ready, as another crate's `block_on` does. Returns the number of
+/// polls.
+fn block_on<F: Future>(future: F) -> usize {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    let mut polls = 1;
+    while future.as_mut().poll(&mut context).is_pending() {
+        thread::park();
+        polls += 1;
+    }
+    polls
+}
+
+/// Without this, it would spin for ever: the task's poll, which would bring a new budget, does not
+/// end before it.
+#[arc::test]
+async fn a_foreign_block_on_in_a_task_ends_although_the_budget_is_used_up() {
+    let task = arc::spawn(async {
+        let mut polls = Vec::new();
+        for _ in 0..300 {
+            polls.push(block_on(async {
+                arc_util::select! { () = ready(()) => {} }
+            }));
+        }
+        // Other operations find the new budget as well.
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        for number in 0..300 {
+            sender.send(number).expect("it is open");
+            block_on(receiver.recv());
+        }
+        polls
+    });
+    let polls = soon(task).await.unwrap();
+    let refused: Vec<_> = polls.iter().filter(|polls| **polls > 1).collect();
+    assert_eq!(refused, [&4097, &4097], "of {polls:?}");
+}
+
+/// They are refused more often than that in one poll, which ends all the same.
+#[arc::test]
+async fn many_futures_of_one_task_do_not_keep_it_from_yielding() {
+    let mut waiting: Vec<_> = (0..10_000).map(|_| Box::pin(consume_budget())).collect();
+    let mut polls = 0;
+    poll_fn(|context| {
+        polls += 1;
+        waiting.retain_mut(|future| future.as_mut().poll(context).is_pending());
+        if waiting.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    // In a poll, at most two budgets come after the first one.
+    assert!(polls >= 10_000 / (3 * 128), "{polls} polls");
 }
 
 #[arc::test]

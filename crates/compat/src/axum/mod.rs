@@ -59,6 +59,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::IntoResponse;
 use futures_core::Stream;
 use hyper::upgrade::OnUpgrade;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
@@ -160,12 +161,40 @@ pub struct WebSocketUpgrade {
     requested: Vec<HeaderValue>,
     selected: Option<HeaderValue>,
     config: WebSocketConfig,
+    on_failed_upgrade: OnFailedUpgrade,
     on_upgrade: OnUpgrade,
     /// `None` if the request does not come from [`server::serve`].
     answer: Option<Answer>,
 }
 
+/// What is called when an upgrade fails.
+struct OnFailedUpgrade(Box<dyn FnOnce(axum::Error) + Send>);
+
+impl fmt::Debug for OnFailedUpgrade {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OnFailedUpgrade")
+    }
+}
+
 impl WebSocketUpgrade {
+    /// Sets how many bytes a message of the client may have. See [`config`](Self::config).
+    pub fn max_message_size(mut self, max: usize) -> Self {
+        self.config.max_message_size = Some(max);
+        self
+    }
+
+    /// Sets how many bytes a frame of the client may have. See [`config`](Self::config).
+    pub fn max_frame_size(mut self, max: usize) -> Self {
+        self.config.max_frame_size = Some(max);
+        self
+    }
+
+    /// Sets what is called, instead of the callback of [`on_upgrade`](Self::on_upgrade), if the
+    /// connection breaks before the upgrade.
+    pub fn on_failed_upgrade(self, callback: impl FnOnce(axum::Error) + Send + 'static) -> Self {
+        Self { on_failed_upgrade: OnFailedUpgrade(Box::new(callback)), ..self }
+    }
+
     /// Replaces tungstenite's default limits and buffer sizes.
     ///
     /// By default a client can make the server hold a message of 64 MiB
@@ -219,14 +248,15 @@ impl WebSocketUpgrade {
         C: FnOnce(WebSocket) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        let Self { key, selected, config, on_upgrade, answer, .. } = self;
+        let Self { key, selected, config, on_failed_upgrade, on_upgrade, answer, .. } = self;
         drop(spawn_named("websocket", async move {
-            let upgraded = on_upgrade.await;
+            let upgraded = match on_upgrade.await {
+                Ok(upgraded) => upgraded,
+                Err(error) => return (on_failed_upgrade.0)(axum::Error::new(error)),
+            };
             // Without `server::serve` there is no answer to check.
             let is_refused = answer.is_some_and(|answer| !answer.is_upgrade());
-            if let Ok(upgraded) = upgraded
-                && !is_refused
-            {
+            if !is_refused {
                 let stream = WebSocketIo::new(upgraded);
                 let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
                 callback(socket.await).await;
@@ -280,7 +310,8 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
         let answer = parts.extensions.remove::<Answer>();
 
         let config = WebSocketConfig::default();
-        Ok(Self { key, requested, selected: None, config, on_upgrade, answer })
+        let on_failed_upgrade = OnFailedUpgrade(Box::new(drop));
+        Ok(Self { key, requested, selected: None, config, on_failed_upgrade, on_upgrade, answer })
     }
 }
 

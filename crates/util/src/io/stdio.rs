@@ -127,3 +127,36 @@ macro_rules! debug {
 }
 
 debug! { Stdout Stderr }
+
+/// The descriptors of the process's streams, as std's types give them.
+#[cfg(unix)]
+mod descriptors {
+    use super::{Stderr, Stdout};
+    use crate::io::stdin::Stdin;
+    use std::io;
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+    use std::sync::LazyLock;
+
+    macro_rules! has_descriptor {
+        ($($type:ty, $std:ty, $make:path;)*) => {$(
+            impl AsFd for $type {
+                fn as_fd(&self) -> BorrowedFd<'_> {
+                    static STD: LazyLock<$std> = LazyLock::new($make);
+                    STD.as_fd()
+                }
+            }
+
+            impl AsRawFd for $type {
+                fn as_raw_fd(&self) -> RawFd {
+                    self.as_fd().as_raw_fd()
+                }
+            }
+        )*};
+    }
+
+    has_descriptor! {
+        Stdin, io::Stdin, io::stdin;
+        Stdout, io::Stdout, io::stdout;
+        Stderr, io::Stderr, io::stderr;
+    }
+}

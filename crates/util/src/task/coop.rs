@@ -1,16 +1,10 @@
 //! Budgeting for futures that are not arc's, and futures without a budget.
 
-use arc::task::{consume_budget, with_budget};
+use arc::task::{consume_budget, without_budget};
 use pin_project_lite::pin_project;
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
-
-/// How many budgets an unconstrained future may use up in one poll.
-///
-/// A future that uses up a whole budget and yields then by itself looks as if the budget had made
-/// it yield. Without an end it would be polled for ever.
-const BUDGETS_MAX: usize = 1024;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// Makes a future of another crate take part in the task's budget: it takes one unit before the
 /// future is polled for the first time.
@@ -42,8 +36,6 @@ pub async fn cooperative<F: std::future::IntoFuture>(future: F) -> F::Output {
 ///
 /// While such a future finds something to do, it keeps other tasks from its worker. Use it only
 /// where a future is short, or must not be pending for the budget's sake.
-///
-/// The future yields only after more than 100,000 operations in one poll. tokio's never yields.
 ///
 /// # Panics
 ///
@@ -95,24 +87,6 @@ impl<F: Future> Future for Unconstrained<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let mut future = self.project().future;
-        for _ in 0..BUDGETS_MAX {
-            let (polled, is_used_up) = with_budget(|| {
-                let polled = future.as_mut().poll(context);
-                (polled, is_budget_used_up())
-            });
-            if polled.is_ready() || !is_used_up {
-                return polled;
-            }
-        }
-
-        // The operation that found no budget has woken the task.
-        Poll::Pending
+        without_budget(|| self.project().future.poll(context))
     }
-}
-
-/// Asks by taking a unit. Only for a budget that nobody else uses.
-fn is_budget_used_up() -> bool {
-    let mut context = Context::from_waker(Waker::noop());
-    pin!(consume_budget()).poll(&mut context).is_pending()
 }
