@@ -49,6 +49,7 @@ pub mod mpsc;
 mod notify;
 pub mod oneshot;
 mod semaphore;
+mod told;
 pub mod watch;
 
 pub use cancel::{
