@@ -29,13 +29,8 @@ use std::task::{Context, Poll, Waker, ready};
 /// Creates a channel for one value.
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let state = State {
-        value: None,
-        is_complete: false,
-        is_closed: false,
-        sender: None,
-        receiver: None,
-    };
+    let state =
+        State { value: None, is_complete: false, is_closed: false, sender: None, receiver: None };
     let shared = Arc::new(Shared(Mutex::new(state), Told::new(What::Oneshot)));
     (Sender { shared: shared.clone() }, Receiver { shared: Some(shared) })
 }
