@@ -33,6 +33,8 @@ struct LockWait {
 /// All waits for one lock.
 struct Contention {
     worst: LockWait,
+    /// Who had the lock meanwhile.
+    hold: Hold,
     count: usize,
     total: u64,
 }
@@ -124,22 +126,30 @@ impl Timeline {
     }
 
     /// Locks that tasks waited for, and who had them meanwhile, across which await.
+    ///
+    /// A lock that nobody had for long is not told of, although many may have stood in line for it.
+    /// Each of them is given the lock when it is woken, and so has it while it waits for its turn.
     pub(crate) fn waits_for_resources(&self) -> Vec<Finding> {
         let mut by_resource: BTreeMap<u64, Contention> = BTreeMap::new();
         for wait in self.lock_waits() {
-            if wait.time() < LATE {
+            let Some((hold, overlap)) = self.hold_during(&wait) else { continue };
+            if overlap < LATE || overlap < wait.time() / 2 {
                 continue;
             }
-            let entry = by_resource.entry(wait.resource);
-            let contention = entry.or_insert(Contention { worst: wait, count: 0, total: 0 });
+            let contention = by_resource.entry(wait.resource).or_insert(Contention {
+                worst: wait,
+                hold,
+                count: 0,
+                total: 0,
+            });
             contention.count += 1;
             contention.total += wait.time();
             if wait.time() > contention.worst.time() {
-                contention.worst = wait;
+                (contention.worst, contention.hold) = (wait, hold);
             }
         }
-        let finding = |Contention { worst, count, total }: Contention| {
-            let text = self.lock_text(&worst);
+        let finding = |Contention { worst, hold, count, total }: Contention| {
+            let text = self.lock_text(&worst, &hold);
             let more = match count {
                 1 => String::new(),
                 _ => format!("; {count} such waits for it took {}", time(total)),
@@ -148,6 +158,19 @@ impl Timeline {
             Finding { cost: total, at: worst.from, task: Some(worst.task), text }
         };
         by_resource.into_values().map(finding).collect()
+    }
+
+    /// Who had a lock for the most of a wait, and for how long of that.
+    fn hold_during(&self, wait: &LockWait) -> Option<(Hold, u64)> {
+        if wait.time() < LATE {
+            return None;
+        }
+        let overlap = |hold: &Hold| {
+            let end = hold.end.unwrap_or(self.end).min(wait.to);
+            (*hold, end.saturating_sub(hold.begin.max(wait.from)))
+        };
+        let holds = self.holds_of(wait.resource).filter(|hold| hold.begin < wait.to);
+        holds.rev().take(HOLDS_MAX).map(overlap).max_by_key(|(_, overlap)| *overlap)
     }
 
     /// The waits for locks and permits, from the poll that asked to the wake-up.
@@ -191,24 +214,14 @@ impl Timeline {
         matches!(what, Some(What::Mutex | What::RwLock | What::Semaphore))
     }
 
-    fn lock_text(&self, wait: &LockWait) -> String {
+    fn lock_text(&self, wait: &LockWait, hold: &Hold) -> String {
         let Some(info) = self.resources.get(&wait.resource) else { return String::new() };
         let label = self.label(wait.task);
         let at = self.line(wait.resource, wait.line);
         let at = at.map_or(String::new(), |line| format!(" at {line}"));
         let what = describe(info.what, info.location, &[], None, |_| String::new());
-        let mut text = format!("lock: {label} waited {}{at} for {what}", time(wait.time()));
-
-        let overlap = |hold: &&Hold| {
-            let end = hold.end.unwrap_or(self.end).min(wait.to);
-            end.saturating_sub(hold.begin.max(wait.from))
-        };
-        let holds = self.holds_of(wait.resource).filter(|hold| hold.begin < wait.to);
-        let hold = holds.rev().take(HOLDS_MAX).max_by_key(overlap);
-        if let Some(hold) = hold.filter(|hold| overlap(hold) > 0) {
-            text += &self.hold_text(hold);
-        }
-        text
+        let (waited, had) = (time(wait.time()), self.hold_text(hold));
+        format!("lock: {label} waited {waited}{at} for {what}{had}")
     }
 
     /// The end of a sentence: who had a lock, and what that task did meanwhile.

@@ -50,7 +50,7 @@ pub fn step(task: u64, number: u64) {
         let is_even = number.is_multiple_of(2);
         match recorder::main() == Some(task) {
             // The future of a `block_on` is polled from an odd step to an even one.
-            true if is_even => now::ends(),
+            true if is_even => polled(task),
             true => now::begins_main(task, number),
             // Any other task enters a queue at an odd step, and is polled from an even one on.
             false if is_even => now::begins(task, number),
@@ -168,6 +168,7 @@ pub fn waits_for(resource: &Arc<Resource>, line: Option<&'static Location<'stati
 
 /// The task has got a lock or a permit. Returns its id, which [`releases`] asks for.
 pub fn holds(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) -> u64 {
+    made_progress();
     let task = now::task();
     resource.add_holder(Holder { task, line });
     if is_recording() {
@@ -192,6 +193,7 @@ pub fn provides(resource: &Arc<Resource>) {
 
 /// The task has sent a value into a channel.
 pub fn sends(resource: &Arc<Resource>) {
+    made_progress();
     provides(resource);
     if is_recording() {
         resource.make_known();

@@ -144,7 +144,6 @@ pub(crate) fn make_known(all: &[Waiting]) {
 }
 
 /// What a table keeps of a task.
-#[derive(Default)]
 struct Entry {
     step: u64,
     /// When the poll ended.
@@ -152,6 +151,17 @@ struct Entry {
     /// The runtime whose worker polled it.
     runtime: Option<u64>,
     waits: Vec<(u64, On)>,
+}
+
+impl Entry {
+    fn new() -> Self {
+        Self { step: 0, since: 0, runtime: recorder::runtime(), waits: Vec::new() }
+    }
+
+    fn is_same(&self, told: &[On]) -> bool {
+        let mut both = self.waits.iter().zip(told);
+        self.waits.len() == told.len() && both.all(|((_, before), on)| before.is_same(on))
+    }
 }
 
 /// Ids are numbers that follow each other: they need no hash.
@@ -191,23 +201,34 @@ fn table(task: u64) -> MutexGuard<'static, Table> {
 /// Keeps what a poll asked for and did not get. What the task had waited for before is waited for
 /// since then.
 pub(crate) fn keep(task: u64, step: u64, told: &mut Vec<On>) {
-    let now = clock();
-    // Dropped without the lock: the last reference to a resource may be among them.
-    let mut before = Vec::new();
     let mut table = table(task);
-    let entry = table.entry(task).or_default();
-    if !entry.waits.is_empty() {
-        std::mem::swap(&mut before, &mut entry.waits);
+    if let Some(entry) = table.get_mut(&task)
+        && entry.is_same(told)
+    {
+        // Most often a task waits for the same again. Nobody asks when that poll was, but for a
+        // recording.
+        entry.step = step;
+        if recorder::is_recording() {
+            entry.since = clock();
+        }
+        return;
     }
+
+    let now = clock();
+    let entry = table.entry(task).or_insert_with(Entry::new);
     entry.step = step;
     entry.since = now;
-    entry.runtime = recorder::runtime();
+    let before = entry.waits.len();
     for on in told.drain(..) {
-        let same = before.iter().find(|(_, other)| other.is_same(&on));
-        entry.waits.push((same.map_or(now, |(since, _)| *since), on));
+        let same = entry.waits[..before].iter().find(|(_, other)| other.is_same(&on));
+        let since = same.map_or(now, |(since, _)| *since);
+        entry.waits.push((since, on));
     }
+    // Dropped without the lock: the last reference to a resource may be among them. The next poll
+    // tells into the same memory.
+    told.extend(entry.waits.drain(..before).map(|(_, on)| on));
     drop(table);
-    drop(before);
+    told.clear();
 }
 
 /// The task has ended. Of a job, this is told in its poll.
