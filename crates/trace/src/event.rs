@@ -122,10 +122,12 @@ pub enum Event {
         /// The number of the resource.
         resource: u64,
     },
-    /// The thread has received a value from a channel.
+    /// The thread has taken values out of a channel.
     Receives {
         /// The number of the resource.
         resource: u64,
+        /// How many.
+        count: u64,
     },
     /// The task that is being polled has used up its budget, and lets others run.
     OutOfBudget,
@@ -183,7 +185,7 @@ impl Event {
             Self::Holds { resource, line } => (21, line, resource),
             Self::Releases { resource, task } => (22, task, resource),
             Self::Sends { resource } => (23, 0, resource),
-            Self::Receives { resource } => (24, 0, resource),
+            Self::Receives { resource, count } => (24, count, resource),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -215,7 +217,7 @@ impl Event {
             21 => Self::Holds { resource: large, line: small },
             22 => Self::Releases { resource: large, task: small },
             23 => Self::Sends { resource: large },
-            24 => Self::Receives { resource: large },
+            24 => Self::Receives { resource: large, count: small },
             other => unreachable!("no event has the kind {other}"),
         }
     }

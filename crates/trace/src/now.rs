@@ -1,18 +1,12 @@
-//! Which task each thread polls now, and what that task waits for so far.
+//! Which task each thread polls now.
 
+use crate::recorder;
 use crate::waits::{self, On};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 thread_local! {
-    static NOW: Now = const {
-        Now {
-            task: Cell::new(0),
-            outer: Cell::new(0),
-            step: Cell::new(0),
-            is_queued: Cell::new(false),
-            waits: RefCell::new(Vec::new()),
-        }
-    };
+    static NOW: Now =
+        const { Now { task: Cell::new(0), outer: Cell::new(0), step: Cell::new(0) } };
 }
 
 struct Now {
@@ -22,10 +16,6 @@ struct Now {
     outer: Cell<u64>,
     /// The number of the step by which the poll began.
     step: Cell<u64>,
-    /// The task has been put into a queue on this thread since then.
-    is_queued: Cell<bool>,
-    /// What the task has asked for in this poll, and did not get.
-    waits: RefCell<Vec<On>>,
 }
 
 /// A thread that is being torn down polls nothing.
@@ -43,50 +33,40 @@ pub(crate) fn begins(task: u64, number: u64) {
     with(|now| {
         now.task.set(task);
         now.step.set(number);
-        now.is_queued.set(false);
-        now.waits.borrow_mut().clear();
     });
+    // A recording says of a task that it waits for nothing that arc knows of.
+    if recorder::is_recording() {
+        waits::polls(task, number);
+    }
 }
 
 /// The poll of the future of a `block_on` begins, perhaps inside of a job.
 pub(crate) fn begins_main(task: u64, number: u64) {
     with(|now| now.outer.set(now.task.get()));
+    waits::unsettle(task);
     begins(task, number);
-    // Nobody else knows whether it is polled now.
-    waits::forget(task);
 }
 
-/// A task is put into a queue on this thread.
-pub(crate) fn queues(task: u64) {
-    with(|now| {
-        if now.task.get() == task {
-            now.is_queued.set(true);
-        }
-    });
+/// The poll of the future of a `block_on` has ended.
+pub(crate) fn ends_main(task: u64) {
+    waits::settle(task);
+    ends();
 }
 
 /// The poll of this thread has ended.
 pub(crate) fn ends() {
-    with(|now| {
-        // A task that goes on at once waits for nothing.
-        if now.task.get() > 0 && !now.is_queued.get() {
-            waits::keep(now.task.get(), now.step.get(), &mut now.waits.borrow_mut());
-        }
-        now.task.set(now.outer.take());
-    });
+    with(|now| now.task.set(now.outer.take()));
 }
 
 /// The task that is polled waits for this.
 pub(crate) fn waits_for(on: On) {
-    with(|now| {
-        let mut waits = now.waits.borrow_mut();
-        if now.task.get() > 0 && !waits.iter().any(|other| other.is_same(&on)) {
-            waits.push(on);
-        }
-    });
+    let (task, step) = with(|now| (now.task.get(), now.step.get()));
+    if task > 0 {
+        waits::keep(task, step, on);
+    }
 }
 
-/// The task has ended, in this poll or elsewhere: nothing of it is kept when the poll ends.
+/// The task has ended, in this poll or elsewhere: nothing more of it is kept.
 pub(crate) fn ended(task: u64) {
     with(|now| {
         if now.task.get() == task {

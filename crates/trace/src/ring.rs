@@ -207,7 +207,7 @@ mod tests {
             Event::Holds { resource: 7, line: 0 },
             Event::Releases { resource: 7, task: 1 << 50 },
             Event::Sends { resource: 1 << 63 },
-            Event::Receives { resource: 1 << 63 },
+            Event::Receives { resource: 1 << 63, count: 1 << 55 },
             Event::OutOfBudget,
             Event::Scheduled { thread: 3 },
             Event::RuntimeCloses { runtime: 1 << 60 },

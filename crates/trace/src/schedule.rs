@@ -89,7 +89,7 @@ impl Timeline {
             Event::Holds { resource, .. } => format!("has got resource {resource}"),
             Event::Releases { resource, .. } => format!("gives resource {resource} back"),
             Event::Sends { resource } => format!("sends into channel {resource}"),
-            Event::Receives { resource } => format!("receives from channel {resource}"),
+            Event::Receives { resource, .. } => format!("receives from channel {resource}"),
             Event::OutOfBudget => "has used up its budget".to_owned(),
             Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),

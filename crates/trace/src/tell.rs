@@ -50,11 +50,14 @@ pub fn step(task: u64, number: u64) {
         let is_even = number.is_multiple_of(2);
         match recorder::main() == Some(task) {
             // The future of a `block_on` is polled from an odd step to an even one.
-            true if is_even => polled(task),
+            true if is_even => {
+                now::ends_main(task);
+                keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
+            }
             true => now::begins_main(task, number),
             // Any other task enters a queue at an odd step, and is polled from an even one on.
             false if is_even => now::begins(task, number),
-            false => now::queues(task),
+            false => {}
         }
         // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
         if is_even {
@@ -201,12 +204,12 @@ pub fn sends(resource: &Arc<Resource>) {
     }
 }
 
-/// The task has received a value from a channel.
-pub fn receives(resource: &Arc<Resource>) {
+/// The task has taken values out of a channel.
+pub fn receives(resource: &Arc<Resource>, count: usize) {
     resource.set_receiver(now::task());
     if is_recording() {
         resource.make_known();
-        keep(Event::Receives { resource: resource.id });
+        keep(Event::Receives { resource: resource.id, count: count as u64 });
     }
 }
 

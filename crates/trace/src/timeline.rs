@@ -11,6 +11,10 @@ use std::fmt::Write;
 /// Of a longer name a reader sees so many letters. A program may give any.
 const NAME_MAX: usize = 200;
 
+/// So many values may seem to come out of a channel before they were sent. If there are more, the
+/// records of those that were sent have been left out.
+const EARLY_MAX: u64 = 64;
+
 /// What happened in a program. All times are nanoseconds of the recorder's clock.
 #[derive(Debug, Default)]
 #[non_exhaustive]
@@ -203,6 +207,8 @@ pub struct Poll {
     pub begin: u64,
     /// When it ended. None: it has not ended.
     pub end: Option<u64>,
+    /// The number of the step by which it began.
+    pub(crate) step: u64,
     /// How many operations of arc's succeeded in it.
     pub operations: u32,
     /// The task has ended with it.
@@ -497,7 +503,7 @@ impl Reader {
             Event::Holds { resource, line } => self.hold(lane, at, resource, line),
             Event::Releases { resource, task } => self.release(at, resource, task),
             Event::Sends { resource } => self.send(at, resource),
-            Event::Receives { resource } => self.receive(lane, at, resource),
+            Event::Receives { resource, count } => self.receive(lane, at, resource, count),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
             Event::Scheduled { .. } => {}
@@ -523,9 +529,13 @@ impl Reader {
     fn keep(&mut self, waiting: &Waiting) {
         let Some(task) = self.timeline.tasks.get(&waiting.task) else { return };
         let is_over = task.ended.is_some() || task.dropped.is_some() || task.queued.is_some();
-        let last = task.polls.last().map(|&last| self.timeline.polls[last].begin);
-        let was_polled_since = last.is_some_and(|begin| begin > waiting.since);
-        if is_over || was_polled_since || waiting.since >= self.timeline.complete_since {
+        // What is in the record is known better, unless that is of a time in which there are gaps.
+        let last = task.polls.last().map(|&last| &self.timeline.polls[last]);
+        let is_known = last.is_some_and(|last| {
+            let goes_on = last.step == waiting.step && last.end.is_none();
+            goes_on || last.step > waiting.step
+        });
+        if is_over || is_known || waiting.since >= self.timeline.complete_since {
             return;
         }
         let waits = waiting.waits.iter().map(|(_, on)| on.wait()).collect();
@@ -613,6 +623,7 @@ impl Reader {
             queued,
             begin: at,
             end: None,
+            step: number,
             operations: 0,
             is_last: false,
             waits: Vec::new(),
@@ -744,13 +755,16 @@ impl Reader {
         self.timeline.values.push(Value { resource, sent: at, received });
     }
 
-    fn receive(&mut self, lane: usize, at: u64, resource: u64) {
+    fn receive(&mut self, lane: usize, at: u64, resource: u64, count: u64) {
         let by = self.polled(lane);
         let channel = self.channels.entry(resource).or_default();
-        match channel.sent.pop_front() {
-            Some(value) => self.timeline.values[value].received = Some((at, by)),
-            None => channel.received.push_back((at, by)),
+        let known = channel.sent.len().min(count as usize);
+        for value in channel.sent.drain(..known) {
+            self.timeline.values[value].received = Some((at, by));
         }
+        // Of the others nothing is known, or nothing yet.
+        let early = (count - known as u64).min(EARLY_MAX);
+        channel.received.extend((0..early).map(|_| (at, by)));
     }
 
     fn wait(&mut self, lane: usize, wait: Wait) {

@@ -1,10 +1,13 @@
 //! What each task waits for now, and which of them wait for each other: without a recording by the
 //! feature `waits`, and while something is recorded.
 //!
-//! A poll tells what it asked for and did not get. When it ends, that is kept here under the id of
-//! its task, together with the number of the poll. It is forgotten when the task ends, and means
-//! nothing once the task was polled again: who asks compares the numbers. So nothing is done here
-//! when a poll begins, nor when the task goes on at once.
+//! A poll tells what it asks for and does not get. That is kept here under the id of its task,
+//! together with the number of the poll. It is forgotten when the task ends, and means nothing once
+//! the task was polled again: who asks compares the numbers. So nothing need be done here when a
+//! poll begins.
+//!
+//! It is told in the poll, and not when that has ended: then the task may be polled by another
+//! thread already.
 
 use crate::cycle::{self, Blockers};
 use crate::now;
@@ -110,18 +113,13 @@ pub struct Waiting {
     pub step: u64,
     /// When this was read, in nanoseconds of the recorder's clock.
     now: u64,
-    /// When that poll ended.
+    /// When that poll was, if something was recorded.
     pub(crate) since: u64,
     /// What it waits for, and since when.
     pub(crate) waits: Vec<(u64, On)>,
 }
 
 impl Waiting {
-    /// For how long the task has waited.
-    pub fn time(&self) -> Duration {
-        Duration::from_nanos(self.now.saturating_sub(self.since))
-    }
-
     /// For each thing that the task waits for: for how long it has, and the end of a sentence, such
     /// as "for the Mutex made at src/main.rs:3:5". `label` names a task.
     pub fn describe(&self, label: &dyn Fn(u64) -> String) -> Vec<(Duration, String)> {
@@ -145,22 +143,42 @@ pub(crate) fn make_known(all: &[Waiting]) {
 
 /// What a table keeps of a task.
 struct Entry {
+    /// That of the poll to which all of this belongs.
     step: u64,
-    /// When the poll ended.
+    /// When that was, if something is recorded.
     since: u64,
     /// The runtime whose worker polled it.
     runtime: Option<u64>,
     waits: Vec<(u64, On)>,
+    /// What the task waited for after the poll before.
+    before: Vec<(u64, On)>,
+    /// It is the future of a `block_on`, and its poll has ended.
+    is_settled: bool,
 }
 
 impl Entry {
     fn new() -> Self {
-        Self { step: 0, since: 0, runtime: recorder::runtime(), waits: Vec::new() }
+        Self {
+            step: 0,
+            since: 0,
+            runtime: recorder::runtime(),
+            waits: Vec::new(),
+            before: Vec::new(),
+            is_settled: false,
+        }
     }
 
-    fn is_same(&self, told: &[On]) -> bool {
-        let mut both = self.waits.iter().zip(told);
-        self.waits.len() == told.len() && both.all(|((_, before), on)| before.is_same(on))
+    /// What is told from now on belongs to this poll.
+    fn begin(&mut self, step: u64) {
+        if self.step == step {
+            return;
+        }
+        self.step = step;
+        self.before.clear();
+        std::mem::swap(&mut self.before, &mut self.waits);
+        if recorder::is_recording() {
+            self.since = clock();
+        }
     }
 }
 
@@ -198,49 +216,44 @@ fn table(task: u64) -> MutexGuard<'static, Table> {
     lock(&TASKS[task as usize % TABLES])
 }
 
-/// Keeps what a poll asked for and did not get. What the task had waited for before is waited for
+/// A poll has begun.
+pub(crate) fn polls(task: u64, step: u64) {
+    table(task).entry(task).or_insert_with(Entry::new).begin(step);
+}
+
+/// Keeps what a poll asks for and does not get. What the task had waited for before is waited for
 /// since then.
-pub(crate) fn keep(task: u64, step: u64, told: &mut Vec<On>) {
+pub(crate) fn keep(task: u64, step: u64, on: On) {
     let mut table = table(task);
-    if let Some(entry) = table.get_mut(&task)
-        && entry.is_same(told)
-    {
-        // Most often a task waits for the same again. Nobody asks when that poll was, but for a
-        // recording.
-        entry.step = step;
-        if recorder::is_recording() {
-            entry.since = clock();
-        }
+    let entry = table.entry(task).or_insert_with(Entry::new);
+    entry.begin(step);
+    let is_same = |(_, other): &&(u64, On)| other.is_same(&on);
+    if entry.waits.iter().any(|other| is_same(&other)) {
         return;
     }
+    let since = entry.before.iter().find(is_same).map(|(since, _)| *since);
+    entry.waits.push((since.unwrap_or_else(clock), on));
+}
 
-    let now = clock();
-    let entry = table.entry(task).or_insert_with(Entry::new);
-    entry.step = step;
-    entry.since = now;
-    let before = entry.waits.len();
-    for on in told.drain(..) {
-        let same = entry.waits[..before].iter().find(|(_, other)| other.is_same(&on));
-        let since = same.map_or(now, |(since, _)| *since);
-        entry.waits.push((since, on));
+/// The future of a `block_on` is being polled. Nobody else knows that.
+pub(crate) fn unsettle(task: u64) {
+    if let Some(entry) = table(task).get_mut(&task) {
+        entry.is_settled = false;
     }
-    // Dropped without the lock: the last reference to a resource may be among them. The next poll
-    // tells into the same memory.
-    told.extend(entry.waits.drain(..before).map(|(_, on)| on));
-    drop(table);
-    told.clear();
+}
+
+/// The future of a `block_on` has been polled.
+pub(crate) fn settle(task: u64) {
+    if let Some(entry) = table(task).get_mut(&task) {
+        entry.is_settled = true;
+    }
 }
 
 /// The task has ended. Of a job, this is told in its poll.
 pub(crate) fn ends(task: u64) {
-    forget(task);
-    now::ended(task);
-}
-
-/// What the task waited for means nothing any more.
-pub(crate) fn forget(task: u64) {
     let entry = table(task).remove(&task);
     drop(entry);
+    now::ended(task);
 }
 
 /// A runtime has ended, and all its tasks with it.
@@ -261,6 +274,9 @@ pub fn waiting() -> Vec<Waiting> {
     let mut all = Vec::new();
     for table in TASKS.iter() {
         let of_table = lock(table);
+        // The future of a `block_on` is polled from an odd step on.
+        let is_known = |entry: &Entry| entry.is_settled || entry.step.is_multiple_of(2);
+        let known = of_table.iter().filter(|(_, entry)| is_known(entry));
         let waiting = |(&task, entry): (&u64, &Entry)| Waiting {
             task,
             step: entry.step,
@@ -268,7 +284,7 @@ pub fn waiting() -> Vec<Waiting> {
             since: entry.since,
             waits: entry.waits.clone(),
         };
-        all.extend(of_table.iter().map(waiting));
+        all.extend(known.map(waiting));
     }
     all.sort_by_key(|waiting: &Waiting| waiting.task);
     all

@@ -70,7 +70,7 @@ fn two_tasks_over_two_mutexes() {
         assert_eq!(deadlock.matches(&part).count(), 2, "{part} in {dump}");
     }
     // The lines of the tasks say since when.
-    assert_eq!(dump.matches("it has waited ").count(), 2, "{dump}");
+    assert_eq!(dump.matches("      it has waited ").count(), 2, "{dump}");
 
     // As soon as one goes on, there is no deadlock.
     tasks[0].abort();

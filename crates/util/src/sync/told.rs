@@ -97,8 +97,8 @@ mod on {
 
         /// So many values come out of the channel.
         pub(crate) fn receives(&self, count: usize) {
-            if is_on() {
-                (0..count).for_each(|_| tell::receives(self.resource()));
+            if count > 0 && is_on() {
+                tell::receives(self.resource(), count);
             }
         }
     }
