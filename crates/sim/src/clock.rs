@@ -1,6 +1,12 @@
 //! The simulated clock, as programs see it.
 
-use arc::time::Duration;
+use arc::task::{try_id, with_budget, yield_now};
+use arc::time::{Duration, sleep};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// While this lives, the clock of the simulation does not jump.
 ///
@@ -74,9 +80,15 @@ pub fn resume() {
     pause();
 }
 
-/// Moves the clock of the simulation on, and lets other tasks run. tokio's `advance`.
+/// Moves the clock of the simulation on, and lets the timers whose time has come by that wake their
+/// tasks. tokio's `advance`.
 ///
-/// Timers whose time has come by that wake their tasks in the order of their deadlines.
+/// When this returns, each of these timers has woken its task, in the order of their deadlines. If
+/// a task calls this, the tasks that were woken have been polled as well. In the main future it is
+/// the seed that decides whether they have. (On tokio they never have there: await
+/// [`yield_now`] in both.)
+///
+/// The polls until then take some time, as all polls do.
 ///
 /// # Panics
 ///
@@ -98,8 +110,68 @@ pub fn resume() {
 /// ```
 pub async fn advance(duration: Duration) {
     pause();
+    // A timer of its own: the runtime takes all that are due at once, so when this one has woken
+    // its waker, the others have. It has to be armed, and one that is over already is not.
+    let left = LAST.saturating_sub(arc_sim_core::elapsed());
+    let duration = duration.max(Duration::from_nanos(1)).min(left);
+    let mut timer = pin!(sleep(duration));
+    let due = Arc::new(Due::default());
+    let armed = Waker::from(due.clone());
+    let is_over = with_budget(|| timer.as_mut().poll(&mut Context::from_waker(&armed)).is_ready());
     arc_sim_core::advance(duration);
-    arc::task::yield_now().await;
+    if !is_over {
+        poll_fn(|context| due.poll_woken(context)).await;
+    }
+
+    // On tokio the caller waits in the queue behind the tasks that were woken. The order is
+    // another one here, so this waits until no other task is in the queue.
+    if try_id().is_some() {
+        for _ in 0..TURNS_MAX {
+            yield_now().await;
+            if arc_sim_core::was_alone() {
+                break;
+            }
+        }
+    }
+}
+
+/// The latest time to which [`advance`] moves the clock. It ends 584 years after the beginning.
+const LAST: Duration = Duration::from_nanos(u64::MAX - 2);
+
+/// A task that yields for ever is never out of the queue. When the caller has had so many turns
+/// beside it, so have the others, but for one time in 2^64.
+const TURNS_MAX: u32 = 64;
+
+/// A waker that says whether it has been woken. The timer itself would not: whoever polls it when
+/// its time has come is told that it is over, whether it has woken anybody or not.
+#[derive(Default)]
+struct Due {
+    is_woken: AtomicBool,
+    task: Mutex<Option<Waker>>,
+}
+
+impl Due {
+    fn poll_woken(&self, context: &Context<'_>) -> Poll<()> {
+        let task = context.waker().clone();
+        let before = self.lock().replace(task);
+        drop(before);
+        if self.is_woken.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wake for Due {
+    /// The order is that of one thread: a simulation has no other.
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Ordering::Relaxed);
+        let task = self.lock().take();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
 }
 
 /// Notes a number in the log of the simulation, where two runs of a seed are compared.

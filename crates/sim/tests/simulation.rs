@@ -10,9 +10,10 @@ use arc_sim::{Failure, find, run, simulate};
 use process::{CHILD, in_another_process};
 use std::collections::HashMap;
 use std::future::{pending, poll_fn};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -625,6 +626,87 @@ async fn clock_is_paused_and_moved_on() {
     arc_sim::advance(HOUR / 2).await;
     sleeper.await.unwrap();
     assert!(start.elapsed() < 2 * HOUR);
+}
+
+/// A waker that notes whether it was woken.
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A sleep that was polled once, and the flag that it sets when it wakes its task.
+fn armed(duration: Duration) -> (Pin<Box<arc::time::Sleep>>, Arc<Flag>) {
+    let flag = Arc::new(Flag::default());
+    let mut sleep = Box::pin(sleep(duration));
+    let waker = Waker::from(flag.clone());
+    assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    (sleep, flag)
+}
+
+#[arc_sim::test(seeds = 300)]
+async fn advance_returns_when_the_timers_that_are_due_have_woken_their_tasks() {
+    for duration in [Duration::from_nanos(2), Duration::from_millis(1), HOUR] {
+        let (_first, is_first_woken) = armed(duration / 2);
+        let (_last, is_last_woken) = armed(duration);
+        let (_later, is_later_woken) = armed(2 * HOUR);
+        arc_sim::advance(duration).await;
+        assert!(is_first_woken.0.load(Ordering::Relaxed), "{duration:?}");
+        assert!(is_last_woken.0.load(Ordering::Relaxed), "{duration:?}");
+        assert!(!is_later_woken.0.load(Ordering::Relaxed), "{duration:?}");
+    }
+}
+
+/// What else the caller waits for may wake it before.
+#[arc_sim::test(seeds = 300)]
+async fn advance_that_is_polled_again_and_again_returns_no_sooner() {
+    let (_sleep, is_woken) = armed(Duration::from_millis(1));
+    let mut advance = pin!(arc_sim::advance(HOUR));
+    poll_fn(|context| {
+        context.waker().wake_by_ref();
+        advance.as_mut().poll(context)
+    })
+    .await;
+    assert!(is_woken.0.load(Ordering::Relaxed));
+}
+
+/// As on tokio, where they stand before the caller in the queue.
+#[arc_sim::test(seeds = 300)]
+async fn advance_in_a_task_returns_when_the_tasks_that_it_woke_were_polled() {
+    let polled = Arc::new(AtomicUsize::new(0));
+    for minutes in 1..=20 {
+        let polled = polled.clone();
+        arc::spawn(async move {
+            sleep(Duration::from_secs(60 * minutes)).await;
+            polled.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    // One that is always in the queue must not keep the caller for ever.
+    arc::spawn(async {
+        loop {
+            yield_now().await;
+        }
+    });
+    let caller = arc::spawn(async move {
+        // Their timers are armed by then.
+        arc_sim::advance(Duration::from_secs(1)).await;
+        arc_sim::advance(HOUR).await;
+        assert_eq!(polled.load(Ordering::Relaxed), 20);
+    });
+    caller.await.unwrap();
+}
+
+#[test]
+fn advance_ends_at_the_end_of_the_clock() {
+    run(1, async {
+        for _ in 0..3 {
+            arc_sim::advance(Duration::MAX).await;
+        }
+        arc_sim::advance(Duration::ZERO).await;
+    });
 }
 
 /// Its writers share the standard output with other simulations, of which it must not hear.

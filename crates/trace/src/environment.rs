@@ -12,10 +12,11 @@ use std::{env, fs};
 /// Where to write, if the environment says so.
 static PATH: OnceLock<PathBuf> = OnceLock::new();
 
-/// Whether what happens is recorded. The first call looks at the environment.
+/// Whether anybody wants to know what happens: it is recorded or, with the feature `waits`, what
+/// tasks wait for is kept. The first call looks at the environment.
 #[inline]
 pub fn is_on() -> bool {
-    recorder::state().unwrap_or_else(begin)
+    recorder::state().unwrap_or_else(begin) || cfg!(feature = "waits")
 }
 
 #[cold]

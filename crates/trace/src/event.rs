@@ -96,6 +96,39 @@ pub enum Event {
         /// The id of the other one.
         task: u64,
     },
+    /// The task that is being polled waits for a lock, a channel or the like.
+    WaitsFor {
+        /// The number of that resource: see [`Recording::resources`](crate::Recording::resources).
+        resource: u64,
+        /// The line that waits, by its place among those of the resource, from 1. Zero: not known.
+        line: u64,
+    },
+    /// The task that is being polled has got a lock or a permit.
+    Holds {
+        /// The number of the resource.
+        resource: u64,
+        /// The line that asked for it, as in `WaitsFor`.
+        line: u64,
+    },
+    /// A lock or a permit was given back.
+    Releases {
+        /// The number of the resource.
+        resource: u64,
+        /// The task that had got it, if it was one. Otherwise zero.
+        task: u64,
+    },
+    /// The thread has sent a value into a channel.
+    Sends {
+        /// The number of the resource.
+        resource: u64,
+    },
+    /// The thread has taken values out of a channel.
+    Receives {
+        /// The number of the resource.
+        resource: u64,
+        /// How many.
+        count: u64,
+    },
     /// The task that is being polled has used up its budget, and lets others run.
     OutOfBudget,
     /// A runtime ends. From now on none of its tasks is polled, and those that have not ended are
@@ -115,8 +148,8 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Nanoseconds of the recorder's clock. To read the clock is most of what an event costs, so
-    /// what only adds to the event before it has the time of that one: `Ready`, `OutOfBudget`, and
-    /// what a task waits for.
+    /// what only adds to the event before it has the time of that one: `Ready`, `OutOfBudget`, what
+    /// a task waits for, gets and gives back, and values that are sent and received.
     pub at: u64,
     /// What happened.
     pub event: Event,
@@ -148,6 +181,11 @@ impl Event {
             Self::Scheduled { thread } => (17, 0, thread.into()),
             Self::RuntimeCloses { runtime } => (18, 0, runtime),
             Self::Panicked { task } => (19, 0, task),
+            Self::WaitsFor { resource, line } => (20, line, resource),
+            Self::Holds { resource, line } => (21, line, resource),
+            Self::Releases { resource, task } => (22, task, resource),
+            Self::Sends { resource } => (23, 0, resource),
+            Self::Receives { resource, count } => (24, count, resource),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -175,6 +213,11 @@ impl Event {
             17 => Self::Scheduled { thread: large as u32 },
             18 => Self::RuntimeCloses { runtime: large },
             19 => Self::Panicked { task: large },
+            20 => Self::WaitsFor { resource: large, line: small },
+            21 => Self::Holds { resource: large, line: small },
+            22 => Self::Releases { resource: large, task: small },
+            23 => Self::Sends { resource: large },
+            24 => Self::Receives { resource: large, count: small },
             other => unreachable!("no event has the kind {other}"),
         }
     }
@@ -188,6 +231,11 @@ impl Event {
                 | Self::WaitsForIo { .. }
                 | Self::WaitsForTime { .. }
                 | Self::WaitsForTask { .. }
+                | Self::WaitsFor { .. }
+                | Self::Holds { .. }
+                | Self::Releases { .. }
+                | Self::Sends { .. }
+                | Self::Receives { .. }
                 | Self::OutOfBudget
         )
     }

@@ -101,13 +101,10 @@ impl<'a> Page<'a> {
             let name = quote::json(task.name.as_deref().unwrap_or_default());
             let line = self.line_of[task.location.as_str()];
             let kind = if task.is_main { 2 } else { u8::from(task.is_job) };
-            let last = task.polls.last().map(|&last| &self.timeline.polls[last]);
-            let waits = match (task.ended, last) {
-                (None, Some(last)) if last.end.is_some() && !last.is_last => {
-                    self.timeline.waits_text(last)
-                }
-                _ => String::new(),
-            };
+            let waits = self.timeline.last_waits(id);
+            let waits = waits.map_or(String::new(), |(waits, _)| {
+                self.timeline.text_of_waits(&waits, self.timeline.end)
+            });
             format!("[{id},{name},{line},{kind},{}]", quote::json(&waits))
         };
         list(data, "tasks", self.timeline.tasks.iter().map(task));

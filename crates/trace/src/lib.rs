@@ -40,20 +40,33 @@
 //! An event takes 24 bytes. A thread keeps 100,000 events, unless
 //! [`Options::events_per_thread`] says otherwise. Older ones are left out, and every output says
 //! how many. While nothing is recorded, each event costs a load of one word.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `waits` | what each task waits for is known to [`waits`] also while nothing is recorded |
+//!
+//! `waits` is made for programs in production: what it costs is in docs/TIMELINE.md of arc.
 
+mod blame;
+mod cycle;
 mod environment;
 mod event;
 mod html;
 mod json;
+mod now;
 mod picture;
 mod privileges;
 mod quote;
 mod recorder;
+mod resource;
 mod ring;
 mod schedule;
 mod sync;
 mod text;
 mod timeline;
+pub mod waits;
 mod why;
 mod write;
 
@@ -81,8 +94,9 @@ macro_rules! tell {
 pub use environment::is_on;
 pub use event::{Event, Record};
 pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, recording, start, stop};
+pub use resource::{Resource, ResourceInfo, What};
 pub use timeline::{
-    By, Lane, Look, Place, Poll, Queued, ScheduleStep, Sleep, Task, Timeline, Wait,
+    By, Hold, Lane, Look, Place, Poll, Queued, ScheduleStep, Sleep, Task, Timeline, Wait,
 };
 pub use why::{Finding, Link, LinkKind, Why};
 pub use write::{Format, write};

@@ -3,7 +3,9 @@
 //! and counted.
 
 use crate::event::{Event, Record};
+use crate::resource::{self, ResourceInfo};
 use crate::ring::Ring;
+use crate::waits::{self, Waiting};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -98,6 +100,10 @@ pub struct Recording {
     pub taken: u64,
     /// How many tasks are not known by name and place, because there were too many.
     pub tasks_left_out: u64,
+    /// The locks, channels and so on that events name, by their numbers.
+    pub resources: BTreeMap<u64, ResourceInfo>,
+    /// What unfinished tasks wait for, also where the record of that was left out.
+    pub waiting: Vec<Waiting>,
 }
 
 /// A thread's ring, as others see it.
@@ -175,6 +181,12 @@ pub(crate) fn state() -> Option<bool> {
         0 => None,
         _ => Some(state & (ON | APART_MASK) != 0),
     }
+}
+
+/// Whether what happens is recorded. Who asks has asked [`is_on`](crate::is_on) before.
+#[inline]
+pub(crate) fn is_recording() -> bool {
+    STATE.load(Ordering::Relaxed) & (ON | APART_MASK) != 0
 }
 
 /// Begins to record, if there are options, unless a program has called [`start`] or [`stop`]
@@ -306,6 +318,9 @@ pub(crate) fn keep(event: Event) {
 }
 
 fn keep_words(words: [u64; 2], is_timed: bool) {
+    if !is_recording() {
+        return;
+    }
     // A thread that is being torn down may have lost its ring already.
     let _ = MINE.try_with(|mine| mine.keep(words, is_timed));
 }
@@ -341,6 +356,17 @@ pub(crate) fn forget_thread() {
         mine.main.set(None);
         mine.closed.set(None);
     });
+}
+
+/// The future of the `block_on` that the thread is in, or was in last.
+pub(crate) fn main() -> Option<u64> {
+    MINE.try_with(|mine| mine.main.get()).ok().flatten()
+}
+
+/// The runtime whose worker the thread runs.
+pub(crate) fn runtime() -> Option<u64> {
+    let worker = MINE.try_with(|mine| mine.worker.get()).ok().flatten();
+    worker.map(|(runtime, _)| runtime)
 }
 
 /// The time of the clock by which the thread records.
@@ -418,7 +444,10 @@ pub fn recording() -> Recording {
         tasks.extend(table.tasks.iter().map(|(&task, origin)| (task, origin.clone())));
         tasks_left_out += table.left_out;
     }
-    Recording { threads, tasks, taken, tasks_left_out }
+    let waiting = waits::waiting();
+    waits::make_known(&waiting);
+    let resources = resource::known();
+    Recording { threads, tasks, taken, tasks_left_out, resources, waiting }
 }
 
 impl Shelf {
@@ -502,6 +531,9 @@ impl ThreadRecorder {
             tasks: with_own_tasks(|tasks| tasks.clone()).unwrap_or_default(),
             taken: clock(),
             tasks_left_out: 0,
+            resources: resource::known(),
+            // Nothing is left out of the recording of a simulation, but of a very long one.
+            waiting: Vec::new(),
         }
     }
 }

@@ -85,6 +85,11 @@ impl Timeline {
             }
             Event::WaitsForTime { .. } => "waits for a time".to_owned(),
             Event::WaitsForTask { task } => format!("waits for {} to end", self.label(task)),
+            Event::WaitsFor { resource, .. } => format!("waits for resource {resource}"),
+            Event::Holds { resource, .. } => format!("has got resource {resource}"),
+            Event::Releases { resource, .. } => format!("gives resource {resource} back"),
+            Event::Sends { resource } => format!("sends into channel {resource}"),
+            Event::Receives { resource, .. } => format!("receives from channel {resource}"),
             Event::OutOfBudget => "has used up its budget".to_owned(),
             Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),

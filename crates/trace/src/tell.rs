@@ -5,7 +5,10 @@
 
 use crate::environment::is_on;
 use crate::event::Event;
-use crate::recorder::{self, Origin, clock, keep};
+use crate::now;
+use crate::recorder::{self, Origin, clock, is_recording, keep};
+use crate::resource::{Holder, Resource};
+use crate::waits::{self, On};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
@@ -25,7 +28,7 @@ pub fn spawned(
     location: &'static Location<'static>,
     kind: u8,
 ) {
-    if is_on() {
+    if is_recording() {
         let is_job = kind == 1;
         let name = name.clone();
         recorder::remember(task, Origin { name, location, runtime, is_job, ended: None });
@@ -44,8 +47,20 @@ pub fn blocks_on(task: u64) {
 /// A task made a step: into a queue, or out of it.
 pub fn step(task: u64, number: u64) {
     if is_on() {
+        let is_even = number.is_multiple_of(2);
+        match recorder::main() == Some(task) {
+            // The future of a `block_on` is polled from an odd step to an even one.
+            true if is_even => {
+                now::ends_main(task);
+                keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
+            }
+            true => now::begins_main(task, number),
+            // Any other task enters a queue at an odd step, and is polled from an even one on.
+            false if is_even => now::begins(task, number),
+            false => {}
+        }
         // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
-        if number.is_multiple_of(2) {
+        if is_even {
             OPERATIONS.set(0);
         }
         keep(Event::Step { task, number });
@@ -54,6 +69,7 @@ pub fn step(task: u64, number: u64) {
 
 /// A poll has ended.
 pub fn polled(task: u64) {
+    now::ends();
     keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
 }
 
@@ -66,7 +82,8 @@ pub fn panicked(task: u64) {
 
 /// A task has ended.
 pub fn ended(task: u64) {
-    if is_on() {
+    waits::ends(task);
+    if is_recording() {
         recorder::forget(task);
         keep(Event::Ended { task });
     }
@@ -74,7 +91,8 @@ pub fn ended(task: u64) {
 
 /// A runtime ends, and none of its tasks is polled any more.
 pub fn runtime_closes(runtime: u64) {
-    if is_on() {
+    waits::forget_runtime(runtime);
+    if is_recording() {
         recorder::closes(runtime);
         keep(Event::RuntimeCloses { runtime });
     }
@@ -121,18 +139,78 @@ pub fn ready(source: i64, [read, write]: [bool; 2]) {
 
 /// The task waits for a source. `direction` is 0 for reading and 1 for writing.
 pub fn waits_for_io(source: i64, direction: usize) {
+    now::waits_for(On::Io { source, write: direction == 1 });
     keep(Event::WaitsForIo { source, write: direction == 1 });
 }
 
 /// The task waits until this much time has passed.
 pub fn waits_for_time(left: Duration) {
     let left = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
-    keep(Event::WaitsForTime { deadline: clock().saturating_add(left) });
+    let deadline = clock().saturating_add(left);
+    // A timer that is over when it is asked for is waited for by nobody: its sleep ends.
+    if left > 0 {
+        now::waits_for(On::Time { deadline });
+    }
+    keep(Event::WaitsForTime { deadline });
 }
 
 /// The task waits for another one.
 pub fn waits_for_task(task: u64) {
+    now::waits_for(On::Task { task });
     keep(Event::WaitsForTask { task });
+}
+
+/// The task waits for a lock, a channel or the like, perhaps by a line of its own.
+pub fn waits_for(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) {
+    now::waits_for(On::Resource { resource: resource.clone(), line });
+    if is_recording() {
+        resource.make_known();
+        keep(Event::WaitsFor { resource: resource.id, line: resource.number_of(line) });
+    }
+}
+
+/// The task has got a lock or a permit. Returns its id, which [`releases`] asks for.
+pub fn holds(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) -> u64 {
+    made_progress();
+    let task = now::task();
+    resource.add_holder(Holder { task, line });
+    if is_recording() {
+        resource.make_known();
+        keep(Event::Holds { resource: resource.id, line: resource.number_of(line) });
+    }
+    task
+}
+
+/// A lock or a permit that a task had got was given back, by that task or by another one.
+pub fn releases(resource: &Arc<Resource>, task: u64) {
+    resource.remove_holder(task);
+    if is_recording() {
+        keep(Event::Releases { resource: resource.id, task });
+    }
+}
+
+/// The task did something that may end the wait of another one: it received or notified.
+pub fn provides(resource: &Arc<Resource>) {
+    resource.set_provider(now::task());
+}
+
+/// The task has sent a value into a channel.
+pub fn sends(resource: &Arc<Resource>) {
+    made_progress();
+    provides(resource);
+    if is_recording() {
+        resource.make_known();
+        keep(Event::Sends { resource: resource.id });
+    }
+}
+
+/// The task has taken values out of a channel.
+pub fn receives(resource: &Arc<Resource>, count: usize) {
+    resource.set_receiver(now::task());
+    if is_recording() {
+        resource.make_known();
+        keep(Event::Receives { resource: resource.id, count: count as u64 });
+    }
 }
 
 /// An operation of arc's has succeeded.
@@ -142,6 +220,7 @@ pub fn made_progress() {
 
 /// The task has used up its budget.
 pub fn out_of_budget() {
+    now::waits_for(On::Turn);
     keep(Event::OutOfBudget);
 }
 

@@ -1,6 +1,6 @@
 //! A timeline as text: what stands out, the most delayed polls and why, and the tasks.
 
-use crate::timeline::{Poll, Timeline};
+use crate::timeline::{Timeline, Wait};
 use crate::why::{Why, time};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -115,17 +115,17 @@ fn most_delayed(timeline: &Timeline) -> Vec<(Why, String)> {
 
 /// The tasks that have waited the longest, and how many wait.
 fn waiting(timeline: &Timeline) -> (Vec<String>, usize) {
-    let mut waiting: Vec<(u64, u64, &Poll)> = Vec::new();
+    let mut waiting: Vec<(u64, u64, Vec<Wait>)> = Vec::new();
     for (&id, task) in &timeline.tasks {
-        let Some((last, end)) = timeline.waits_after(task) else { continue };
-        let since = task.dropped.unwrap_or(timeline.end).saturating_sub(end);
-        waiting.push((since, id, last));
+        let Some((waits, begin)) = timeline.last_waits(id) else { continue };
+        let since = task.dropped.unwrap_or(timeline.end).saturating_sub(begin);
+        waiting.push((since, id, waits));
     }
     waiting.sort_by_key(|(since, ..)| std::cmp::Reverse(*since));
     // Hundreds of thousands may wait. A sentence is made for those that are printed.
-    let line = |&(since, id, last): &(u64, u64, &Poll)| {
-        let (label, waits) = (timeline.label(id), timeline.waits_text(last));
-        format!("{label} has waited for {} {waits}", time(since))
+    let line = |(since, id, waits): &(u64, u64, Vec<Wait>)| {
+        let (label, waits) = (timeline.label(*id), timeline.text_of_waits(waits, timeline.end));
+        format!("{label} has waited for {} {waits}", time(*since))
     };
     (waiting.iter().take(WAITING_MAX).map(line).collect(), waiting.len())
 }

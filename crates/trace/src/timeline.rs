@@ -3,11 +3,17 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::resource::ResourceInfo;
+use crate::waits::Waiting;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 
 /// Of a longer name a reader sees so many letters. A program may give any.
 const NAME_MAX: usize = 200;
+
+/// So many values may seem to come out of a channel before they were sent. If there are more, the
+/// records of those that were sent have been left out.
+const EARLY_MAX: u64 = 64;
 
 /// What happened in a program. All times are nanoseconds of the recorder's clock.
 #[derive(Debug, Default)]
@@ -29,6 +35,16 @@ pub struct Timeline {
     pub looks: Vec<Look>,
     /// The steps of a model, in their order. Empty if it is no model that was recorded.
     pub schedule: Vec<ScheduleStep>,
+    /// The locks, channels and so on that tasks wait for, by their numbers.
+    pub resources: BTreeMap<u64, ResourceInfo>,
+    /// Who had a lock or a permit, and when, in the order in which they got it.
+    pub holds: Vec<Hold>,
+    /// The places of those of each resource.
+    pub(crate) holds_of: BTreeMap<u64, Vec<usize>>,
+    /// The values that were sent into channels, in that order.
+    pub(crate) values: Vec<Value>,
+    /// What the tasks wait for whose last polls were left out, and since when.
+    pub(crate) kept: BTreeMap<u64, (u64, Vec<Wait>)>,
     /// How many events there are.
     pub events: usize,
     /// How many older events were left out.
@@ -142,6 +158,38 @@ pub enum Wait {
     },
     /// Its next turn: its budget is used up.
     Turn,
+    /// A lock, a channel or the like.
+    Resource {
+        /// Its number in [`Timeline::resources`].
+        resource: u64,
+        /// The line that waits, by its place in [`ResourceInfo::lines`], from 1. Zero: not known.
+        line: u64,
+    },
+}
+
+/// A task had a lock or a permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hold {
+    /// Its number in [`Timeline::resources`].
+    pub resource: u64,
+    /// The task that got it. Zero: it was no task.
+    pub task: u64,
+    /// The line that asked for it, as in [`Wait::Resource`].
+    pub line: u64,
+    /// When the task got it.
+    pub begin: u64,
+    /// When it was given back. None: it was not.
+    pub end: Option<u64>,
+}
+
+/// A value that was sent into a channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value {
+    pub(crate) resource: u64,
+    pub(crate) sent: u64,
+    /// When it was received, and by which task.
+    pub(crate) received: Option<(u64, u64)>,
 }
 
 /// One poll of a task, or a job from its beginning to its end.
@@ -159,6 +207,8 @@ pub struct Poll {
     pub begin: u64,
     /// When it ended. None: it has not ended.
     pub end: Option<u64>,
+    /// The number of the step by which it began.
+    pub(crate) step: u64,
     /// How many operations of arc's succeeded in it.
     pub operations: u32,
     /// The task has ended with it.
@@ -285,6 +335,18 @@ struct Reader {
     woken: HashMap<(u64, u32), (u64, By)>,
     /// The runtimes that have ended. It is told again and again.
     closed: HashSet<u64>,
+    /// What each task has of each resource, as indices into [`Timeline::holds`].
+    held: HashMap<(u64, u64), Vec<usize>>,
+    channels: HashMap<u64, Channel>,
+}
+
+/// The values in a channel.
+#[derive(Default)]
+struct Channel {
+    /// Indices into `Timeline::values`.
+    sent: VecDeque<usize>,
+    /// When values were received that nobody has sent so far, and by which tasks.
+    received: VecDeque<(u64, u64)>,
 }
 
 impl Timeline {
@@ -374,7 +436,15 @@ impl Reader {
                 timeline.tasks.insert(id, Task::new(Some(origin)));
             }
         }
-        let mut reader = Self { timeline, doing, woken: HashMap::new(), closed: HashSet::new() };
+        timeline.resources = recording.resources.clone();
+        let mut reader = Self {
+            timeline,
+            doing,
+            woken: HashMap::new(),
+            closed: HashSet::new(),
+            held: HashMap::new(),
+            channels: HashMap::new(),
+        };
         reader.name_tasks(recording);
         reader
     }
@@ -427,6 +497,13 @@ impl Reader {
             Event::WaitsForTime { deadline } if deadline <= at => {}
             Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
             Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
+            Event::WaitsFor { resource, line } => {
+                self.wait(lane, Wait::Resource { resource, line })
+            }
+            Event::Holds { resource, line } => self.hold(lane, at, resource, line),
+            Event::Releases { resource, task } => self.release(at, resource, task),
+            Event::Sends { resource } => self.send(at, resource),
+            Event::Receives { resource, count } => self.receive(lane, at, resource, count),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
             Event::Scheduled { .. } => {}
@@ -443,6 +520,26 @@ impl Reader {
             let is_waiting = |queued: &Queued| queued.at >= complete_since;
             task.queued = task.queued.filter(is_waiting).filter(|_| task.ended.is_none());
         }
+        for waiting in &recording.waiting {
+            self.keep(waiting);
+        }
+    }
+
+    /// What a task waits for whose last poll was left out.
+    fn keep(&mut self, waiting: &Waiting) {
+        let Some(task) = self.timeline.tasks.get(&waiting.task) else { return };
+        let is_over = task.ended.is_some() || task.dropped.is_some() || task.queued.is_some();
+        // What is in the record is known better, unless that is of a time in which there are gaps.
+        let last = task.polls.last().map(|&last| &self.timeline.polls[last]);
+        let is_known = last.is_some_and(|last| {
+            let goes_on = last.step == waiting.step && last.end.is_none();
+            goes_on || last.step > waiting.step
+        });
+        if is_over || is_known || waiting.since >= self.timeline.complete_since {
+            return;
+        }
+        let waits = waiting.waits.iter().map(|(_, on)| on.wait()).collect();
+        self.timeline.kept.insert(waiting.task, (waiting.since, waits));
     }
 
     /// A runtime ends, and drops the tasks that have not ended.
@@ -526,6 +623,7 @@ impl Reader {
             queued,
             begin: at,
             end: None,
+            step: number,
             operations: 0,
             is_last: false,
             waits: Vec::new(),
@@ -622,6 +720,51 @@ impl Reader {
             }
             _ => {}
         }
+    }
+
+    /// The task that a thread polls. Zero: it polls none.
+    fn polled(&self, lane: usize) -> u64 {
+        let poll = self.doing[lane].polls.last();
+        poll.map_or(0, |&poll| self.timeline.polls[poll].task)
+    }
+
+    fn hold(&mut self, lane: usize, at: u64, resource: u64, line: u64) {
+        let task = self.polled(lane);
+        let index = self.timeline.holds.len();
+        self.timeline.holds.push(Hold { resource, task, line, begin: at, end: None });
+        self.timeline.holds_of.entry(resource).or_default().push(index);
+        self.held.entry((resource, task)).or_default().push(index);
+    }
+
+    fn release(&mut self, at: u64, resource: u64, task: u64) {
+        let held = self.held.get_mut(&(resource, task)).and_then(Vec::pop);
+        if let Some(hold) = held {
+            self.timeline.holds[hold].end = Some(at);
+        }
+    }
+
+    /// Values come out in the order in which they were sent. Threads tell of them by the times of
+    /// their last events, so that a value may seem to have come out before it was sent.
+    fn send(&mut self, at: u64, resource: u64) {
+        let index = self.timeline.values.len();
+        let channel = self.channels.entry(resource).or_default();
+        let received = channel.received.pop_front();
+        if received.is_none() {
+            channel.sent.push_back(index);
+        }
+        self.timeline.values.push(Value { resource, sent: at, received });
+    }
+
+    fn receive(&mut self, lane: usize, at: u64, resource: u64, count: u64) {
+        let by = self.polled(lane);
+        let channel = self.channels.entry(resource).or_default();
+        let known = channel.sent.len().min(count as usize);
+        for value in channel.sent.drain(..known) {
+            self.timeline.values[value].received = Some((at, by));
+        }
+        // Of the others nothing is known, or nothing yet.
+        let early = (count - known as u64).min(EARLY_MAX);
+        channel.received.extend((0..early).map(|_| (at, by)));
     }
 
     fn wait(&mut self, lane: usize, wait: Wait) {

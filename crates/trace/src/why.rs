@@ -9,7 +9,7 @@ pub(crate) const LONG_POLL: u64 = 10_000_000;
 /// Work that waits for less than this while a worker sleeps is none of anybody's fault: to wake a
 /// worker takes some time, and arc waits for up to a millisecond before it does on crowded cores.
 /// The same is true of a timer. Of what it is late, most is slack then, and the rest a wake-up.
-const LATE: u64 = 2_000_000;
+pub(crate) const LATE: u64 = 2_000_000;
 
 /// arc lets timers expire together, at the end of 131 us. See `SLACK` in `driver/timers.rs` of arc.
 const SLACK: u64 = 1 << 17;
@@ -374,7 +374,11 @@ impl Timeline {
         findings.extend(self.slept_while_work_waited());
         findings.extend(self.waits_for_ever());
         findings.extend(self.wake_ups_for_nothing());
+        findings.extend(self.waits_for_resources());
+        findings.extend(self.self_wakers());
+        findings.extend(self.starved_values());
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
+        findings.splice(..0, self.deadlocks());
         findings.splice(..0, self.panics());
         findings
     }
@@ -522,7 +526,7 @@ impl Timeline {
     fn waits_for_ever(&self) -> Vec<Finding> {
         let mut worst: BTreeMap<(&str, For, bool), Waiting> = BTreeMap::new();
         for (&task, state) in &self.tasks {
-            let Some((what, since)) = self.waits_since(state) else { continue };
+            let Some((what, since)) = self.waits_since(task) else { continue };
             let cost = state.dropped.unwrap_or(self.end).saturating_sub(since);
             if what != For::Nothing && cost <= LATE {
                 continue;
@@ -545,7 +549,8 @@ impl Timeline {
     }
 
     /// What a task waits for at the end, and since when, if it is a turn or nothing that arc knows.
-    fn waits_since(&self, task: &Task) -> Option<(For, u64)> {
+    fn waits_since(&self, id: u64) -> Option<(For, u64)> {
+        let task = &self.tasks[&id];
         if let Some(queued) = task.queued {
             let what = match queued.place {
                 Place::Pool => For::Pool,
@@ -554,9 +559,8 @@ impl Timeline {
             };
             return Some((what, queued.at));
         }
-        let (last, since) = self.waits_after(task)?;
-        let is_nothing = !task.is_job && self.waits_of(last).is_empty();
-        is_nothing.then_some((For::Nothing, since))
+        let (waits, since) = self.last_waits(id)?;
+        (!task.is_job && waits.is_empty()).then_some((For::Nothing, since))
     }
 
     /// The last poll of a task that has not ended and is in no queue, and when that poll ended.
@@ -602,18 +606,31 @@ impl Timeline {
         text
     }
 
-    /// What a task waits for after a poll: without what has happened since.
-    pub(crate) fn waits_of(&self, poll: &Poll) -> Vec<Wait> {
-        let is_open = |wait: &&Wait| match wait {
-            Wait::Task { task } => self.tasks.get(task).is_some_and(|task| task.ended.is_none()),
-            Wait::Time { deadline } => poll.end.is_none_or(|end| *deadline > end),
-            Wait::Io { .. } | Wait::Turn => true,
-        };
-        poll.waits.iter().filter(is_open).copied().collect()
+    /// What a task waits for that has not ended and is in no queue, and since when.
+    pub(crate) fn last_waits(&self, id: u64) -> Option<(Vec<Wait>, u64)> {
+        if let Some((last, end)) = self.waits_after(self.tasks.get(&id)?) {
+            return Some((self.waits_of(last), end));
+        }
+        let (since, waits) = self.kept.get(&id)?;
+        Some((self.open_waits(waits, Some(*since)), *since))
     }
 
-    /// A sentence's end: what a task waits for.
-    pub(crate) fn waits_text(&self, poll: &Poll) -> String {
+    /// What a task waits for after a poll: without what has happened since.
+    pub(crate) fn waits_of(&self, poll: &Poll) -> Vec<Wait> {
+        self.open_waits(&poll.waits, poll.end)
+    }
+
+    fn open_waits(&self, waits: &[Wait], since: Option<u64>) -> Vec<Wait> {
+        let is_open = |wait: &&Wait| match wait {
+            Wait::Task { task } => self.tasks.get(task).is_some_and(|task| task.ended.is_none()),
+            Wait::Time { deadline } => since.is_none_or(|since| *deadline > since),
+            Wait::Io { .. } | Wait::Turn | Wait::Resource { .. } => true,
+        };
+        waits.iter().filter(is_open).copied().collect()
+    }
+
+    /// A sentence's end: what a task waits for, and who has it at a time.
+    pub(crate) fn text_of_waits(&self, waits: &[Wait], at: u64) -> String {
         let one = |wait: &Wait| match *wait {
             Wait::Io { source, write: false } => format!("to read descriptor {source}"),
             Wait::Io { source, write: true } => format!("to write to descriptor {source}"),
@@ -625,33 +642,13 @@ impl Timeline {
             }
             Wait::Task { task } => format!("for {} to end", self.label(task)),
             Wait::Turn => "for its next turn".to_owned(),
+            Wait::Resource { resource, line } => self.resource_text(resource, line, at),
         };
-        let waits: Vec<String> = self.waits_of(poll).iter().map(one).collect();
+        let waits: Vec<String> = waits.iter().map(one).collect();
         match waits.is_empty() {
             true => "for nothing that arc knows of".to_owned(),
             false => waits.join(", or "),
         }
-    }
-
-    /// Wake-ups after which the task waited for the same again.
-    fn wake_ups_for_nothing(&self) -> Vec<Finding> {
-        let mut by_location: BTreeMap<&str, (usize, usize, u64)> = BTreeMap::new();
-        for (index, poll) in self.polls.iter().enumerate() {
-            let task = &self.tasks[&poll.task];
-            let entry = by_location.entry(&task.location).or_insert((index, 0, 0));
-            if poll.did_nothing {
-                *entry = (index, entry.1 + 1, entry.2 + poll.time(self.end));
-            }
-        }
-        let finding = |(index, count, cost): (usize, usize, u64)| {
-            let label = self.label(self.polls[index].task);
-            let text = format!(
-                "wake-ups that did nothing: {count}; {label} went on waiting for the same each time"
-            );
-            let at = self.polls[index].begin;
-            (count > 0).then_some(Finding { cost, at, task: Some(self.polls[index].task), text })
-        };
-        by_location.into_values().filter_map(finding).collect()
     }
 
     /// A time since the first event.

@@ -37,7 +37,7 @@ fn records(threads: &[&[(u64, Event)]]) -> Recording {
     let tasks: BTreeMap<u64, Origin> = ids.map(|id| (id, origin(id))).collect();
     let taken = threads.iter().flat_map(|thread| thread.records.last()).map(|last| last.at).max();
     let taken = taken.unwrap_or(0);
-    Recording { threads, tasks, taken, tasks_left_out: 0 }
+    Recording { threads, tasks, taken, ..Recording::default() }
 }
 
 fn spawned(task: u64) -> Event {
@@ -357,7 +357,8 @@ fn what_happened_after_the_end_is_left_out_in_each_format() {
     for threads in [vec![thread(slow), thread(fast.clone())], vec![thread(fast)]] {
         let expected = if threads.len() == 2 { 2 } else { 0 };
         let tasks = BTreeMap::new();
-        let timeline = Timeline::new(&Recording { threads, tasks, taken: 100, tasks_left_out: 0 });
+        let timeline =
+            Timeline::new(&Recording { threads, tasks, taken: 100, ..Recording::default() });
         assert_eq!(timeline.events, expected);
         for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
             assert!(!format.render(&timeline).is_empty());
@@ -378,7 +379,7 @@ fn names_are_quoted_in_each_format() {
         left_out: 0,
     }];
     let tasks = BTreeMap::new();
-    let timeline = Timeline::new(&Recording { threads, tasks, taken: MS, tasks_left_out: 0 });
+    let timeline = Timeline::new(&Recording { threads, tasks, taken: MS, ..Recording::default() });
     let page = Format::Html.render(&timeline);
     assert_eq!(page.matches("</script>").count(), 1, "only the page's own");
     assert!(!Format::Svg.render(&timeline).contains("<b>"));
@@ -388,7 +389,7 @@ fn names_are_quoted_in_each_format() {
 #[test]
 fn script_and_style_of_the_page_are_small() {
     let empty =
-        Recording { threads: Vec::new(), tasks: BTreeMap::new(), taken: 0, tasks_left_out: 0 };
+        Recording { threads: Vec::new(), tasks: BTreeMap::new(), taken: 0, ..Recording::default() };
     let page = Format::Html.render(&Timeline::new(&empty));
     assert!(page.len() < 40 * 1024, "{} bytes", page.len());
     for outside in ["http:", "https:", "<link", " src="] {

@@ -40,7 +40,7 @@ fn recording(records: Vec<Record>, tasks: BTreeMap<u64, Origin>) -> Recording {
     let taken = records.last().map_or(0, |last| last.at);
     let name = "arc-worker-0".to_owned();
     let thread = Thread { name, worker: Some((0, 0)), main: None, records, left_out: 0 };
-    Recording { threads: vec![thread], tasks, taken, tasks_left_out: 0 }
+    Recording { threads: vec![thread], tasks, taken, ..Recording::default() }
 }
 
 /// What every script may use.
@@ -185,7 +185,7 @@ fn many_workers() -> Recording {
         let name = format!("arc-worker-{worker}");
         threads.push(Thread { name, worker: Some((0, worker)), main: None, records, left_out: 0 });
     }
-    Recording { threads, tasks: BTreeMap::new(), taken: MS, tasks_left_out: 0 }
+    Recording { threads, tasks: BTreeMap::new(), taken: MS, ..Recording::default() }
 }
 
 #[test]

@@ -77,6 +77,10 @@ struct World {
     log: Log,
     describe: Option<Describe>,
     watch: Option<Arc<Watch>>,
+    /// No other task is in the queue when the next one is taken out.
+    is_alone: bool,
+    /// It was so of the task that is polled now.
+    was_alone: bool,
 }
 
 /// Says which task has this id.
@@ -132,7 +136,11 @@ pub fn choose<T>(
     push: impl Fn(T),
     pop: impl Fn() -> Option<T>,
 ) -> Option<T> {
-    if first.is_none() || others == 0 {
+    if first.is_none() {
+        return None;
+    }
+    with_world(|world| world.is_alone = others == 0);
+    if others == 0 {
         return first;
     }
     let last = others.min(CHOICES_MAX - 1) as u64;
@@ -145,7 +153,12 @@ pub fn choose<T>(
 
 /// The task of this id is about to be polled.
 pub fn polls(task: u64) {
-    let Some(is_new) = with_world(|world| world.log.is_new(task)) else { return };
+    let is_new = with_world(|world| {
+        // A task that comes from outside of the queue has not been chosen.
+        world.was_alone = mem::take(&mut world.is_alone);
+        world.log.is_new(task)
+    });
+    let Some(is_new) = is_new else { return };
 
     // The description is arc's, and is asked for outside of the borrow.
     if is_new && let Some(describe) = with_world(|world| world.describe.take()).flatten() {
@@ -307,6 +320,8 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
         log: Log::default(),
         describe: None,
         watch: None,
+        is_alone: false,
+        was_alone: false,
     };
     WORLD.set(Some(world));
     instant::begin();
@@ -425,6 +440,11 @@ pub fn hold() {
 /// Takes back one [`hold`].
 pub fn release() {
     with_world(|world| world.holds = world.holds.saturating_sub(1));
+}
+
+/// Whether no other task was in the queue when the one that runs was taken out.
+pub fn was_alone() -> bool {
+    with_world(|world| world.was_alone).unwrap_or(true)
 }
 
 /// Moves the clock on.

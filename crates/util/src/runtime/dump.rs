@@ -11,10 +11,13 @@ use std::time::Instant;
 /// [`HandleExt::dump`](super::HandleExt::dump).
 ///
 /// Its `Display` is a report for people: a line for each task with its id, its name, the line that
-/// spawned it, how often it was polled, and what it does. [`after`](Self::after) adds since when.
+/// spawned it, how often it was polled, and what it does. [`after`](Self::after) adds since when,
+/// and how often it is polled in a second: a task that spins stands out by that.
 ///
-/// arc does not know what a task waits for. Tasks of a `LocalSet`, and the futures in `block_on`,
-/// are not listed.
+/// With the feature `waits` it also says what each task waits for and for how long it has, who has
+/// that lock, and which tasks wait for each other, so that none of them can go on: a deadlock. The
+/// futures in `block_on` that wait are listed, too. Without it, arc does not know what a task waits
+/// for, and these are not listed. Tasks of a `LocalSet` never are.
 #[derive(Clone, Debug)]
 pub struct Dump {
     taken: Instant,
@@ -23,13 +26,22 @@ pub struct Dump {
     tasks: Vec<TaskInfo>,
     /// The tasks that are known to have done nothing else since this time.
     unchanged: HashMap<Id, Instant>,
+    /// How often each task was polled in a second, since an earlier dump.
+    rates: HashMap<Id, f64>,
+    waits: Waits,
 }
 
 impl Dump {
     pub(super) fn take(handle: &Handle) -> Self {
+        // Before the list of tasks. If a task has had no further poll by then, it still waits for
+        // what it waited for here.
+        let asked = Asked::now();
         let mut tasks = handle.tasks();
         tasks.sort_by_key(|task| task.id);
-        Self { taken: Instant::now(), workers: handle.workers(), tasks, unchanged: HashMap::new() }
+        let waits = Waits::new(asked, &tasks);
+        let (unchanged, rates) = (HashMap::new(), HashMap::new());
+        let (taken, workers) = (Instant::now(), handle.workers());
+        Self { taken, workers, tasks, unchanged, rates, waits }
     }
 
     /// Returns all tasks that had not ended, in the order of their ids.
@@ -39,7 +51,7 @@ impl Dump {
 
     /// Compares this dump with an earlier one of the same runtime, and notes for each task whether
     /// it was polled since. The report then says for how long at least a task has been idle, or has
-    /// waited in a queue.
+    /// waited in a queue, and how often each of the others was polled in a second.
     ///
     /// # Examples
     ///
@@ -60,7 +72,13 @@ impl Dump {
     pub fn after(mut self, earlier: &Self) -> Self {
         let before: HashMap<Id, &TaskInfo> =
             earlier.tasks.iter().map(|task| (task.id, task)).collect();
+        let seconds = self.taken.duration_since(earlier.taken).as_secs_f64().max(1e-9);
         for task in &self.tasks {
+            let polls_before = before.get(&task.id).map_or(0, |before| before.polls);
+            let polls = task.polls.saturating_sub(polls_before);
+            if polls > 0 {
+                self.rates.insert(task.id, polls as f64 / seconds);
+            }
             let is_unchanged = before.get(&task.id).is_some_and(|before| {
                 before.polls == task.polls
                     && discriminant(&before.state) == discriminant(&task.state)
@@ -80,20 +98,130 @@ impl fmt::Display for Dump {
         let plural = |count| if count == 1 { "" } else { "s" };
         let (s, t) = (plural(tasks), plural(workers));
         writeln!(formatter, "arc: {tasks} unfinished task{s}, {workers} worker{t}")?;
+        for deadlock in &self.waits.deadlocks {
+            writeln!(formatter, "  {deadlock}")?;
+        }
         for task in &self.tasks {
             write!(formatter, "  {task}")?;
             if let Some(since) = self.unchanged.get(&task.id) {
                 let seconds = self.taken.duration_since(*since).as_secs_f64();
                 write!(formatter, ", so for at least {seconds:.1} s")?;
             }
+            if let Some(rate) = self.rates.get(&task.id) {
+                write!(formatter, ", {rate:.0} polls a second")?;
+            }
             writeln!(formatter)?;
+            for wait in self.waits.of_tasks.get(&task.id).into_iter().flatten() {
+                writeln!(formatter, "      {wait}")?;
+            }
         }
-        write!(
-            formatter,
-            "  (not known: what a task waits for, tasks of a LocalSet, futures in block_on)"
-        )
+        for main in &self.waits.mains {
+            writeln!(formatter, "  {main}")?;
+        }
+        write!(formatter, "  (not known: {})", Waits::NOT_KNOWN)
     }
 }
+
+/// What tasks wait for, in sentences.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    of_tasks: HashMap<Id, Vec<String>>,
+    /// Of the futures in `block_on`, which are in no list of tasks.
+    mains: Vec<String>,
+    deadlocks: Vec<String>,
+}
+
+#[cfg(not(feature = "waits"))]
+mod waits {
+    use super::{TaskInfo, Waits};
+
+    /// Nothing was known of the waits.
+    pub(super) struct Asked;
+
+    impl Asked {
+        pub(super) fn now() -> Self {
+            Self
+        }
+    }
+
+    impl Waits {
+        pub(super) const NOT_KNOWN: &str =
+            "what a task waits for, tasks of a LocalSet, futures in block_on";
+
+        pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo]) -> Self {
+            Self::default()
+        }
+    }
+}
+
+#[cfg(feature = "waits")]
+mod waits {
+    use super::{HashMap, Id, TaskInfo, Waits};
+    use arc::task::TaskState;
+    use arc_trace::waits::{Link, Waiting, cycles, waiting};
+
+    /// What was known of the waits before the list of tasks was made.
+    pub(super) struct Asked(Vec<Waiting>);
+
+    impl Asked {
+        pub(super) fn now() -> Self {
+            Self(waiting())
+        }
+    }
+
+    impl Waits {
+        pub(super) const NOT_KNOWN: &str =
+            "what futures of other crates wait for, tasks of a LocalSet";
+
+        pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
+            let by_id: HashMap<u64, &TaskInfo> =
+                tasks.iter().map(|task| (task.id.0, task)).collect();
+            let label = |id: u64| match by_id.get(&id) {
+                Some(TaskInfo { name: Some(name), location, .. }) => {
+                    format!("task {id} {name:?} ({location})")
+                }
+                Some(TaskInfo { location, .. }) => format!("task {id} ({location})"),
+                None => format!("task {id}"),
+            };
+
+            // The future of a `block_on` is in no list. What is kept of it is forgotten when its
+            // next poll begins, and its polls begin with steps whose numbers are odd.
+            asked.retain(|waiting| match by_id.get(&waiting.task) {
+                Some(task) => task.state == TaskState::Idle && 2 * task.polls == waiting.step,
+                None => !waiting.step.is_multiple_of(2),
+            });
+
+            let mut waits = Self::default();
+            for waiting in &asked {
+                let mut sentences = Vec::new();
+                for (time, what) in waiting.describe(&label) {
+                    sentences.push(format!("it has waited {:.1} s {what}", time.as_secs_f64()));
+                }
+                if by_id.contains_key(&waiting.task) {
+                    waits.of_tasks.insert(Id(waiting.task), sentences);
+                    continue;
+                }
+                let main =
+                    |sentence| format!("the future {} of a block_on: {sentence}", waiting.task);
+                waits.mains.extend(sentences.into_iter().map(main));
+            }
+            let cycles = cycles(&asked, &label);
+            waits.deadlocks = cycles.iter().map(|cycle| deadlock(cycle, &label)).collect();
+            waits
+        }
+    }
+
+    fn deadlock(cycle: &[Link], label: &dyn Fn(u64) -> String) -> String {
+        let link = |link: &Link| format!("{} waits {}", label(link.task), link.wait);
+        let links: Vec<String> = cycle.iter().map(link).collect();
+        let who = match cycle {
+            [_] => "a task waits for itself",
+            _ => "tasks wait for each other",
+        };
+        format!("deadlock: {who}: {}", links.join("; and "))
+    }
+}
+use waits::Asked;
 
 /// Prints a dump to standard error whenever the process gets a signal.
 #[cfg(unix)]
@@ -104,6 +232,10 @@ pub(super) mod on_signal {
     use std::io::{self, Read, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;
+    use std::time::Duration;
+
+    /// How long the first dump watches the tasks, to say how often they are polled.
+    const FIRST: Duration = Duration::from_millis(100);
 
     /// Starts the thread that prints.
     pub(crate) fn start(handle: Handle, kind: SignalKind) -> io::Result<()> {
@@ -118,10 +250,13 @@ pub(super) mod on_signal {
     fn print_each(handle: Handle, mut reader: UnixStream) {
         let mut last: Option<Dump> = None;
         while reader.read_exact(&mut [0]).is_ok() {
-            let mut dump = Dump::take(&handle);
-            if let Some(last) = &last {
-                dump = dump.after(last);
-            }
+            // The first one has nothing that it could be compared with, but for itself.
+            let earlier = last.take().unwrap_or_else(|| {
+                let dump = Dump::take(&handle);
+                thread::sleep(FIRST);
+                dump
+            });
+            let dump = Dump::take(&handle).after(&earlier);
             // Nobody may be reading any more.
             let _ = writeln!(io::stderr(), "{dump}");
             last = Some(dump);

@@ -1,6 +1,7 @@
 //! A signal to many tasks that they shall end.
 
 use super::notify::{Notify, Waiter};
+use super::told::{Told, What};
 use pin_project_lite::pin_project;
 use slab::Slab;
 use std::fmt;
@@ -53,12 +54,13 @@ struct Node {
 }
 
 impl Node {
+    #[track_caller]
     fn new(parent: Option<(Arc<Node>, usize)>) -> Self {
         let family = parent.as_ref().map(|(parent, _)| parent.family.clone());
         Self {
             family: family.unwrap_or_default(),
             is_cancelled: AtomicBool::new(false),
-            cancelled: Notify::new(),
+            cancelled: Notify::told(Told::new(What::Token)),
             children: Mutex::new(Some(Slab::new())),
             parent,
         }
@@ -95,12 +97,14 @@ impl Drop for Node {
 
 impl CancellationToken {
     /// Creates a token without a parent. It needs no runtime.
+    #[track_caller]
     pub fn new() -> Self {
         let node = Arc::new(Node::new(None));
         Self { node }
     }
 
     /// Returns a child token: it is cancelled with this token, and can be cancelled without it.
+    #[track_caller]
     pub fn child_token(&self) -> Self {
         let _family = self.node.family();
         let mut children = self.node.children();

@@ -9,7 +9,8 @@
 //! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
 //!
 //! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
-//! as it is.
+//! as it is. With the feature `trace`, `Mutex` is a type around tokio's, which tells the timeline
+//! and the dump who waits for it and who has it.
 //!
 //! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
 //! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
@@ -46,9 +47,12 @@ mod blocking;
 mod cancel;
 mod line;
 pub mod mpsc;
+#[cfg(all(feature = "sync", feature = "trace"))]
+mod mutex;
 mod notify;
 pub mod oneshot;
 mod semaphore;
+mod told;
 pub mod watch;
 
 pub use cancel::{
@@ -62,10 +66,15 @@ pub use semaphore::{
 
 #[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
+#[cfg(all(feature = "sync", feature = "trace"))]
+pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard};
 #[cfg(feature = "sync")]
 pub use tokio::sync::{
-    Barrier, BarrierWaitResult, MappedMutexGuard, Mutex, MutexGuard, OnceCell,
-    OwnedMappedMutexGuard, OwnedMutexGuard, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
+    Barrier, BarrierWaitResult, OnceCell, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
     OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
     SetError, SetOnce, SetOnceError, TryLockError, broadcast,
+};
+#[cfg(all(feature = "sync", not(feature = "trace")))]
+pub use tokio::sync::{
+    MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
 };

@@ -52,6 +52,7 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 }
 
 /// Creates a channel that holds any number of values.
+#[track_caller]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let channel = Channel::new(0);
     (UnboundedSender(channel.clone()), UnboundedReceiver(Outlet::new(channel)))

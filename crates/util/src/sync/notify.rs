@@ -1,5 +1,6 @@
 //! Events that one task, or all tasks, wait for.
 
+use super::told::{Told, What};
 use crate::wake::wake_all;
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,7 @@ use std::task::{Context, Poll, Waker};
 /// # }
 /// ```
 pub struct Notify {
+    told: Told,
     state: Mutex<State>,
 }
 
@@ -58,6 +60,7 @@ impl Default for Notify {
 
 impl Notify {
     /// Creates a `Notify` without a stored notification.
+    #[track_caller]
     pub fn new() -> Self {
         Self::const_new()
     }
@@ -71,8 +74,15 @@ impl Notify {
     /// static RELOAD: Notify = Notify::const_new();
     /// RELOAD.notify_waiters();
     /// ```
+    #[track_caller]
     pub const fn const_new() -> Self {
+        Self::told(Told::new(What::Notify))
+    }
+
+    /// Creates one of which something else is told: a new value in a `watch` channel, and so on.
+    pub(crate) const fn told(told: Told) -> Self {
         Self {
+            told,
             state: Mutex::new(State {
                 permit: false,
                 rounds: 0,
@@ -129,6 +139,7 @@ impl Notify {
     /// the next one.
     pub fn notify_one(&self) {
         let mut state = self.lock();
+        self.told.provides();
         let Some((number, waker)) = state.waiting.pop_first() else {
             state.permit = true;
             return;
@@ -162,6 +173,7 @@ impl Notify {
     /// ```
     pub fn notify_last(&self) {
         let mut state = self.lock();
+        self.told.provides();
         let Some((number, waker)) = state.waiting.pop_last() else {
             state.permit = true;
             return;
@@ -176,6 +188,7 @@ impl Notify {
     pub fn notify_waiters(&self) {
         let mut state = self.lock();
         state.rounds += 1;
+        self.told.provides();
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         wake_all(waiting.into_values().flatten());
@@ -291,7 +304,10 @@ impl<N: Deref<Target = Notify>> Waiter<N> {
     pub(super) fn poll_notified(&mut self, context: &Context<'_>) -> Poll<()> {
         match self.is_notified(Some(context.waker().clone())) {
             true => Poll::Ready(()),
-            false => Poll::Pending,
+            false => {
+                self.notify.told.waits();
+                Poll::Pending
+            }
         }
     }
 }

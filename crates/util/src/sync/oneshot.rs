@@ -16,6 +16,7 @@
 //! ```
 
 use super::blocking::{block_on, may_block};
+use super::told::{Told, What};
 use crate::wake::{discard, wake_all};
 use arc::task::consume_budget;
 use error::{RecvError, TryRecvError};
@@ -26,14 +27,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 /// Creates a channel for one value.
+#[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(Shared(Mutex::new(State {
-        value: None,
-        is_complete: false,
-        is_closed: false,
-        sender: None,
-        receiver: None,
-    })));
+    let state =
+        State { value: None, is_complete: false, is_closed: false, sender: None, receiver: None };
+    let shared = Arc::new(Shared(Mutex::new(state), Told::new(What::Oneshot)));
     (Sender { shared: shared.clone() }, Receiver { shared: Some(shared) })
 }
 
@@ -41,7 +39,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 ///
 /// Wakers, and the drops of values, are foreign code: they are cloned, woken and dropped without
 /// the lock.
-struct Shared<T>(Mutex<State<T>>);
+struct Shared<T>(Mutex<State<T>>, Told);
 
 struct State<T> {
     value: Option<T>,
@@ -111,6 +109,7 @@ impl<T> Shared<T> {
         let before = state.receiver.replace(waker);
         drop(state);
         drop(before);
+        self.1.waits();
         Poll::Pending
     }
 }

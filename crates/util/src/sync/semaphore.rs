@@ -13,6 +13,7 @@
 
 use super::blocking::{block_on, may_block};
 use super::line::{Left, Line};
+use super::told::{Held, Told, What};
 use crate::wake::wake_all;
 use arc::task::consume_budget;
 use std::fmt;
@@ -53,6 +54,7 @@ pub struct Semaphore {
     /// While `WAITING` is set, permits are taken only under the lock of `line`.
     word: AtomicUsize,
     line: Mutex<Line>,
+    pub(super) told: Told,
 }
 
 /// The bit that is set once the semaphore is closed.
@@ -116,8 +118,14 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub const fn const_new(permits: usize) -> Self {
+        Self::told(permits, Told::new(What::Semaphore))
+    }
+
+    /// Creates one of which something else is told: the room in a channel.
+    #[track_caller]
+    pub(super) const fn told(permits: usize, told: Told) -> Self {
         assert!(permits <= Self::MAX_PERMITS, "a semaphore has at most MAX_PERMITS permits");
-        Self { word: AtomicUsize::new(permits * ONE), line: Mutex::new(Line::new()) }
+        Self { word: AtomicUsize::new(permits * ONE), line: Mutex::new(Line::new()), told }
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
@@ -296,7 +304,7 @@ impl Semaphore {
     pub async fn acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         let count = count as usize;
         Acquire::new(self, count).await?;
-        Ok(SemaphorePermit { semaphore: self, count })
+        Ok(SemaphorePermit { semaphore: self, count, _held: self.told.holds() })
     }
 
     /// Acquires a permit without waiting.
@@ -307,7 +315,7 @@ impl Semaphore {
     /// semaphore is closed.
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(1)?;
-        Ok(SemaphorePermit { semaphore: self, count: 1 })
+        Ok(SemaphorePermit { semaphore: self, count: 1, _held: self.told.holds() })
     }
 
     /// Acquires several permits at once without waiting.
@@ -318,7 +326,7 @@ impl Semaphore {
     pub fn try_acquire_many(&self, count: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         let count = count as usize;
         self.try_take(count)?;
-        Ok(SemaphorePermit { semaphore: self, count })
+        Ok(SemaphorePermit { semaphore: self, count, _held: self.told.holds() })
     }
 
     /// Does the same as [`acquire`](Self::acquire), on a thread that may block, such as one of
@@ -427,7 +435,8 @@ impl Semaphore {
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         let count = count as usize;
         Acquire::new(&self, count).await?;
-        Ok(OwnedSemaphorePermit { semaphore: self, count })
+        let held = self.told.holds();
+        Ok(OwnedSemaphorePermit { semaphore: self, count, _held: held })
     }
 
     /// Does the same as [`try_acquire`](Self::try_acquire), for a permit that owns a reference
@@ -452,7 +461,8 @@ impl Semaphore {
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         let count = count as usize;
         self.try_take(count)?;
-        Ok(OwnedSemaphorePermit { semaphore: self, count })
+        let held = self.told.holds();
+        Ok(OwnedSemaphorePermit { semaphore: self, count, _held: held })
     }
 
     /// Removes permits that no one holds, at most `count`. Returns how many it has removed. While a
@@ -536,6 +546,7 @@ impl<'a> Acquire<'a> {
             Err(TryAcquireError::Closed) => {}
             Err(TryAcquireError::NoPermits) => {
                 self.place = Place::Inside(line.join(self.count, waker));
+                self.semaphore.told.waits();
                 return Poll::Pending;
             }
         }
@@ -555,6 +566,7 @@ impl<'a> Acquire<'a> {
             waker = context.waker().clone();
             line = self.semaphore.lock();
             if line.exchange_waker(place, &mut waker) {
+                self.semaphore.told.waits();
                 return Poll::Pending;
             }
         }
@@ -618,6 +630,7 @@ macro_rules! permit {
         pub struct $name $(<$life>)? {
             semaphore: $semaphore,
             count: usize,
+            _held: Held,
         }
 
         impl $(<$life>)? $name $(<$life>)? {
@@ -647,7 +660,8 @@ macro_rules! permit {
             /// keeps all permits, if there are fewer.
             pub fn split(&mut self, count: usize) -> Option<Self> {
                 self.count = self.count.checked_sub(count)?;
-                Some(Self { semaphore: Clone::clone(&self.semaphore), count })
+                let held = self.semaphore.told.holds();
+                Some(Self { semaphore: Clone::clone(&self.semaphore), count, _held: held })
             }
         }
 

@@ -20,12 +20,14 @@
 //! ```
 
 use super::Notify;
+use super::told::{Told, What};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Creates a channel that holds `value`. The receiver has seen this value.
+#[track_caller]
 pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
     let sender = Sender::new(value);
     let receiver = sender.subscribe();
@@ -132,11 +134,12 @@ pub struct Sender<T> {
 impl<T> Sender<T> {
     /// Creates the sender of a channel that has no receivers yet: [`subscribe`](Self::subscribe)
     /// creates them.
+    #[track_caller]
     pub fn new(value: T) -> Self {
         let shared = Shared {
             value: RwLock::new(Value { value, version: 0 }),
-            changed: Notify::new(),
-            abandoned: Notify::new(),
+            changed: Notify::told(Told::new(What::Watch)),
+            abandoned: Notify::told(Told::new(What::Closed)),
             senders: AtomicUsize::new(1),
             receivers: AtomicUsize::new(0),
         };

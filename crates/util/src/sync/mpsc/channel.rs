@@ -6,6 +6,7 @@
 //! the lock.
 
 use super::error::TryRecvError;
+use crate::sync::told::{Told, What};
 use crate::sync::{Notify, Semaphore};
 use crate::wake::{discard, wake_all};
 use arc::task::consume_budget;
@@ -31,6 +32,8 @@ pub(super) struct Channel<T> {
     pub(super) places: Semaphore,
     /// The number of places, free or not.
     pub(super) max_capacity: usize,
+    /// What is told of the values.
+    told: Told,
 }
 
 struct State<T> {
@@ -82,8 +85,13 @@ impl<T> Channel<T> {
             receiver: Receiving::Open,
             waker: None,
         };
-        let places = Semaphore::new(max_capacity);
-        Arc::new(Self { state: Mutex::new(state), closed: Notify::new(), places, max_capacity })
+        Arc::new(Self {
+            state: Mutex::new(state),
+            closed: Notify::told(Told::new(What::Closed)),
+            places: Semaphore::told(max_capacity, Told::new(What::Room)),
+            max_capacity,
+            told: Told::new(What::Value),
+        })
     }
 
     #[inline]
@@ -100,6 +108,7 @@ impl<T> Channel<T> {
         }
 
         state.values.push_back(value);
+        self.told.sends();
         let waker = state.waker.take();
         drop(state);
         if waker.is_some() {
@@ -146,6 +155,7 @@ impl<T> Channel<T> {
         }
 
         state.values.push_back(value);
+        self.told.sends();
         let waker = state.waker.take();
         drop(state);
         wake_all(waker);
@@ -231,6 +241,7 @@ impl<T> Channel<T> {
             return Poll::Ready(());
         }
         mem::swap(&mut state.waker, &mut waker);
+        self.told.waits();
         Poll::Pending
     }
 }
@@ -323,7 +334,9 @@ impl<T> Outlet<T> {
     /// Frees the places of values that were taken out of the queue.
     #[inline]
     fn free(&self, count: usize) {
+        self.channel.told.receives(count);
         if self.channel.max_capacity > 0 && count > 0 {
+            self.channel.places.told.provides();
             self.channel.places.give_back(count);
         }
     }
@@ -370,6 +383,7 @@ impl<T> Drop for Outlet<T> {
         self.channel.forget_waker();
         let batch = mem::take(self.batch());
         let values = mem::take(&mut self.channel.lock().values);
+        self.channel.told.receives(batch.len() + values.len());
         batch.into_iter().chain(values).for_each(discard);
     }
 }

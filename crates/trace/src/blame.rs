@@ -1,0 +1,369 @@
+//! What stands out of the waits: for locks and who has them, for each other, and for nothing.
+
+use crate::cycle::{self, Blockers};
+use crate::resource::{What, blockers, describe};
+use crate::timeline::{By, Hold, Poll, Timeline, Wait};
+use crate::why::{Finding, LATE, time};
+use std::collections::BTreeMap;
+use std::panic::Location;
+
+/// A task that wakes itself is told of when it has had so many polls in which it did nothing else,
+/// and these were so short on average, in nanoseconds. A longer poll computes something, and lets
+/// others run meanwhile.
+const SPINS_MIN: usize = 1_000;
+const SPIN_MAX: u64 = 10_000;
+
+/// A value that nobody takes is told of after so many polls of the receiver, and so much time.
+const POLLS_WITHOUT: usize = 50;
+const VALUE_LATE: u64 = 20_000_000;
+
+/// How many holds of a lock are looked at for the one that a task waited for.
+const HOLDS_MAX: usize = 256;
+
+/// A wait for a lock, or for permits.
+#[derive(Clone, Copy)]
+struct LockWait {
+    task: u64,
+    resource: u64,
+    line: u64,
+    from: u64,
+    to: u64,
+}
+
+/// All waits for one lock.
+struct Contention {
+    worst: LockWait,
+    /// Who had the lock meanwhile.
+    hold: Hold,
+    count: usize,
+    total: u64,
+}
+
+impl LockWait {
+    fn time(&self) -> u64 {
+        self.to.saturating_sub(self.from)
+    }
+}
+
+impl Timeline {
+    /// Where a wait for a resource was asked for, what that is, and who has it at a time.
+    pub(crate) fn resource_text(&self, resource: u64, line: u64, at: u64) -> String {
+        let Some(info) = self.resources.get(&resource) else {
+            return format!("for the lock or channel {resource}");
+        };
+        let holders: Vec<_> = self.holds_at(resource, at).collect();
+        let holders: Vec<_> =
+            holders.iter().map(|hold| (hold.task, self.line(resource, hold.line))).collect();
+        let label = |task| self.label(task);
+        let text = describe(info.what, info.location, &holders, info.provider, label);
+        match self.line(resource, line) {
+            Some(line) => format!("at {line} for {text}"),
+            None => format!("for {text}"),
+        }
+    }
+
+    fn line(&self, resource: u64, number: u64) -> Option<&'static Location<'static>> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.resources.get(&resource)?.lines.get(index).copied()
+    }
+
+    /// Who has a resource at a time.
+    fn holds_at(&self, resource: u64, at: u64) -> impl Iterator<Item = &Hold> {
+        let is_held = move |hold: &&Hold| hold.begin <= at && hold.end.is_none_or(|end| end > at);
+        self.holds_of(resource).filter(is_held)
+    }
+
+    fn holds_of(&self, resource: u64) -> impl DoubleEndedIterator<Item = &Hold> {
+        let of_resource = self.holds_of.get(&resource).into_iter().flatten();
+        of_resource.map(|&index| &self.holds[index])
+    }
+
+    /// Tasks that wait for each other, and will for ever.
+    pub(crate) fn deadlocks(&self) -> Vec<Finding> {
+        let mut waits = BTreeMap::new();
+        let mut since = BTreeMap::new();
+        for (&id, task) in &self.tasks {
+            if task.dropped.is_none()
+                && let Some((of_task, begin)) = self.last_waits(id)
+            {
+                let of_task: Vec<Wait> = of_task;
+                let all: Vec<Blockers> = of_task.iter().map(|wait| self.blockers(wait)).collect();
+                waits.insert(id, all);
+                since.insert(id, (begin, of_task));
+            }
+        }
+        let finding = |cycle: Vec<(u64, usize)>| {
+            let parts = cycle.iter().map(|(task, index)| {
+                let wait = since[task].1[*index];
+                format!("{} waits {}", self.label(*task), self.text_of_waits(&[wait], self.end))
+            });
+            let parts: Vec<String> = parts.collect();
+            let at = cycle.iter().map(|(task, _)| since[task].0).max().unwrap_or(self.end);
+            let whom = if cycle.len() == 1 {
+                "a task waits for itself"
+            } else {
+                "tasks wait for \
+                 each other"
+            };
+            let text = format!("deadlock: {whom}: {}", parts.join("; and "));
+            let cost = self.end.saturating_sub(at);
+            Finding { cost, at, task: Some(cycle[0].0), text }
+        };
+        cycle::find(&waits).into_iter().map(finding).collect()
+    }
+
+    fn blockers(&self, wait: &Wait) -> Blockers {
+        match *wait {
+            Wait::Task { task } => Blockers::one(task),
+            Wait::Resource { resource, .. } => {
+                let Some(info) = self.resources.get(&resource) else { return Blockers::default() };
+                let holds = self.holds_at(resource, self.end);
+                let holders: Vec<u64> = holds.map(|hold| hold.task).collect();
+                blockers(info.what, &holders, info.provider)
+            }
+            Wait::Io { .. } | Wait::Time { .. } | Wait::Turn => Blockers::default(),
+        }
+    }
+
+    /// Locks that tasks waited for, and who had them meanwhile, across which await.
+    ///
+    /// A lock that nobody had for long is not told of, although many may have stood in line for it.
+    /// Each of them is given the lock when it is woken, and so has it while it waits for its turn.
+    pub(crate) fn waits_for_resources(&self) -> Vec<Finding> {
+        let mut by_resource: BTreeMap<u64, Contention> = BTreeMap::new();
+        for wait in self.lock_waits() {
+            let Some((hold, overlap)) = self.hold_during(&wait) else { continue };
+            if overlap < LATE || overlap < wait.time() / 2 {
+                continue;
+            }
+            let contention = by_resource.entry(wait.resource).or_insert(Contention {
+                worst: wait,
+                hold,
+                count: 0,
+                total: 0,
+            });
+            contention.count += 1;
+            contention.total += wait.time();
+            if wait.time() > contention.worst.time() {
+                (contention.worst, contention.hold) = (wait, hold);
+            }
+        }
+        let finding = |Contention { worst, hold, count, total }: Contention| {
+            let text = self.lock_text(&worst, &hold);
+            let more = match count {
+                1 => String::new(),
+                _ => format!("; {count} such waits for it took {}", time(total)),
+            };
+            let text = format!("{text}{more}");
+            Finding { cost: total, at: worst.from, task: Some(worst.task), text }
+        };
+        by_resource.into_values().map(finding).collect()
+    }
+
+    /// Who had a lock for the most of a wait, and for how long of that.
+    fn hold_during(&self, wait: &LockWait) -> Option<(Hold, u64)> {
+        if wait.time() < LATE {
+            return None;
+        }
+        let overlap = |hold: &Hold| {
+            let end = hold.end.unwrap_or(self.end).min(wait.to);
+            (*hold, end.saturating_sub(hold.begin.max(wait.from)))
+        };
+        let holds = self.holds_of(wait.resource).filter(|hold| hold.begin < wait.to);
+        holds.rev().take(HOLDS_MAX).map(overlap).max_by_key(|(_, overlap)| *overlap)
+    }
+
+    /// The waits for locks and permits, from the poll that asked to the wake-up.
+    fn lock_waits(&self) -> Vec<LockWait> {
+        let mut all = Vec::new();
+        for (&id, task) in &self.tasks {
+            let mut open: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+            let end_of = |open: &mut BTreeMap<(u64, u64), u64>, waits: &[Wait], to: u64| {
+                let mut over = Vec::new();
+                open.retain(|&(resource, line), from| {
+                    let goes_on = waits.contains(&Wait::Resource { resource, line });
+                    if !goes_on {
+                        over.push(LockWait { task: id, resource, line, from: *from, to });
+                    }
+                    goes_on
+                });
+                over
+            };
+            for &index in &task.polls {
+                let poll = &self.polls[index];
+                let woken = poll.queued.map_or(poll.begin, |queued| queued.at);
+                all.extend(end_of(&mut open, &poll.waits, woken));
+                let Some(end) = poll.end else { continue };
+                for wait in &poll.waits {
+                    if let Wait::Resource { resource, line } = *wait
+                        && self.is_lock(resource)
+                    {
+                        open.entry((resource, line)).or_insert(end);
+                    }
+                }
+            }
+            let is_over = task.ended.is_some() || task.queued.is_some();
+            let end = task.dropped.unwrap_or(self.end);
+            all.extend(end_of(&mut open, &[], if is_over { 0 } else { end }));
+        }
+        all
+    }
+
+    fn is_lock(&self, resource: u64) -> bool {
+        let what = self.resources.get(&resource).map(|info| info.what);
+        matches!(what, Some(What::Mutex | What::RwLock | What::Semaphore))
+    }
+
+    fn lock_text(&self, wait: &LockWait, hold: &Hold) -> String {
+        let Some(info) = self.resources.get(&wait.resource) else { return String::new() };
+        let label = self.label(wait.task);
+        let at = self.line(wait.resource, wait.line);
+        let at = at.map_or(String::new(), |line| format!(" at {line}"));
+        let what = describe(info.what, info.location, &[], None, |_| String::new());
+        let (waited, had) = (time(wait.time()), self.hold_text(hold));
+        format!("lock: {label} waited {waited}{at} for {what}{had}")
+    }
+
+    /// The end of a sentence: who had a lock, and what that task did meanwhile.
+    fn hold_text(&self, hold: &Hold) -> String {
+        let end = hold.end.unwrap_or(self.end);
+        let who = if hold.task == 0 { "a thread".to_owned() } else { self.label(hold.task) };
+        let at = self.line(hold.resource, hold.line);
+        let at = at.map_or(String::new(), |line| format!(" since {line}"));
+        let took = time(end.saturating_sub(hold.begin));
+        let mut text = format!(", which {who} had for {took}{at}");
+
+        // The longest time between two of its polls meanwhile.
+        let Some(task) = self.tasks.get(&hold.task) else { return text };
+        let mut longest: Option<(u64, &Poll)> = None;
+        for (index, &poll) in task.polls.iter().enumerate() {
+            let poll = &self.polls[poll];
+            let Some(from) = poll.end.filter(|from| *from > hold.begin && *from < end) else {
+                continue;
+            };
+            let next = task.polls.get(index + 1).map(|&next| self.polls[next].begin);
+            let gap = next.unwrap_or(self.end).min(end).saturating_sub(from);
+            if longest.is_none_or(|(most, _)| gap > most) {
+                longest = Some((gap, poll));
+            }
+        }
+        text += &match longest {
+            Some((gap, poll)) => {
+                let at = poll.end.unwrap_or(self.end);
+                let waits = self.text_of_waits(&poll.waits, at);
+                format!(", across an await: it waited {} of that {waits}", time(gap))
+            }
+            None => ", in a single poll".to_owned(),
+        };
+        text
+    }
+
+    /// Wake-ups after which the task waited for the same again, and who woke it most often.
+    pub(crate) fn wake_ups_for_nothing(&self) -> Vec<Finding> {
+        #[derive(Default)]
+        struct Empty {
+            first: Option<usize>,
+            count: usize,
+            cost: u64,
+            wakers: BTreeMap<u64, usize>,
+        }
+        let mut by_location: BTreeMap<&str, Empty> = BTreeMap::new();
+        for (index, poll) in self.polls.iter().enumerate() {
+            if !poll.did_nothing {
+                continue;
+            }
+            let task = &self.tasks[&poll.task];
+            let empty = by_location.entry(&task.location).or_default();
+            empty.first.get_or_insert(index);
+            empty.count += 1;
+            // What it costs is the poll, and the turn of whoever waited behind it.
+            empty.cost += poll.time(self.end) + poll.waited();
+            if let Some(By::Poll(by)) = poll.queued.map(|queued| queued.by) {
+                *empty.wakers.entry(self.polls[by].task).or_default() += 1;
+            }
+        }
+        let finding = |empty: Empty| {
+            let poll = &self.polls[empty.first?];
+            let (label, count) = (self.label(poll.task), empty.count);
+            let mut text = format!(
+                "wake-ups that did nothing: {count}; {label} went on waiting for the same each time"
+            );
+            if let Some((waker, times)) = empty.wakers.iter().max_by_key(|(_, times)| **times) {
+                text += &format!("; {times} of them were by {}", self.label(*waker));
+            }
+            Some(Finding { cost: empty.cost, at: poll.begin, task: Some(poll.task), text })
+        };
+        by_location.into_values().filter_map(finding).collect()
+    }
+
+    /// Tasks that wake themselves over and over, and do nothing else.
+    pub(crate) fn self_wakers(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (&id, task) in &self.tasks {
+            let is_spin = |poll: &&Poll| {
+                let by = poll.queued.map(|queued| queued.by);
+                let by_itself = matches!(by, Some(By::Poll(by)) if self.polls[by].task == id);
+                by_itself && poll.operations == 0 && poll.waits.is_empty()
+            };
+            let polls = task.polls.iter().map(|&index| &self.polls[index]);
+            let spins: Vec<&Poll> = polls.filter(is_spin).collect();
+            let (Some(first), Some(last)) = (spins.first(), spins.last()) else { continue };
+            let polled: u64 = spins.iter().map(|poll| poll.time(self.end)).sum();
+            if spins.len() < SPINS_MIN || polled / spins.len() as u64 > SPIN_MAX {
+                continue;
+            }
+            let cost = last.begin - first.begin;
+            let (label, count) = (self.label(id), spins.len());
+            let text = format!(
+                "spins: {label} woke itself over and over: {count} polls in {} that did nothing \
+                 else",
+                time(cost)
+            );
+            findings.push(Finding { cost, at: first.begin, task: Some(id), text });
+        }
+        findings
+    }
+
+    /// Channels whose first value waited while the receiver did other things.
+    pub(crate) fn starved_values(&self) -> Vec<Finding> {
+        /// The time at which the value before this one was received, and by whom.
+        #[derive(Default)]
+        struct Last {
+            at: u64,
+            by: u64,
+        }
+        let mut last: BTreeMap<u64, Last> = BTreeMap::new();
+        let mut worst: BTreeMap<u64, (u64, u64, usize, u64)> = BTreeMap::new();
+        for value in &self.values {
+            let last = last.entry(value.resource).or_default();
+            let from = value.sent.max(last.at);
+            let provider = self.resources.get(&value.resource).and_then(|info| info.receiver);
+            let (to, by) = match value.received {
+                Some(received) => received,
+                None => (self.end, if last.by > 0 { last.by } else { provider.unwrap_or(0) }),
+            };
+            *last = Last { at: to, by };
+            let waited = to.saturating_sub(from);
+            let Some(task) = self.tasks.get(&by).filter(|_| waited > VALUE_LATE) else { continue };
+            let position =
+                |at: u64| task.polls.partition_point(|&poll| self.polls[poll].begin < at);
+            let polls = position(to) - position(from);
+            let entry = worst.entry(value.resource).or_insert((0, 0, 0, 0));
+            if polls >= POLLS_WITHOUT && waited > entry.0 {
+                *entry = (waited, from, polls, by);
+            }
+        }
+        let finding = |(resource, (cost, at, polls, by)): (u64, (u64, u64, usize, u64))| {
+            let info = self.resources.get(&resource).filter(|_| cost > 0)?;
+            let (location, label) = (info.location, self.label(by));
+            let text = format!(
+                "starved: a value waited {} in the channel made at {location}, while its receiver \
+                 {label} was polled {polls} times for other things: a `select!` that prefers \
+                 another branch, or a loop that takes no value",
+                time(cost)
+            );
+            Some(Finding { cost, at, task: Some(by), text })
+        };
+        worst.into_iter().filter_map(finding).collect()
+    }
+}

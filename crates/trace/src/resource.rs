@@ -1,0 +1,265 @@
+//! What tasks wait for beside sockets, times and other tasks: locks, channels and the like.
+
+use crate::cycle::Blockers;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many resources a recording knows by their lines. Those that were made first are forgotten.
+const KNOWN_MAX: usize = 16_384;
+
+/// How many lines of one resource are known. Any further one is not shown.
+const LINES_MAX: usize = 64;
+
+/// No line, in an event.
+const NO_LINE: u64 = 0;
+
+/// What kind of thing a task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum What {
+    /// A lock that one task has at a time.
+    Mutex,
+    /// A lock that many readers have, or one writer.
+    RwLock,
+    /// Permits.
+    Semaphore,
+    /// Room in a channel.
+    Room,
+    /// A value in a channel.
+    Value,
+    /// The one value of a channel.
+    Oneshot,
+    /// A new value of a `watch` channel.
+    Watch,
+    /// A notification.
+    Notify,
+    /// All the other tasks that meet there.
+    Barrier,
+    /// A value that another task computes.
+    Cell,
+    /// The end of the receiver.
+    Closed,
+    /// That somebody cancels a token.
+    Token,
+}
+
+impl What {
+    /// What the task waits for, for a sentence that goes on with the line that made it.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Mutex => "the Mutex",
+            Self::RwLock => "the RwLock",
+            Self::Semaphore => "permits of the Semaphore",
+            Self::Room => "room in the channel",
+            Self::Value => "a value from the channel",
+            Self::Oneshot => "the value of the oneshot channel",
+            Self::Watch => "a new value of the watch channel",
+            Self::Notify => "the Notify",
+            Self::Barrier => "the other tasks at the Barrier",
+            Self::Cell => "the value of the cell",
+            Self::Closed => "the end of the receiver of the channel",
+            Self::Token => "the CancellationToken",
+        }
+    }
+
+    /// What the task did last that could end the wait.
+    fn deed(self) -> &'static str {
+        match self {
+            Self::Mutex | Self::RwLock | Self::Semaphore => "gave some back",
+            Self::Room => "received",
+            Self::Value | Self::Oneshot | Self::Watch => "sent",
+            Self::Notify | Self::Closed | Self::Token => "notified",
+            Self::Barrier => "came",
+            Self::Cell => "has begun",
+        }
+    }
+}
+
+/// A lock, an end of a channel, or something else that a task waits for.
+pub struct Resource {
+    pub(crate) id: u64,
+    pub(crate) what: What,
+    /// The line that made it.
+    pub(crate) location: &'static Location<'static>,
+    state: Mutex<State>,
+    /// The task that did last what ends a wait, such as to send. Zero: none did. It orders nothing.
+    provider: AtomicU64,
+    /// The task that took a value last. Zero: none did.
+    receiver: AtomicU64,
+    is_known: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// The lines that wait for it.
+    lines: Vec<&'static Location<'static>>,
+    holders: Vec<Holder>,
+}
+
+/// A task that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Zero: it is no task that has it, but another thread.
+    pub(crate) task: u64,
+    /// The line by which the task got it.
+    pub(crate) line: Option<&'static Location<'static>>,
+}
+
+/// What a recording knows of a resource.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ResourceInfo {
+    /// What it is.
+    pub what: What,
+    /// The line that made it.
+    pub location: &'static Location<'static>,
+    /// The lines that wait for it. Events name them by their places here, from 1.
+    pub lines: Vec<&'static Location<'static>>,
+    /// The task that did last what ends a wait, such as to send.
+    pub provider: Option<u64>,
+    /// The task that took a value from the channel last.
+    pub receiver: Option<u64>,
+}
+
+fn task_in(word: &AtomicU64) -> Option<u64> {
+    Some(word.load(Ordering::Relaxed)).filter(|task| *task > 0)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static KNOWN: Mutex<BTreeMap<u64, Arc<Resource>>> = Mutex::new(BTreeMap::new());
+
+/// Those that a recording knows.
+pub(crate) fn known() -> BTreeMap<u64, ResourceInfo> {
+    let all: Vec<_> = lock(&KNOWN).values().cloned().collect();
+    all.iter().map(|resource| (resource.id, resource.info())).collect()
+}
+
+impl Resource {
+    /// Something of this kind, that was made at a line.
+    pub fn new(what: What, location: &'static Location<'static>) -> Arc<Self> {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Self {
+            id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+            what,
+            location,
+            state: Mutex::default(),
+            provider: AtomicU64::new(0),
+            receiver: AtomicU64::new(0),
+            is_known: AtomicBool::new(false),
+        })
+    }
+
+    /// A recording knows it from now on.
+    pub(crate) fn make_known(self: &Arc<Self>) {
+        if self.is_known.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut known = lock(&KNOWN);
+        let forgotten = if known.len() >= KNOWN_MAX { known.pop_first() } else { None };
+        known.insert(self.id, self.clone());
+        drop(known);
+        drop(forgotten);
+    }
+
+    fn info(&self) -> ResourceInfo {
+        let lines = lock(&self.state).lines.clone();
+        let (provider, receiver) = (self.provider(), task_in(&self.receiver));
+        ResourceInfo { what: self.what, location: self.location, lines, provider, receiver }
+    }
+
+    /// The number of a line among those of this resource, from 1. Zero: there is none.
+    pub(crate) fn number_of(&self, line: Option<&'static Location<'static>>) -> u64 {
+        let Some(line) = line else { return NO_LINE };
+        let lines = &mut lock(&self.state).lines;
+        let place = lines.iter().position(|known| std::ptr::eq(*known, line)).or_else(|| {
+            if lines.len() >= LINES_MAX {
+                return None;
+            }
+            lines.push(line);
+            Some(lines.len() - 1)
+        });
+        place.map_or(NO_LINE, |place| place as u64 + 1)
+    }
+
+    pub(crate) fn add_holder(&self, holder: Holder) {
+        lock(&self.state).holders.push(holder);
+    }
+
+    pub(crate) fn remove_holder(&self, task: u64) {
+        let holders = &mut lock(&self.state).holders;
+        if let Some(place) = holders.iter().position(|holder| holder.task == task) {
+            holders.swap_remove(place);
+        }
+    }
+
+    pub(crate) fn holders(&self) -> Vec<Holder> {
+        lock(&self.state).holders.clone()
+    }
+
+    pub(crate) fn set_provider(&self, task: u64) {
+        self.provider.store(task, Ordering::Relaxed);
+    }
+
+    pub(crate) fn provider(&self) -> Option<u64> {
+        task_in(&self.provider)
+    }
+
+    pub(crate) fn set_receiver(&self, task: u64) {
+        self.receiver.store(task, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}({})", self.what, self.location)
+    }
+}
+
+/// Who has to act so that a wait for such a thing ends, as far as that is known.
+pub(crate) fn blockers(what: What, holders: &[u64], provider: Option<u64>) -> Blockers {
+    match what {
+        What::Mutex | What::RwLock => Blockers { tasks: holders.to_vec(), one_is_enough: false },
+        What::Semaphore => Blockers { tasks: holders.to_vec(), one_is_enough: true },
+        // A channel has one receiver, so the task that received last is the one that will.
+        What::Room => provider.map(Blockers::one).unwrap_or_default(),
+        // Many may send or notify, so nobody is known to be the only one.
+        _ => Blockers::default(),
+    }
+}
+
+/// The end of a sentence: what a task waits for, and who has it or did something for it last.
+pub(crate) fn describe(
+    what: What,
+    location: &Location<'_>,
+    holders: &[(u64, Option<&'static Location<'static>>)],
+    provider: Option<u64>,
+    label: impl Fn(u64) -> String,
+) -> String {
+    let mut text = format!("{} made at {location}", what.text());
+    for (index, (task, line)) in holders.iter().enumerate().take(3) {
+        text += if index == 0 { ", which " } else { " and " };
+        text += &if *task == 0 { "a thread".to_owned() } else { label(*task) };
+        text += match line {
+            Some(_) => " has had since ",
+            None => " has",
+        };
+        if let Some(line) = line {
+            text += &line.to_string();
+        }
+    }
+    if holders.len() > 3 {
+        text += &format!(" and {} more", holders.len() - 3);
+    }
+    if holders.is_empty()
+        && let Some(task) = provider
+    {
+        text += &format!("; {} {} last", label(task), what.deed());
+    }
+    text
+}
