@@ -185,10 +185,14 @@ impl Worker {
     /// Takes from a worker where tasks may wait far longer than here: it has more than twice as
     /// many, or is stuck. Who always has something to do would otherwise never look there.
     fn even_out(&self) -> Option<Runnable> {
-        let twice = 2 * self.mine().queue.len();
-        let may_keep = |other: &WorkerShared| if other.is_stuck() { 0 } else { twice };
-        let mut workers = self.shared.workers.iter();
-        self.steal_from(workers.find(|other| other.queue.len() > may_keep(other))?)
+        // Chance decides whom this worker looks at, so that no other is asked more than the rest.
+        let index = fastrand::usize(..self.shared.workers.len());
+        let other = &self.shared.workers[index];
+
+        // It may have been stuck itself until just now.
+        let has_far_more = other.queue.len() > 2 * self.mine().queue.len();
+        let needs_help = index != self.index && (has_far_more || other.is_stuck());
+        if needs_help { self.steal_from(other) } else { None }
     }
 
     /// Half of another worker's tasks: the first is returned, and the others are queued.
