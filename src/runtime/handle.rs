@@ -153,6 +153,10 @@ impl Runtime {
             return;
         }
 
+        // In the drop of what another runtime's tasks left: a task or job of this one may wait for
+        // something that is dropped only after this.
+        let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
+
         // The threads sign off, and are joined.
         end::begin(&self.shared, limit);
         end::join(&self.shared, threads, limit);

@@ -147,8 +147,6 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
     let is_own = matches!(context::role(), Role::OwnThread(id, _) if id == shared.id);
     let myself = if is_own { 1 } else { 0 };
 
-    // A job of this runtime may wait for something that is dropped only after this.
-    let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
     let others_run = |count: &mut usize| *count > myself;
     let threads_left = lock(&shared.threads);
     let waited = shared.thread_ended.wait_timeout_while(threads_left, limit, others_run);

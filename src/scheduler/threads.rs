@@ -24,6 +24,7 @@ pub(crate) fn start_all(
         let workers: Vec<_> =
             (0..shared.workers.len()).map(|index| InLoop(shared.clone(), index)).collect();
         for worker in workers {
+            // If this fails, those that are left are dropped.
             let name = (shared.config.thread_name)(&format!("worker-{}", worker.1));
             threads.push(start(shared, name, move |_| run_worker(worker))?);
         }

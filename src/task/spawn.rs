@@ -150,10 +150,15 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let runtime = context::current("spawn_blocking or lookup_host was called").runtime.clone();
     let origin = Origin::new(Kind::Blocking);
     let (job, handle) = make_task(&runtime, origin, async { function() });
+
+    // The runtime may end.
     let Some(job) = job else { return Ok(handle) };
+
+    // Until its thread runs it.
     job.metadata().enter_queue();
     let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
 
+    // If there is no free thread, the pool starts one.
     let name = || (runtime.config.thread_name)("blocking");
     let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
     runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)?;

@@ -351,7 +351,7 @@ impl Policy for Arc {
         self.turn(index, spent, system)
     }
 
-    /// `Monitor::look`, but for its reports.
+    /// `look` of the monitor, but for its reports, and for the ticks that grow.
     fn tick(&mut self, system: &mut System) {
         if self.ticks_to_pass > 0 {
             self.ticks_to_pass -= 1;

@@ -327,6 +327,10 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
     instant::begin();
     let seed_before = fastrand::get_seed();
     fastrand::seed(seed);
+
+    // Once `block_on` drew a number when it began. A seed is to mean what it meant then: failures
+    // that were recorded must repeat.
+    let _ = fastrand::usize(..);
     Entered { seed_before, _thread: PhantomData }
 }
 
