@@ -299,6 +299,7 @@ fn block_on<F: Future>(future: F) -> usize {
     while future.as_mut().poll(&mut context).is_pending() {
         thread::park();
         polls += 1;
+        assert!(polls < 1_000_000, "it polls for ever");
     }
     polls
 }

@@ -538,3 +538,15 @@ async fn a_busy_branch_does_not_starve_the_others() {
         .await;
     }
 }
+
+/// As with tokio's macro, nobody is warned of them. To compile is the test.
+#[arc::test]
+#[deny(unused_parens)]
+async fn futures_may_stand_in_parentheses() {
+    let mut first = pin!(ready(1));
+    let found = select! {
+        number = (&mut first) => number,
+        () = (pending()) => 2,
+    };
+    assert_eq!(found, 1);
+}
