@@ -61,7 +61,7 @@ impl Default for Settings {
 
 /// Runs a future to its end in a simulation, and returns its output.
 ///
-/// If it fails, the timeline of the simulation is written, and standard error says where.
+/// If it fails, and `ARC_TRACE` names a file, the timeline of the simulation is written there.
 ///
 /// # Panics
 ///
@@ -96,10 +96,8 @@ impl Default for Settings {
 pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
     let Run { outcome, recording, .. } = simulate(seed, future);
     if outcome.is_err() {
-        let caller = Location::caller();
-        let name = format!("{}-{}", caller.file(), caller.line());
         eprintln!("arc-sim: seed {seed} fails");
-        timeline::write(&name, seed, &recording);
+        timeline::write_if_asked(&recording);
     }
     match outcome {
         Ok(output) => output,

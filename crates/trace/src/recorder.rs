@@ -5,7 +5,7 @@
 use crate::event::{Event, Record};
 use crate::resource::{self, ResourceInfo};
 use crate::ring::Ring;
-use crate::waits::{self, Waiting};
+use crate::waiting::Waiting;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -430,8 +430,8 @@ impl Table {
     }
 }
 
-/// What is kept now. The threads go on meanwhile.
-pub fn recording() -> Recording {
+/// What is kept now, but for what tasks wait for. The threads go on meanwhile.
+pub(crate) fn take() -> Recording {
     let taken = system_clock();
     let since = taken.saturating_sub(LAST_NANOS.load(Ordering::Relaxed));
     let shelves = lock(&SHELVES).clone();
@@ -444,10 +444,8 @@ pub fn recording() -> Recording {
         tasks.extend(table.tasks.iter().map(|(&task, origin)| (task, origin.clone())));
         tasks_left_out += table.left_out;
     }
-    let waiting = waits::waiting();
-    waits::make_known(&waiting);
     let resources = resource::known();
-    Recording { threads, tasks, taken, tasks_left_out, resources, waiting }
+    Recording { threads, tasks, taken, tasks_left_out, resources, waiting: Vec::new() }
 }
 
 impl Shelf {
