@@ -106,6 +106,28 @@ pub struct Recording {
     pub waiting: Vec<Waiting>,
 }
 
+impl Recording {
+    /// Gives the tasks other ids: those by which something else names them. Two tasks must not get
+    /// the same one.
+    pub fn renumber(&mut self, id: impl Fn(u64) -> u64) {
+        for thread in &mut self.threads {
+            thread.main = thread.main.map(&id);
+            for record in &mut thread.records {
+                // Zero stands for no task.
+                if let Some(task) = record.event.task_mut().filter(|task| **task > 0) {
+                    *task = id(*task);
+                }
+            }
+        }
+        let tasks = std::mem::take(&mut self.tasks);
+        self.tasks = tasks.into_iter().map(|(task, origin)| (id(task), origin)).collect();
+        for resource in self.resources.values_mut() {
+            resource.provider = resource.provider.map(&id);
+            resource.receiver = resource.receiver.map(&id);
+        }
+    }
+}
+
 /// A thread's ring, as others see it.
 struct Shelf {
     name: String,
