@@ -158,7 +158,8 @@ pub(crate) fn simulate_with<F: Future>(
 
     let outcome = match output {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(Ended { end, tasks, recording: mut before })) => {
+        Ok(Err(ended)) => {
+            let Ended { end, tasks, recording: mut before } = *ended;
             let unfinished = entered.read_log(|log| {
                 number_as(log, &mut before);
                 Unfinished::list(tasks, log, &Timeline::new(&before))
@@ -256,8 +257,9 @@ struct Ended {
 }
 
 impl Ended {
-    fn new(end: End, recorder: &ThreadRecorder) -> Self {
-        Self { end, tasks: Handle::current().tasks(), recording: recorder.recording() }
+    fn new(end: End, recorder: &ThreadRecorder) -> Box<Self> {
+        let (tasks, recording) = (Handle::current().tasks(), recorder.recording());
+        Box::new(Self { end, tasks, recording })
     }
 }
 
@@ -267,7 +269,7 @@ async fn main<F: Future>(
     future: F,
     is_polling: &Cell<bool>,
     recorder: &ThreadRecorder,
-) -> Result<F::Output, Ended> {
+) -> Result<F::Output, Box<Ended>> {
     let mut future = pin!(future);
     let main = Arc::new(Main { woken: AtomicBool::new(true), turn: Mutex::default() });
     let waker = Waker::from(main.clone());
