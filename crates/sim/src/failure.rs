@@ -3,6 +3,7 @@
 use arc::task::TaskInfo;
 use arc::time::Duration;
 use arc_sim_core::{Log, elapsed};
+use arc_trace::Timeline;
 use std::any::Any;
 use std::cmp::Reverse;
 use std::fmt;
@@ -100,19 +101,23 @@ pub struct Unfinished {
     /// How much simulated time had passed since its last poll, or since the beginning if there was
     /// none.
     pub idle: Duration,
+    /// What it waits for, as the end of a sentence, if it waits. Locks and channels of arc-util are
+    /// known with the feature `trace` of arc-async.
+    pub waits: Option<String>,
 }
 
 impl Unfinished {
     /// The main future and these tasks. What has been idle for the longest time is the first.
-    pub(crate) fn list(tasks: Vec<TaskInfo>, log: &Log) -> Vec<Self> {
+    pub(crate) fn list(tasks: Vec<TaskInfo>, log: &Log, timeline: &Timeline) -> Vec<Self> {
         let idle = |number: Option<usize>| {
             let last = number.and_then(|number| log.last_poll(number)).unwrap_or_default();
             elapsed().saturating_sub(last)
         };
-        let main = Self { task: None, number: None, idle: idle(Some(0)) };
+        let main = Self { task: None, number: None, idle: idle(Some(0)), waits: None };
         let tasks = tasks.into_iter().map(|task| {
             let number = log.number(task.id.0);
-            Self { task: Some(task), number, idle: idle(number) }
+            let waits = number.and_then(|number| timeline.waits(number as u64));
+            Self { task: Some(task), number, idle: idle(number), waits }
         });
         let mut all: Vec<_> = std::iter::once(main).chain(tasks).collect();
         all.sort_by_key(|it| (Reverse(it.idle), it.number, it.task.as_ref().map(|task| task.id)));
@@ -137,6 +142,10 @@ impl fmt::Display for Unfinished {
             Some(_) => write!(formatter, "polled {polls}x, last {:.3?} ago: ", self.idle)?,
             None => formatter.write_str("never polled: ")?,
         }
-        write!(formatter, "{state:?}")
+        write!(formatter, "{state:?}")?;
+        match &self.waits {
+            Some(waits) => write!(formatter, ", {waits}"),
+            None => Ok(()),
+        }
     }
 }

@@ -6,7 +6,7 @@ use arc::runtime::{Builder, Handle, UnhandledPanic};
 use arc::task::{TaskInfo, with_budget};
 use arc::time::Duration;
 use arc_sim_core::{self as core, End, Log, Watch, What};
-use arc_trace::{Recording, ThreadRecorder};
+use arc_trace::{Recording, ThreadRecorder, Timeline};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -30,8 +30,8 @@ pub struct Run<T> {
     pub elapsed: Duration,
     /// What happened. Two runs of the same seed have the same log.
     pub log: Log,
-    /// What the runtime told of it, by the simulated clock. `arc_trace::Timeline::new` makes a
-    /// timeline of that.
+    /// What the runtime told of it, by the simulated clock, with the tasks' numbers in the log.
+    /// `arc_trace::Timeline::new` makes a timeline of that.
     pub recording: Recording,
 }
 
@@ -61,7 +61,7 @@ impl Default for Settings {
 
 /// Runs a future to its end in a simulation, and returns its output.
 ///
-/// If it fails, the timeline of the simulation is written, and standard error says where.
+/// If it fails, and `ARC_TRACE` names a file, the timeline of the simulation is written there.
 ///
 /// # Panics
 ///
@@ -96,10 +96,8 @@ impl Default for Settings {
 pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
     let Run { outcome, recording, .. } = simulate(seed, future);
     if outcome.is_err() {
-        let caller = Location::caller();
-        let name = format!("{}-{}", caller.file(), caller.line());
         eprintln!("arc-sim: seed {seed} fails");
-        timeline::write(&name, seed, &recording);
+        timeline::write_if_asked(&recording);
     }
     match outcome {
         Ok(output) => output,
@@ -148,11 +146,24 @@ pub(crate) fn simulate_with<F: Future>(
     entered.describe_by(describe_tasks_of(runtime.handle().clone()));
 
     let is_polling = Cell::new(false);
-    let output = catch_unwind(AssertUnwindSafe(|| runtime.block_on(main(future, &is_polling))));
+    let output =
+        catch_unwind(AssertUnwindSafe(|| runtime.block_on(main(future, &is_polling, &recorder))));
+    // Before the end of the runtime, which wakes all tasks.
+    let mut recording = recorder.recording();
+    // The main future is the caller's, whoever polls it.
+    let caller = Location::caller();
+    let mains = recording.tasks.values_mut().filter(|task| task.location.file() == file!());
+    mains.for_each(|main| main.location = caller);
+    entered.read_log(|log| number_as(log, &mut recording));
+
     let outcome = match output {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err((end, tasks))) => {
-            let unfinished = entered.read_log(|log| Unfinished::list(tasks, log));
+        Ok(Err(ended)) => {
+            let Ended { end, tasks, recording: mut before } = *ended;
+            let unfinished = entered.read_log(|log| {
+                number_as(log, &mut before);
+                Unfinished::list(tasks, log, &Timeline::new(&before))
+            });
             let unfinished = unfinished.unwrap_or_default();
             Err(match end {
                 End::Deadlock => Failure::Deadlock(unfinished),
@@ -165,12 +176,6 @@ pub(crate) fn simulate_with<F: Future>(
         Err(payload) => Err(Failure::Panicked(payload)),
     };
     let elapsed = core::elapsed();
-    // Before the end of the runtime, which wakes all tasks.
-    let mut recording = recorder.recording();
-    // The main future is the caller's, whoever polls it.
-    let caller = Location::caller();
-    let mains = recording.tasks.values_mut().filter(|task| task.location.file() == file!());
-    mains.for_each(|main| main.location = caller);
     // The main future may have been ready, or may have failed for lack of a runtime, in the very
     // turn in which a job panicked. A task that comes after the end has ended at once.
     let ends_by_panic = settings.unhandled_panic == UnhandledPanic::ShutdownRuntime;
@@ -206,6 +211,26 @@ pub fn find<F: Future>(
     seeds.into_iter().find_map(attempt)
 }
 
+/// Gives the tasks of the recording the numbers that the log has for them. Those that it has none
+/// for come behind these: the main future, jobs, and tasks that were never polled.
+fn number_as(log: &Log, recording: &mut Recording) {
+    let mut numbers = BTreeMap::new();
+    let known = recording.tasks.keys().filter_map(|&task| log.number(task));
+    let mut next = known.max().unwrap_or(0) as u64;
+    for &task in recording.tasks.keys() {
+        let number = log.number(task).map_or_else(
+            || {
+                next += 1;
+                next
+            },
+            |number| number as u64,
+        );
+        numbers.insert(task, number);
+    }
+    // Of a task of another runtime that has ended long ago nothing else is known.
+    recording.renumber(|task| numbers.get(&task).copied().unwrap_or(next + task));
+}
+
 /// Says where the task of an id was spawned, and what its name is.
 fn describe_tasks_of(runtime: Handle) -> impl Fn(u64) -> String {
     // A list of all tasks for each one that is new would take long.
@@ -221,18 +246,37 @@ fn describe_tasks_of(runtime: Handle) -> impl Fn(u64) -> String {
     }
 }
 
-/// Why a simulation ended before its future, and the tasks that had not ended then.
-type Ended = (End, Vec<TaskInfo>);
+/// A simulation ended before its future.
+struct Ended {
+    /// Why.
+    end: End,
+    /// The tasks that had not ended then.
+    tasks: Vec<TaskInfo>,
+    /// What they waited for then. The drop of the future may wake them.
+    recording: Recording,
+}
+
+impl Ended {
+    fn new(end: End, recorder: &ThreadRecorder) -> Box<Self> {
+        let (tasks, recording) = (Handle::current().tasks(), recorder.recording());
+        Box::new(Self { end, tasks, recording })
+    }
+}
 
 /// Polls the future whenever it was woken, but not always at once, and runs the jobs of
 /// `spawn_blocking`. Meanwhile `is_polling` is true.
-async fn main<F: Future>(future: F, is_polling: &Cell<bool>) -> Result<F::Output, Ended> {
+async fn main<F: Future>(
+    future: F,
+    is_polling: &Cell<bool>,
+    recorder: &ThreadRecorder,
+) -> Result<F::Output, Box<Ended>> {
     let mut future = pin!(future);
     let main = Arc::new(Main { woken: AtomicBool::new(true), turn: Mutex::default() });
     let waker = Waker::from(main.clone());
     poll_fn(|context| {
         is_polling.set(true);
         let turn = turn(future.as_mut(), &main, &waker, context);
+        let turn = turn.map(|output| output.map_err(|end| Ended::new(end, recorder)));
         is_polling.set(false);
         turn
     })
@@ -245,17 +289,16 @@ fn turn<F: Future>(
     main: &Main,
     waker: &Waker,
     context: &Context<'_>,
-) -> Poll<Result<F::Output, Ended>> {
+) -> Poll<Result<F::Output, End>> {
     if let Some(end) = core::poll_end(context.waker()) {
-        // Before the future is dropped, which may wake them.
-        return Poll::Ready(Err((end, Handle::current().tasks())));
+        return Poll::Ready(Err(end));
     }
     main.set_turn(context.waker());
 
     while core::coin() {
         // The clock may have jumped to the end of the future itself.
         if core::is_late() {
-            return Poll::Ready(Err((End::TooLong, Handle::current().tasks())));
+            return Poll::Ready(Err(End::TooLong));
         }
         let is_woken = main.woken.load(Ordering::Relaxed);
         if core::jobs() > 0 && (!is_woken || core::coin()) {

@@ -10,11 +10,29 @@ use std::path::{Path, PathBuf};
 /// fewer.
 const NAME_BYTES_MAX: usize = 120;
 
-/// Writes the timeline, and prints where it is. A test fails because of its seed, and not because
-/// no file can be written.
+/// Writes the timeline of a test's seed, and prints where it is. A test fails because of its seed,
+/// and not because no file can be written.
 pub(crate) fn write(name: &str, seed: u64, recording: &Recording) {
-    let path = path(name, seed);
-    match write_to(&path, recording) {
+    let path = asked_for().unwrap_or_else(|| path(name, seed));
+    write_and_tell(&path, recording);
+}
+
+/// Writes the timeline where the environment says, if it does. A program may run many seeds that
+/// fail, and each of them would leave a file.
+pub(crate) fn write_if_asked(recording: &Recording) {
+    match asked_for() {
+        Some(path) => write_and_tell(&path, recording),
+        None => eprintln!("arc-sim: to see its timeline, set ARC_TRACE=run.html"),
+    }
+}
+
+/// The file that `ARC_TRACE` names.
+fn asked_for() -> Option<PathBuf> {
+    env::var_os("ARC_TRACE").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn write_and_tell(path: &Path, recording: &Recording) {
+    match write_to(path, recording) {
         Ok(()) => eprintln!("arc-sim: its timeline is {}", path.display()),
         Err(error) => eprintln!("arc-sim: no timeline is in {}: {error}", path.display()),
     }
@@ -27,11 +45,8 @@ fn write_to(path: &Path, recording: &Recording) -> Result<()> {
     Timeline::new(recording).write(path)
 }
 
-/// What `ARC_TRACE` says or, without it, a file of this seed's own.
+/// A file of this seed's own.
 fn path(name: &str, seed: u64) -> PathBuf {
-    if let Some(path) = env::var_os("ARC_TRACE").filter(|path| !path.is_empty()) {
-        return path.into();
-    }
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_';
     let parts: Vec<&str> = name.split(|letter| !is_plain(letter)).collect();
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

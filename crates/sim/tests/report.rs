@@ -205,7 +205,32 @@ fn tasks_are_listed_before_the_main_future_is_dropped() {
         drop(sender);
     });
     let text = run.outcome.unwrap_err().to_string();
-    assert!(text.contains("\"stuck\"") && text.ends_with("ago: Idle"), "{text}");
+    assert!(text.contains("\"stuck\"") && text.contains("ago: Idle, "), "{text}");
+}
+
+#[test]
+fn list_says_what_each_task_waits_for_by_the_numbers_of_the_log() {
+    let run = simulate(1, async {
+        // The ids of these are in front of those of the tasks that wait.
+        arc::spawn(async {}).await.unwrap();
+        let waits = spawn_named("waits", pending::<()>());
+        let joins = spawn_named("joins", async move { waits.await.unwrap() });
+        joins.await.unwrap();
+    });
+    let Err(Failure::Deadlock(unfinished)) = run.outcome else { panic!("no deadlock") };
+    let of = |name: &str| {
+        let mut tasks = unfinished.iter();
+        tasks.find(|it| it.task.as_ref().and_then(|task| task.name.as_deref()) == Some(name))
+    };
+    let (waits, joins) = (of("waits").unwrap(), of("joins").unwrap());
+    assert_eq!(waits.waits.as_deref(), Some("for nothing that arc knows of"));
+    let number = waits.number.unwrap();
+    let text = joins.to_string();
+    assert!(text.contains(&format!("ago: Idle, for task {number} \"waits\" (")), "{text}");
+
+    // The page has the same numbers.
+    let timeline = arc_trace::Timeline::new(&run.recording);
+    assert_eq!(timeline.tasks[&(number as u64)].name.as_deref(), Some("waits"));
 }
 
 /// A poll that blocks for longer than the test allows.

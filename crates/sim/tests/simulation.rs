@@ -583,24 +583,38 @@ fn failure_writes_the_timeline_of_its_seed() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(path).unwrap();
     assert!(text.contains("of 1 threads and 3 tasks"), "not of this seed alone: {text}");
-    assert!(text.contains("block_on 1 (crates/sim/tests/simulation.rs"), "{text}");
+    assert!(text.contains("block_on 3 (crates/sim/tests/simulation.rs"), "{text}");
     assert!(text.contains("has waited for 3600 s for nothing that arc knows of"), "{text}");
 }
 
-/// So does a single simulation.
+/// So does a single simulation, if it is asked to.
 #[test]
-fn run_that_fails_writes_its_timeline() {
+fn run_that_fails_writes_its_timeline_where_the_environment_says() {
     if std::env::var_os(CHILD).is_some() {
         return run(17, waits_in_vain());
     }
-    let (_, told) = in_another_process("run_that_fails_writes_its_timeline", &[]);
-    let path = std::path::Path::new(between(&told, "its timeline is ", "\n"));
-    let name = path.file_name().unwrap().to_str().unwrap();
-    assert!(name.starts_with("crates-sim-tests-simulation-rs-"), "{told}");
-    assert!(name.ends_with("-seed-17.html"), "{told}");
-    let page = std::fs::read_to_string(path).unwrap();
+    let test = "run_that_fails_writes_its_timeline_where_the_environment_says";
+    let (_, told) = in_another_process(test, &[]);
+    assert!(told.contains("to see its timeline, set ARC_TRACE=run.html"), "{told}");
+    assert!(!told.contains("its timeline is "), "{told}");
+
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("run-17.html");
+    let (_, told) = in_another_process(test, &[("ARC_TRACE", path.to_str().unwrap())]);
+    assert!(told.contains(&format!("its timeline is {}\n", path.display())), "{told}");
+    let page = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(path).unwrap();
     assert!(page.contains("\"waits in vain\""), "{page}");
+}
+
+/// Nothing could come any more, so nothing is waited for.
+#[test]
+fn deadlock_without_sockets_takes_no_time() {
+    let start = std::time::Instant::now();
+    for seed in 0..200 {
+        assert!(matches!(simulate(seed, pending::<()>()).outcome, Err(Failure::Deadlock(_))));
+    }
+    // To wait for sockets takes 100 ms each time.
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[test]

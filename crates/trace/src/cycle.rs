@@ -2,8 +2,8 @@
 //!
 //! A task may wait for several things at once, as in `select!`, and goes on with the first that
 //! comes. So it is stuck only if each of them can only come from a task that is stuck itself. To
-//! find these tasks, take all that wait, and leave out, again and again, whoever waits for something
-//! that may come. Those that are left wait for each other, or behind those that do.
+//! find these tasks, take all that wait, and leave out, again and again, whoever waits for
+//! something that may come. Those that are left wait for each other, or behind those that do.
 
 use std::collections::{BTreeMap, BTreeSet};
 

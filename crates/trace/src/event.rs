@@ -222,6 +222,21 @@ impl Event {
         }
     }
 
+    /// The id of the task that it is about, if it is about one.
+    pub(crate) fn task_mut(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::Spawned { task, .. }
+            | Self::BlocksOn { task }
+            | Self::Step { task, .. }
+            | Self::Polled { task, .. }
+            | Self::Ended { task }
+            | Self::Panicked { task }
+            | Self::WaitsForTask { task }
+            | Self::Releases { task, .. } => Some(task),
+            _ => None,
+        }
+    }
+
     /// Whether it has the time of the event before it.
     #[inline(always)]
     pub(crate) fn has_no_time(self) -> bool {

@@ -18,6 +18,7 @@ const BEHIND_MAX: usize = 300;
 /// The contents of an `.html` file.
 pub(crate) fn render(timeline: &Timeline) -> String {
     let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
+    page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     page += "<title>A timeline of arc</title>\n<style>\n";
     page += STYLE;
     page += "</style>\n";

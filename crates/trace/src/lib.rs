@@ -66,6 +66,7 @@ mod schedule;
 mod sync;
 mod text;
 mod timeline;
+mod waiting;
 pub mod waits;
 mod why;
 mod write;
@@ -93,10 +94,11 @@ macro_rules! tell {
 
 pub use environment::is_on;
 pub use event::{Event, Record};
-pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, recording, start, stop};
+pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, start, stop};
 pub use resource::{Resource, ResourceInfo, What};
 pub use timeline::{
     By, Hold, Lane, Look, Place, Poll, Queued, ScheduleStep, Sleep, Task, Timeline, Wait,
 };
+pub use waits::recording;
 pub use why::{Finding, Link, LinkKind, Why};
 pub use write::{Format, write};

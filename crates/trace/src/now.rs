@@ -1,7 +1,8 @@
 //! Which task each thread polls now.
 
 use crate::recorder;
-use crate::waits::{self, On};
+use crate::waiting::On;
+use crate::waits;
 use std::cell::Cell;
 
 thread_local! {

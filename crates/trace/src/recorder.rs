@@ -5,7 +5,7 @@
 use crate::event::{Event, Record};
 use crate::resource::{self, ResourceInfo};
 use crate::ring::Ring;
-use crate::waits::{self, Waiting};
+use crate::waiting::Waiting;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -104,6 +104,28 @@ pub struct Recording {
     pub resources: BTreeMap<u64, ResourceInfo>,
     /// What unfinished tasks wait for, also where the record of that was left out.
     pub waiting: Vec<Waiting>,
+}
+
+impl Recording {
+    /// Gives the tasks other ids: those by which something else names them. Two tasks must not get
+    /// the same one.
+    pub fn renumber(&mut self, id: impl Fn(u64) -> u64) {
+        for thread in &mut self.threads {
+            thread.main = thread.main.map(&id);
+            for record in &mut thread.records {
+                // Zero stands for no task.
+                if let Some(task) = record.event.task_mut().filter(|task| **task > 0) {
+                    *task = id(*task);
+                }
+            }
+        }
+        let tasks = std::mem::take(&mut self.tasks);
+        self.tasks = tasks.into_iter().map(|(task, origin)| (id(task), origin)).collect();
+        for resource in self.resources.values_mut() {
+            resource.provider = resource.provider.map(&id);
+            resource.receiver = resource.receiver.map(&id);
+        }
+    }
 }
 
 /// A thread's ring, as others see it.
@@ -430,8 +452,8 @@ impl Table {
     }
 }
 
-/// What is kept now. The threads go on meanwhile.
-pub fn recording() -> Recording {
+/// What is kept now, but for what tasks wait for. The threads go on meanwhile.
+pub(crate) fn take() -> Recording {
     let taken = system_clock();
     let since = taken.saturating_sub(LAST_NANOS.load(Ordering::Relaxed));
     let shelves = lock(&SHELVES).clone();
@@ -444,10 +466,8 @@ pub fn recording() -> Recording {
         tasks.extend(table.tasks.iter().map(|(&task, origin)| (task, origin.clone())));
         tasks_left_out += table.left_out;
     }
-    let waiting = waits::waiting();
-    waits::make_known(&waiting);
     let resources = resource::known();
-    Recording { threads, tasks, taken, tasks_left_out, resources, waiting }
+    Recording { threads, tasks, taken, tasks_left_out, resources, waiting: Vec::new() }
 }
 
 impl Shelf {

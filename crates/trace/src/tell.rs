@@ -8,7 +8,8 @@ use crate::event::Event;
 use crate::now;
 use crate::recorder::{self, Origin, clock, is_recording, keep};
 use crate::resource::{Holder, Resource};
-use crate::waits::{self, On};
+use crate::waiting::On;
+use crate::waits;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
@@ -82,7 +83,8 @@ pub fn panicked(task: u64) {
 
 /// A task has ended.
 pub fn ended(task: u64) {
-    waits::ends(task);
+    waits::forget(task);
+    now::ended(task);
     if is_recording() {
         recorder::forget(task);
         keep(Event::Ended { task });

@@ -4,7 +4,7 @@
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
 use crate::resource::ResourceInfo;
-use crate::waits::Waiting;
+use crate::waiting::{On, Waiting};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 
@@ -538,7 +538,7 @@ impl Reader {
         if is_over || is_known || waiting.since >= self.timeline.complete_since {
             return;
         }
-        let waits = waiting.waits.iter().map(|(_, on)| on.wait()).collect();
+        let waits = waiting.waits.iter().map(|(_, on)| wait_of(on)).collect();
         self.timeline.kept.insert(waiting.task, (waiting.since, waits));
     }
 
@@ -773,6 +773,19 @@ impl Reader {
             if !waits.contains(&wait) {
                 waits.push(wait);
             }
+        }
+    }
+}
+
+/// What was kept of a wait, as a timeline says it.
+fn wait_of(on: &On) -> Wait {
+    match on {
+        On::Io { source, write } => Wait::Io { source: *source, write: *write },
+        On::Time { deadline } => Wait::Time { deadline: *deadline },
+        On::Task { task } => Wait::Task { task: *task },
+        On::Turn => Wait::Turn,
+        On::Resource { resource, line } => {
+            Wait::Resource { resource: resource.id, line: resource.number_of(*line) }
         }
     }
 }

@@ -60,6 +60,18 @@ function rows() {
 
 /// Where a row is in the canvas, now that others above it are scrolled away.
 const yOfRow = (index) => AXIS + GAP + index * ROW - scroller.scrollTop;
+/// As much of a text as has room. Squeezed letters cannot be read.
+function fit(text, width) {
+  if (paint.measureText(text).width <= width) return text;
+  let least = 0, most = text.length;
+  while (least < most) {
+    const middle = (least + most + 1) >> 1;
+    if (paint.measureText(text.slice(0, middle) + "…").width <= width) least = middle;
+    else most = middle - 1;
+  }
+  return least ? text.slice(0, least) + "…" : "";
+}
+
 const x = (at, width) => LABELS + (at - view.from) / (view.to - view.from) * (width - LABELS);
 const timeAt = (px, width) => view.from + (px - LABELS) / (width - LABELS) * (view.to - view.from);
 
@@ -110,7 +122,7 @@ function drawPolls(list, y, width) {
     if (wide > 60) {
       const [id, name] = DATA.tasks[DATA.task[poll]];
       paint.fillStyle = colors.back;
-      paint.fillText(name || id, left + 4, y + 13, wide - 8);
+      paint.fillText(fit(String(name || id), wide - 8), left + 4, y + 13);
     }
   });
   paint.globalAlpha = 1;
@@ -232,7 +244,7 @@ function drawNow() {
     const y = yOfRow(index);
     if (y + ROW < AXIS || y > height) return;
     paint.fillStyle = colors.text;
-    paint.fillText(row.name, 8, y + 13, LABELS - 14);
+    paint.fillText(fit(row.name, LABELS - 14), 8, y + 13);
     draws[row.kind](row, y, width);
   });
   drawChain(width, shown);
@@ -333,7 +345,7 @@ function showFindings() {
   panel.append(element("h2", "What stands out"));
   if (!DATA.findings.length) panel.append(element("p", "Nothing does."));
   DATA.findings.forEach(([poll, at, cost, text], index) => {
-    const row = button(`${cost ? time(cost) + " " : ""}at ${time(at)}: ${text}`, () => {
+    const row = button(`${cost ? `${time(cost)}, from ${time(at)} on` : `at ${time(at)}`}: ${text}`, () => {
       zoomTo(at - cost * 0.2, at + cost * 1.3 + 1000);
       if (poll >= 0) choose(poll);
     });
@@ -487,6 +499,34 @@ window.addEventListener("mouseup", (event) => {
   drag = null;
   if (wasClick && event.target === canvas) choose(pollAt(event));
 });
+
+/// Fingers: one moves and, if it does not, chooses; two zoom to where they are.
+let fingers = null;
+function touched(event) {
+  event.preventDefault();
+  const box = canvas.getBoundingClientRect();
+  const at = [...event.touches].map((touch) => touch.clientX - box.left);
+  const far = at.length > 1 ? Math.max(20, Math.abs(at[0] - at[1])) : 0;
+  const middle = at.length > 1 ? (at[0] + at[1]) / 2 : at[0];
+  const first = event.touches[0];
+  if (event.type === "touchmove" && fingers && fingers.count === at.length) {
+    const by = middle - fingers.middle, down = first.clientY - fingers.y;
+    if (!fingers.moved && at.length === 1 && Math.abs(by) + Math.abs(down) < 8) return;
+    scroller.scrollTop -= at.length > 1 ? 0 : down;
+    move(-by / Math.max(1, canvas.clientWidth - LABELS));
+    if (far) zoomAt(timeAt(middle, box.width), fingers.far / far);
+    fingers = { ...fingers, middle, far, y: first.clientY, moved: true };
+  } else if (event.type === "touchend" && !at.length) {
+    if (fingers && !fingers.moved) choose(pollAt(event.changedTouches[0]));
+    fingers = null;
+  } else if (at.length) {
+    fingers = { count: at.length, middle, far, y: first.clientY, moved: event.type !== "touchstart" || at.length > 1 };
+  }
+}
+for (const kind of ["touchstart", "touchmove", "touchend"]) {
+  canvas.addEventListener(kind, touched, { passive: false });
+}
+canvas.addEventListener("touchcancel", () => { fingers = null; });
 
 function step(by) {
   if (chosen < 0) return;

@@ -615,6 +615,13 @@ impl Timeline {
         Some((self.open_waits(waits, Some(*since)), *since))
     }
 
+    /// What a task waits for that has not ended and is in no queue: the end of a sentence, such as
+    /// "for a timer that is due 1.00 s after the end".
+    pub fn waits(&self, task: u64) -> Option<String> {
+        let (waits, _) = self.last_waits(task)?;
+        Some(self.text_of_waits(&waits, self.end))
+    }
+
     /// What a task waits for after a poll: without what has happened since.
     pub(crate) fn waits_of(&self, poll: &Poll) -> Vec<Wait> {
         self.open_waits(&poll.waits, poll.end)

@@ -1,6 +1,6 @@
 //! Writes a timeline into a file.
 
-use crate::{Timeline, html, json, picture, recorder, text};
+use crate::{Timeline, html, json, picture, text, waits};
 use std::fs::{self, File, Metadata};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub fn write(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     // A wrong name costs no time.
     Format::of(path)?;
-    Timeline::new(&recorder::recording()).write(path)
+    Timeline::new(&waits::recording()).write(path)
 }
 
 impl Timeline {

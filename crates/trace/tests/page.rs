@@ -236,6 +236,61 @@ fn rows_below_the_window_are_reached() {
     assert_eq!(seen[9..], ["false", "true", "true", "true", "true", "0"]);
 }
 
+#[test]
+fn fingers_move_zoom_and_choose() {
+    let script = r#"
+        const box = canvas.getBoundingClientRect();
+        const touch = (kind, ...places) => {
+            const finger = ([x, y], identifier) => new Touch({
+                identifier, target: canvas, clientX: box.left + x, clientY: box.top + y,
+            });
+            const fingers = places.map(finger), ended = kind === "touchend";
+            canvas.dispatchEvent(new TouchEvent(kind, { cancelable: true, bubbles: true,
+                touches: ended ? [] : fingers, changedTouches: fingers }));
+        };
+        // A tap chooses the poll under it.
+        const first = AXIS + GAP + 5;
+        touch("touchstart", [600, first]);
+        touch("touchend", [600, first]);
+        const all = [chosen < 0 ? "nothing" : DATA.tasks[DATA.task[chosen]][0]];
+
+        // Two fingers that part show half of what was seen, around the same place.
+        const place = timeAt(600, box.width);
+        touch("touchstart", [550, 99], [650, 99]);
+        touch("touchmove", [500, 99], [700, 99]);
+        touch("touchend", [500, 99]);
+        const width = view.to - view.from;
+        all.push(Math.abs(width / DATA.span - 0.5) < 0.01);
+        all.push(Math.abs(timeAt(600, box.width) - place) < DATA.span / 100);
+
+        // One finger moves what is seen, and the rows.
+        const from = view.from;
+        touch("touchstart", [600, 300]);
+        touch("touchmove", [550, 300 - 2 * ROW]);
+        touch("touchend", [550, 300 - 2 * ROW]);
+        all.push(view.from > from, $("rows").scrollTop / ROW);
+        all.push(DATA.tasks[DATA.task[chosen]][0]);
+        saw(...all);
+    "#;
+    let Some(seen) = seen(&many_workers(), "fingers", script) else { return };
+    assert_eq!(seen, ["1", "true", "true", "true", "2", "1"]);
+}
+
+/// A name has as many of its letters as there is room for, and none is squeezed.
+#[test]
+fn names_are_cut_and_not_squeezed() {
+    let script = r#"
+        const name = "a name that is far too long for the place that it has";
+        const width = paint.measureText(name).width;
+        const cut = fit(name, width / 2);
+        saw(fit(name, width), cut.endsWith("…") && name.startsWith(cut.slice(0, -1)),
+            paint.measureText(cut).width <= width / 2, cut.length > name.length / 3, fit(name, 2));
+    "#;
+    let Some(seen) = seen(&polls(&["one"]), "names", script) else { return };
+    let name = "a name that is far too long for the place that it has";
+    assert_eq!(seen, [name, "true", "true", "true", ""]);
+}
+
 /// What is painted depends on the pixels, and not on the events.
 #[test]
 fn hundred_thousand_events_are_painted_as_fast_as_there_are_pixels() {

@@ -20,7 +20,7 @@ static RECORDER: std::sync::Mutex<()> = std::sync::Mutex::new(());
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Long enough to stand out.
-const LATE: Duration = Duration::from_millis(50);
+const LATE: Duration = Duration::from_millis(100);
 
 fn record() -> MutexGuard<'static, ()> {
     let guard = RECORDER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +178,7 @@ fn task_that_wakes_itself_over_and_over() {
             yield_now().await;
         }
     });
-    runtime.block_on(sleep(LATE));
+    runtime.block_on(sleep(3 * LATE));
     is_done.store(1, Ordering::Relaxed);
     runtime.block_on(spins).unwrap();
     stands_out(&["spins: task", "\"spins\"", "woke itself over and over: "]);
@@ -201,7 +201,7 @@ fn branch_that_another_one_starves() {
         loop {
             select! {
                 biased;
-                Some(()) = works.recv(), if start.elapsed() < 4 * LATE => {
+                Some(()) = works.recv(), if start.elapsed() < 3 * LATE => {
                     begun.take().map(|begun| begun.send(()));
                     yield_now().await;
                 }

@@ -43,10 +43,11 @@ pub type Job = async_task::Runnable;
 /// time ends, and tasks race against deadlines.
 const POLL_NANOS: std::ops::RangeInclusive<u64> = 1_000..=20_000;
 
-/// Before a longer jump of the clock, and before a deadlock is told, real sockets and other threads
-/// are given some real time. What a socket of this very thread has sent may be on its way: a small
-/// packet waits until the one before it is acknowledged (Nagle's algorithm), and the other side
-/// delays that by 40 ms.
+/// Before a longer jump of the clock, and before a deadlock is told, real sockets are given some
+/// real time. What a socket of this very thread has sent may be on its way: a small packet waits
+/// until the one before it is acknowledged (Nagle's algorithm), and the other side delays that by
+/// 40 ms. (Other threads are given none, as nobody knows whether there are any: they hold the
+/// clock.)
 const LONG_JUMP: Duration = Duration::from_millis(100);
 const GRACE_MILLIS: u32 = 100;
 
@@ -136,17 +137,15 @@ pub fn choose<T>(
     push: impl Fn(T),
     pop: impl Fn() -> Option<T>,
 ) -> Option<T> {
-    if first.is_none() {
-        return None;
-    }
+    let first = first?;
     with_world(|world| world.is_alone = others == 0);
     if others == 0 {
-        return first;
+        return Some(first);
     }
     let last = others.min(CHOICES_MAX - 1) as u64;
     let chosen = with_world(|world| world.random.u64(..=last)).unwrap_or(0);
-    (0..chosen).fold(first, |task, _| {
-        task.into_iter().for_each(&push);
+    (0..chosen).try_fold(first, |task, _| {
+        push(task);
         pop()
     })
 }
@@ -231,10 +230,7 @@ pub fn until<T>(
     // A short jump only moves the clock on. A long one could end a timeout although the answer is
     // there, and without a deadline the simulation would end.
     let is_short = next.is_some_and(|deadline| deadline < Instant::now() + LONG_JUMP);
-    let grace = match (is_short, has_sockets || next.is_none()) {
-        (false, true) => GRACE_MILLIS,
-        _ => 0,
-    };
+    let grace = if has_sockets && !is_short { GRACE_MILLIS } else { 0 };
     for _ in 0..grace {
         thread::sleep(Duration::from_millis(1));
         if look(wakers) {

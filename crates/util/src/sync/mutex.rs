@@ -168,7 +168,10 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
 
 /// Defines a guard: a tokio's one, and that somebody has it.
 macro_rules! guard {
-    ($(#[$doc:meta])* $name:ident [$($params:tt)*] [$($args:tt)*] $guard:ty, $target:ty, $lock:ty) => {
+    (
+        $(#[$doc:meta])* $name:ident [$($params:tt)*] [$($args:tt)*]
+        $guard:ty, $target:ty, $lock:ty
+    ) => {
         $(#[$doc])*
         #[must_use = "the lock is given back when the guard is dropped"]
         pub struct $name<$($params)*> {

@@ -122,6 +122,7 @@ impl Semaphore {
     }
 
     /// Creates one of which something else is told: the room in a channel.
+    #[inline]
     #[track_caller]
     pub(super) const fn told(permits: usize, told: Told) -> Self {
         assert!(permits <= Self::MAX_PERMITS, "a semaphore has at most MAX_PERMITS permits");
