@@ -94,11 +94,13 @@
 //! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
 //! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
+//! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
 //! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
 //! | `console` | nothing: tokio-console is not told of arc's tasks |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
+//! With `trace`, [`sync::Mutex`] is a type around tokio's, which tells who waits for it.
 //!
 //! The names of tokio's other features (`rt`, `fs`, `net`, `time`, `parking_lot` ...) are accepted,
 //! so that a list of them stays valid. They add nothing: most of these parts are always there.
