@@ -65,7 +65,7 @@ fn text(root: &Path) -> Result<String> {
          `cargo xtask report` writes this page, `cargo xtask audit` checks the limits, and\n\
          `audit.toml` has them. CI runs both.\n\n\
          {}\n{}\n## What is compiled\n\n{COMPILED}\n{}\n## What is not\n\n{}\n\
-         ## `unsafe` in arc's own code\n\n{OWN}\n{}.\n\n\
+         ## `unsafe` in arc's own code\n\n{OWN}{}.\n\n\
          ## `unsafe` in all that a build consists of\n\n{TREE}\n{}\n{}\n{}\n",
         number(audit.own.sum().lines()),
         number(limits.lines["most"]),
@@ -89,7 +89,7 @@ lines and more: so many are blank, or have a comment.
 
 const OWN: &str = "\
 The word is counted as a token: comments, strings and names such as `unsafe_code` do not count.
-All other libraries have none, and clippy asks for a `SAFETY:` comment above each block. Where it is:
+All other libraries have none, and clippy asks for a `SAFETY:` comment above each block. It is at
 ";
 
 const TREE: &str = "\
