@@ -1,412 +1,339 @@
-//! `cargo xtask audit`: how much `unsafe` there is, in arc and in all that it is
-//! built from, and whether `audit.toml` allows it.
+//! `cargo xtask audit` and `loc`: the one count of lines and its air, `unsafe` in arc and in all
+//! that it is built from, the words and lines around it, and whether `audit.toml` allows them.
 //!
-//! Syntax trees are counted, so the word in a comment or a string is not. All of
-//! `src/` of a crate counts, also what is for other platforms or features than
-//! the build's, because which file is compiled is not known before it is.
+//! The one count is everything of its own that `cargo build -p arc-runtime` compiles, on whatever
+//! platform. cargo says which packages that are, so that code is counted wherever it is moved.
 
 use std::path::Path;
-use std::thread;
 
-use clap::Args;
+use anyhow::Result;
 
-use crate::count::{self, KINDS, Tally};
-use crate::limits::{self, Bound, Budget, FILE, Limits, Remark};
-use crate::loc::{self, LineLimits};
-use crate::source::{Source, rust_files};
-use crate::table::{Table, number};
-use crate::tree::{self, PEERS, Package, TARGET};
-use crate::{Failure, compiled, workspace_root};
-
-/// What the command line asks for.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    /// Print a row for every file of the dependencies that has `unsafe`
-    #[arg(long)]
-    files: bool,
-    /// Count what a build compiles instead, and check that (a minute)
-    #[arg(long, conflicts_with = "files")]
-    compiled: bool,
-}
-
-/// Crates that only declare what the system offers, on every platform they know.
-const INTERFACES: [&str; 2] = ["libc", "linux-raw-sys"];
-
-/// One `unsafe` of arc's own.
-pub struct Own {
-    pub file: String,
-    pub found: count::Unsafe,
-}
-
-/// A crate and the `unsafe` in its sources.
-pub struct Crate {
-    pub name: String,
-    pub version: String,
-    /// The files that have any, by name.
-    pub files: Vec<(String, Tally)>,
-    pub file_count: usize,
-    /// The files that syn cannot parse, which are searched for the word instead.
-    pub unparsed: Vec<String>,
-    pub tally: Tally,
-}
+use crate::limits::{self, Bound, Budget, Limits, Numbers};
+use crate::rust::{Count, Rust, SHORTEST_WITH_AIR, WIDE};
+use crate::source::{self, Source, rust_files};
+use crate::table::{Table, number, percent};
+use crate::tree::{self, ALL_TARGETS, PEERS, Package, TARGET};
+use crate::workspace_root;
 
 /// Everything that is counted.
 pub struct Audit {
-    /// The folders of arc's own code that have a budget, and what they have.
-    pub folders: Vec<(String, Tally)>,
-    pub own: Vec<Own>,
+    pub own: Own,
+    /// The words of all pages, and the lines of all Rust files that are not below `src/`.
+    house: [usize; 2],
+    /// The folders of all libraries, with the places of `unsafe` in each.
+    pub libraries: Vec<(String, Vec<String>)>,
     pub arc: Vec<Crate>,
     pub tokio: Vec<Crate>,
-    /// The lines of all that a build compiles of arc's own, and the air in them.
-    pub lines: loc::Own,
+}
+
+/// What a build of arc-runtime compiles of arc's own.
+#[derive(Default)]
+pub struct Own {
+    /// The folders of the packages, the runtime's first.
+    pub folders: Vec<String>,
+    files: Vec<(String, Count)>,
+}
+
+/// A crate of a build, and how often its sources have the word `unsafe`.
+pub struct Crate {
+    pub name: String,
+    pub version: String,
+    pub unsafes: usize,
 }
 
 /// Runs `cargo xtask audit`.
-///
-/// # Errors
-/// A limit is passed.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run() -> Result<()> {
     let root = workspace_root();
     let limits = Limits::read(&root)?;
-    if arguments.compiled {
-        return compiled::check(&root, &limits);
+    let audit = Audit::collect(&root)?;
+    let mut budgets = audit.budgets(&limits);
+    budgets.extend(audit.house_budgets(&limits));
+    println!("{}\n{}", crates_table("arc", &audit.arc), budgets_table(&budgets));
+    let mut complaints: Vec<_> = budgets.iter().filter_map(Budget::complaint).collect();
+    complaints.extend(changes(&audit.arc, &limits.crates));
+    limits::settle("audit", &complaints)
+}
+
+/// Runs `cargo xtask loc`: the files of the one count.
+pub fn loc() -> Result<()> {
+    print!("{}", Own::collect(&workspace_root())?.table());
+    Ok(())
+}
+
+impl Own {
+    fn collect(root: &Path) -> Result<Self> {
+        let mut own = Own::default();
+        let tree = tree::tree(&root.join("Cargo.toml"), "arc-runtime", ALL_TARGETS)?;
+        for package in tree.iter().filter(|it| it.source.is_none()) {
+            own.folders.push(package.folder_of_sources(root));
+        }
+        // That of the runtime itself has no other folder around it.
+        own.folders.sort_by_key(|it| it.matches('/').count());
+        for folder in own.folders.clone() {
+            for file in rust_files(root, &folder)? {
+                own.files.push((file.name, Rust::of(&file.text).count()));
+            }
+        }
+        Ok(own)
     }
-    let audit = Audit::collect(&root, &limits)?;
-    print!("{}", audit.own_text());
-    if arguments.files {
-        println!("\n{}", files_table(&audit.arc));
+
+    pub fn sum(&self) -> Count {
+        let mut sum = Count::default();
+        for (_, count) in &self.files {
+            sum += *count;
+        }
+        sum
     }
-    println!("\n{}", audit.tree_text());
-    check(&audit, &limits)
+
+    fn budgets(&self, limits: &Limits) -> [Budget; 4] {
+        let sum = self.sum();
+        let least = |name| (sum.air_lines * limits.air[name]).div_ceil(100);
+        let longer = format!("in functions of {SHORTEST_WITH_AIR} lines and more");
+        let at_least = |what: &str, name, counted| {
+            Budget::new(&format!("{what} {longer}"), Bound::AtLeast, least(name), counted)
+        };
+        let lines = format!("lines of {}", self.folders.join(" and "));
+        let wide = format!("lines of code with {WIDE} columns and more");
+        let most_wide = sum.code * limits.air["wide_percent"] / 100;
+        [
+            Budget::new(&lines, Bound::Ratchet, limits.lines["most"], sum.lines()),
+            at_least("blank lines", "blanks_percent", sum.air_blanks),
+            at_least("comments", "comments_percent", sum.air_comments),
+            Budget::new(&wide, Bound::AtMost, most_wide, sum.wide),
+        ]
+    }
+
+    /// Every file, with its lines and its air.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(&["file", "lines", "code", "wide", "blank %", "comment %"]);
+        let mut add = |name: &str, count: Count| {
+            let mut cells = vec![name.to_owned()];
+            cells.extend([count.lines(), count.code, count.wide].map(number));
+            let air = [count.air_blanks, count.air_comments];
+            cells.extend(air.map(|it| percent(it, count.air_lines)));
+            table.cells(cells);
+        };
+        for (name, count) in &self.files {
+            add(name, *count);
+        }
+        add("together", self.sum());
+        table
+    }
 }
 
 impl Audit {
     /// Reads and counts everything.
-    ///
-    /// # Errors
-    /// Something cannot be read, or own code is not Rust.
-    pub fn collect(root: &Path, limits: &Limits) -> Result<Self, Failure> {
-        let mut folders = Vec::new();
-        let mut own = Vec::new();
-        for (folder, _) in limits.numbers("unsafe")? {
-            let files = rust_files(root, &[&folder])?;
-            folders.push((folder, count_own(&files, &mut own)?));
+    pub fn collect(root: &Path) -> Result<Self> {
+        let mut house = Vec::new();
+        for name in source::names(root)? {
+            if name.ends_with(".md") || name.ends_with(".rs") {
+                house.push(source::read(root, &name)?);
+            }
         }
-        let crates = tree::tree(&root.join("Cargo.toml"), "arc-runtime", TARGET)?;
-        let peers = tree::tree(&root.join(PEERS), "arc-peers", TARGET)?;
+        let manifest = root.join("Cargo.toml");
+        let mut libraries = Vec::new();
+        for package in tree::packages(&manifest)?.iter().filter(|it| it.is_published()) {
+            let folder = package.folder_of_sources(root);
+            let files = rust_files(root, &folder)?;
+            libraries.push((folder, files.iter().flat_map(places).collect()));
+        }
+        libraries.sort();
         Ok(Audit {
-            folders,
-            own,
-            arc: count_crates(&crates)?,
-            tokio: count_crates(&peers)?,
-            lines: loc::Own::collect(root)?,
+            own: Own::collect(root)?,
+            house: words_and_lines(&house),
+            libraries,
+            arc: crates(tree::tree(&manifest, "arc-runtime", TARGET)?)?,
+            tokio: crates(tree::tree(&root.join(PEERS), "arc-peers", TARGET)?)?,
         })
     }
 
-    /// arc's own code: a table of the files that have any, and every reason.
-    pub fn own_text(&self) -> String {
-        let mut text = kinds_table("own code", self.folders.iter().map(row)).to_string();
-        for Own { file, found } in &self.own {
-            let reason = found.reason.as_deref().unwrap_or("NO REASON GIVEN");
-            text += &format!("\n* {file}:{} ({}): {reason}", found.line, found.kind);
+    /// What is counted of the runtime and of all that it is built from.
+    pub fn budgets(&self, limits: &Limits) -> Vec<Budget> {
+        let mut budgets = Vec::from(self.own.budgets(limits));
+        for (folder, places) in &self.libraries {
+            let most = limits.unsafes.get(folder).copied().unwrap_or(0);
+            if most + places.len() > 0 {
+                let what = format!("unsafe in {folder}");
+                budgets.push(Budget::new(&what, Bound::Ratchet, most, places.len()));
+            }
         }
-        text + "\n"
+        let most = limits.tree["crates"];
+        budgets.push(Budget::new("crates in the tree", Bound::AtMost, most, self.arc.len()));
+        budgets
     }
 
-    /// The crates of arc's tree and of tokio's.
-    pub fn tree_text(&self) -> String {
-        let mut text = String::new();
-        for (title, crates) in [("arc", &self.arc), ("tokio, features = [\"full\"]", &self.tokio)] {
-            let rows = crates.iter().map(|each| (title_of(each), each.tally));
-            let rows: Vec<_> = rows.collect();
-            let table = kinds_table(title, rows.iter().map(row));
-            let files: usize = crates.iter().map(|each| each.file_count).sum();
-            let is_interface = |it: &&Crate| INTERFACES.contains(&it.name.as_str());
-            let interfaces = crates.iter().filter(is_interface);
-            let interfaces: usize = interfaces.map(|it| it.tally.total()).sum();
-            let rest = crates.iter().map(|it| it.tally.total()).sum::<usize>() - interfaces;
-            text += &format!(
-                "{table}\n{title}: {} crates, {} files.{}\n{} `unsafe` are left without {}, which \
-                 declare the system's interface\nfor many platforms, most of it \
-                 generated.\n\n",
-                crates.len(),
-                number(files),
-                unparsed_note(crates),
-                number(rest),
-                INTERFACES.join(" and "),
-            );
-        }
-        text.trim_end().to_owned() + "\n"
+    /// What is counted of all that stands around the runtime.
+    pub fn house_budgets(&self, limits: &Limits) -> [Budget; 2] {
+        let [words, lines] = self.house;
+        let most = ["words", "rust_lines"].map(|it| limits.house[it]);
+        [
+            Budget::new("words of all pages", Bound::Ratchet, most[0], words),
+            Budget::new("lines of Rust outside src", Bound::Ratchet, most[1], lines),
+        ]
     }
 }
 
-/// What syn could not parse is named, so that nobody takes a search for a count.
-fn unparsed_note(crates: &[Crate]) -> String {
-    let names: Vec<_> = crates
-        .iter()
-        .flat_map(|each| each.unparsed.iter().map(|file| format!("{}/{file}", each.name)))
-        .collect();
-    match names.len() {
-        0 => " All of them were parsed.".to_owned(),
-        count => format!(
-            " {count} of them syn cannot parse; they were only searched for the word: {}.",
-            names.join(", ")
-        ),
-    }
-}
-
-fn count_own(files: &[Source], own: &mut Vec<Own>) -> Result<Tally, Failure> {
-    let mut sum = Tally::default();
+/// As `wc` counts them: the words of pages, and the lines of Rust files that are not below `src/`.
+fn words_and_lines(files: &[Source]) -> [usize; 2] {
+    let mut counts = [0, 0];
     for file in files {
-        let syntax = count::syntax(&file.text)
-            .map_err(|reason| Failure(format!("{}: {reason}", file.name)))?;
-        sum += Tally::of(&file.text).0;
-        own.extend(syntax.unsafes.into_iter().map(|found| Own { file: file.name.clone(), found }));
+        if file.name.ends_with(".md") {
+            counts[0] += file.text.split_ascii_whitespace().count();
+        } else if !file.name.starts_with("src/") {
+            counts[1] += file.text.lines().count();
+        }
     }
-    Ok(sum)
+    counts
 }
 
-/// Counts every crate, with a thread for each half of them: parsing is what takes
-/// the time.
-fn count_crates(packages: &[Package]) -> Result<Vec<Crate>, Failure> {
-    let every_other = |first: usize| packages.iter().skip(first).step_by(2).map(count_crate);
-    let (even, odd) = thread::scope(|scope| {
-        let odd = scope.spawn(|| every_other(1).collect::<Result<Vec<_>, _>>());
-        let even = every_other(0).collect::<Result<Vec<_>, _>>();
-        (even, odd.join().expect("counting does not panic"))
-    });
-    let mut crates = even?;
-    crates.extend(odd?);
-    crates.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
+/// The places of the word `unsafe` in a file.
+fn places(file: &Source) -> Vec<String> {
+    let words = Rust::of(&file.text).words;
+    let unsafes = words.iter().filter(|it| it.text == "unsafe");
+    unsafes.map(|it| format!("{}:{}", file.name, it.line)).collect()
+}
+
+/// Counts the word in all Rust files of each crate's `src/`: also in what is for other platforms
+/// or features, because which file is compiled is not known before it is.
+fn crates(packages: Vec<Package>) -> Result<Vec<Crate>> {
+    let mut crates = Vec::new();
     // The peers' own manifest is only there to be resolved.
-    crates.retain(|each| each.name != "arc-peers");
+    for package in packages.into_iter().filter(|it| it.name != "arc-peers") {
+        let unsafes = rust_files(package.folder(), "src")?.iter().flat_map(places).count();
+        crates.push(Crate { name: package.name, version: package.version, unsafes });
+    }
     Ok(crates)
 }
 
-fn count_crate(package: &Package) -> Result<Crate, Failure> {
-    let mut counted = Crate {
-        name: package.name.clone(),
-        version: package.version.clone(),
-        files: Vec::new(),
-        file_count: 0,
-        unparsed: Vec::new(),
-        tally: Tally::default(),
-    };
-    for file in rust_files(&package.folder, &["src"])? {
-        counted.file_count += 1;
-        let (tally, is_parsed) = Tally::of(&file.text);
-        counted.tally += tally;
-        if !is_parsed {
-            counted.unparsed.push(file.name.clone());
-        }
-        if tally.total() > 0 {
-            counted.files.push((file.name, tally));
-        }
+pub fn crates_table(title: &str, crates: &[Crate]) -> Table {
+    let mut table = Table::new(&[title, "`unsafe`"]);
+    for each in crates {
+        // A version of arc's own would make the report stale at every release.
+        let version = if each.name.starts_with("arc-") { "" } else { &each.version };
+        table.row(format!("{} {version}", each.name).trim(), &[each.unsafes]);
     }
-    Ok(counted)
-}
-
-fn title_of(each: &Crate) -> String {
-    // A version of arc's own would make the report stale at every release.
-    if each.name.starts_with("arc-") {
-        return each.name.clone();
-    }
-    format!("{} {}", each.name, each.version)
-}
-
-fn row(row: &(String, Tally)) -> (&str, Tally) {
-    (&row.0, row.1)
-}
-
-fn kinds_table<'rows>(title: &str, rows: impl Iterator<Item = (&'rows str, Tally)>) -> Table {
-    let mut head = vec![title];
-    head.extend(KINDS);
-    head.push("total");
-    let mut table = Table::new(1, &head);
-    let mut sum = Tally::default();
-    let mut add = |name: &str, tally: Tally| {
-        let mut numbers = tally.0.to_vec();
-        numbers.push(tally.total());
-        table.row([name], &numbers);
-    };
-    for (name, tally) in rows {
-        add(name, tally);
-        sum += tally;
-    }
-    add("total", sum);
+    table.row("together", &[crates.iter().map(|it| it.unsafes).sum()]);
     table
 }
 
-fn files_table(crates: &[Crate]) -> Table {
-    let name = |each: &Crate, file: &str| format!("{}/{file}", each.name);
-    let rows: Vec<_> = crates
-        .iter()
-        .flat_map(|each| each.files.iter().map(move |it| (name(each, &it.0), it.1)))
-        .collect();
-    kinds_table("file of a crate", rows.iter().map(row))
-}
-
-/// Prints every budget, and fails when one is broken or an `unsafe` has no reason.
-fn check(audit: &Audit, limits: &Limits) -> Result<(), Failure> {
-    let budgets = budgets(audit, limits)?;
-    let mut table = Table::new(1, &["budget", "allowed", "counted"]);
-    for budget in &budgets {
-        let bound = budget.bound.to_string();
-        table.texts(vec![budget.what.clone(), bound, number(budget.counted)]);
+pub fn budgets_table(budgets: &[Budget]) -> Table {
+    let mut table = Table::new(&["limit", "allowed", "counted"]);
+    for budget in budgets {
+        budget.row(&mut table, number(budget.counted));
     }
-    println!("{table}");
-    let mut remarks: Vec<Remark> = budgets.iter().filter_map(Budget::remark).collect();
-    remarks.extend(crate_remarks(&audit.arc, &limits.numbers("crates")?));
-    remarks.extend(audit.own.iter().filter_map(unexplained));
-    limits::settle("audit", &remarks)
+    table
 }
 
-fn unexplained(Own { file, found }: &Own) -> Option<Remark> {
-    let place = format!("{file}:{}: unsafe ({})", found.line, found.kind);
-    found.reason.is_none().then(|| {
-        Remark::complaint(format!(
-            "{place} without a SAFETY: comment directly above: say why it holds"
-        ))
-    })
-}
-
-fn budgets(audit: &Audit, limits: &Limits) -> Result<Vec<Budget>, Failure> {
-    let mut budgets = audit.lines.budgets(&LineLimits::of(limits)?);
-    for (folder, tally) in &audit.folders {
-        let own = audit.own.iter();
-        let own = own.filter(|it| it.file.starts_with(&format!("{folder}/")));
-        let places: Vec<_> = own.map(|it| format!("{}:{}", it.file, it.found.line)).collect();
-        budgets.push(Budget {
-            what: format!("unsafe in {folder}"),
-            bound: Bound::AtMost(limits.number("unsafe", folder)?),
-            counted: tally.total(),
-            remedy: format!("They are at {}: do without one.", places.join(", ")),
-            is_ratchet: true,
-        });
-    }
-    budgets.push(Budget {
-        what: "crates in the tree".to_owned(),
-        bound: Bound::AtMost(limits.number("tree", "crates")?),
-        counted: audit.arc.len(),
-        remedy: "`cargo tree -p arc-runtime -e normal,build` tells who needs which: \
-                 do without one."
-            .to_owned(),
-        is_ratchet: false,
-    });
-    let crates = limits.numbers("crates")?;
-    budgets.push(Budget {
-        what: "unsafe in the tree".to_owned(),
-        bound: Bound::AtMost(crates.iter().map(|it| it.1).sum()),
-        counted: audit.arc.iter().map(|each| each.tally.total()).sum(),
-        remedy: "It is told by crate below.".to_owned(),
-        is_ratchet: false,
-    });
-    Ok(budgets)
-}
-
-/// What differs from the crates and their `unsafe` that audit.toml knows, so that a
-/// change is told with the crate's name.
-fn crate_remarks(crates: &[Crate], known: &[(String, usize)]) -> Vec<Remark> {
-    let mut remarks = Vec::new();
-    for each in crates {
-        let (name, counted) = (&each.name, each.tally.total());
-        let line = format!("write `{name} = {counted}` into [crates] of {FILE}");
-        match known.iter().find(|it| &it.0 == name).map(|it| it.1) {
-            None => remarks.push(Remark::complaint(format!(
-                "crate {name} is new in the tree: do without it, or read it, give its reason in \
-                 Cargo.toml, and {line}"
-            ))),
-            Some(allowed) if counted > allowed => remarks.push(Remark::complaint(format!(
-                "crate {name} has {counted} unsafe, and {FILE} allows {allowed}: read what is \
-                 new (`cargo xtask audit --files` tells the files), and {line}"
-            ))),
-            Some(allowed) if counted < allowed => remarks.push(Remark::note(format!(
-                "crate {name} has {counted} unsafe, less than the {allowed} allowed: {line}, so \
-                 that it stays so"
-            ))),
+/// The complaints about crates that are new or have more `unsafe` than audit.toml knows, so that a
+/// change is told with the crate's name. What is less is printed.
+fn changes(crates: &[Crate], known: &Numbers) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for Crate { name, unsafes, .. } in crates {
+        let line = format!("write `{name} = {unsafes}` into audit.toml");
+        match known.get(name) {
+            None => {
+                complaints.push(format!("crate {name} is new in the tree: read it, and {line}"))
+            }
+            Some(allowed) if unsafes > allowed => {
+                complaints
+                    .push(format!("crate {name} has more unsafe: read what is new, and {line}"));
+            }
+            Some(allowed) if unsafes < allowed => println!("note: {line}, so that it stays so"),
             Some(_) => {}
         }
     }
-    for (name, _) in known {
-        if !crates.iter().any(|each| &each.name == name) {
-            remarks.push(Remark::note(format!(
-                "crate {name} is no longer in the tree: drop its line from [crates] of {FILE}"
-            )));
-        }
+    for name in known.keys().filter(|name| !crates.iter().any(|it| it.name == **name)) {
+        println!("note: crate {name} is not in the tree: drop it from audit.toml");
     }
-    remarks
+    complaints
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::tests::limits;
 
-    fn crate_with(name: &str, blocks: usize) -> Crate {
-        let mut tally = Tally::default();
-        tally.0[0] = blocks;
-        Crate {
+    const TEXT: &str = "\
+fn short() {}
+
+fn long() {
+    // Why.
+    a();
+    b();
+
+    // Why.
+    c();
+    d();
+    e();
+    f();
+    g();
+}
+";
+
+    fn source(name: &str, text: &str) -> Source {
+        Source { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    fn own(text: &str) -> Own {
+        let files = vec![("src/a.rs".to_owned(), Rust::of(text).count())];
+        Own { folders: vec!["src".to_owned()], files }
+    }
+
+    fn broken(budgets: &[Budget]) -> String {
+        let complaints = budgets.iter().filter_map(Budget::complaint);
+        complaints.map(|it| it.split(' ').next().unwrap().to_owned() + " ").collect()
+    }
+
+    #[test]
+    fn each_limit_is_a_budget() {
+        let broken = |text: &str| broken(&own(text).budgets(&limits()));
+        assert_eq!(broken(TEXT), "");
+        assert_eq!(broken(&format!("{TEXT}fn g() {{}}\nfn h() {{}}\n")), "lines ");
+        assert_eq!(broken(&TEXT.replace("b();\n\n", "b();\n")), "blank ");
+        assert_eq!(broken(&TEXT.replacen("// Why.", "g();", 1)), "comments ");
+        let wide = format!("fn short() {{ {} }}", "x".repeat(WIDE));
+        assert_eq!(broken(&TEXT.replace("fn short() {}", &wide)), "lines ");
+    }
+
+    #[test]
+    fn libraries_trees_and_pages_have_budgets() {
+        let crates = [("a", 2), ("b", 0), ("new", 0)].map(|(name, unsafes)| Crate {
             name: name.to_owned(),
             version: "1.0.0".to_owned(),
-            files: Vec::new(),
-            file_count: 1,
-            unparsed: Vec::new(),
-            tally,
-        }
-    }
-
-    #[test]
-    fn every_change_of_the_tree_is_told_by_name() {
-        let known = [("a", 1), ("b", 1), ("c", 1), ("d", 1)];
-        let known = known.map(|(name, number)| (name.to_owned(), number));
-        let crates = [("a", 1), ("b", 2), ("c", 0), ("e", 0)];
-        let crates = crates.map(|(name, blocks)| crate_with(name, blocks));
-        let told: Vec<_> = crate_remarks(&crates, &known)
-            .into_iter()
-            .map(|it| (it.text[..7].to_owned(), it.is_complaint))
-            .collect();
-        let expected =
-            [("crate b", true), ("crate c", false), ("crate e", true), ("crate d", false)];
-        assert_eq!(told, expected.map(|(text, it)| (text.to_owned(), it)));
-    }
-
-    #[test]
-    fn the_one_count_is_a_budget() {
-        let text = "[lines]\nmost = 1\n[air]\nblanks_percent = 8\ncomments_percent = 15\n\
-                    wide_percent = 2\n[tree]\ncrates = 1\n";
-        let file = Source {
-            name: "src/a.rs".to_owned(),
-            text: "//! A.\nfn a() {}\nfn b() {}\n".to_owned(),
-        };
+            unsafes,
+        });
+        let folders = ["src", "crates/b/src"].map(str::to_owned);
+        let has_one = places(&source("a.rs", "unsafe fn f() {}"));
         let audit = Audit {
-            folders: Vec::new(),
-            own: Vec::new(),
-            arc: Vec::new(),
+            own: own(TEXT),
+            house: [6, 6],
+            libraries: folders.map(|it| (it, has_one.clone())).into(),
+            arc: crates.into(),
             tokio: Vec::new(),
-            lines: loc::Own::of(&[file]),
         };
-        let limits = Limits::parse(text).unwrap();
-        let broken = budgets(&audit, &limits).unwrap();
-        let broken = broken.iter().filter(|it| it.is_broken()).map(|it| it.what.as_str());
-        assert_eq!(broken.collect::<Vec<_>>(), ["lines of src"]);
+        let complaints =
+            audit.budgets(&limits()).iter().filter_map(Budget::complaint).collect::<Vec<_>>();
+        assert_eq!(complaints[0], "unsafe in crates/b/src: 1, and audit.toml allows 0");
+        assert_eq!(complaints[1..], ["crates in the tree: 3, and audit.toml allows 2"]);
+        assert_eq!(broken(&audit.house_budgets(&limits())), "words lines ");
+
+        let told = changes(&audit.arc, &limits().crates);
+        assert!(told[0].starts_with("crate a has more unsafe") && told[0].contains("`a = 2`"));
+        assert!(told[1].starts_with("crate new is new in the tree") && told.len() == 2);
     }
 
     #[test]
-    fn own_unsafe_needs_its_reason() {
-        let file = Source {
-            name: "a.rs".to_owned(),
-            text: "fn f() {\n    unsafe { g() }\n}\n".to_owned(),
-        };
-        let mut own = Vec::new();
-        assert_eq!(count_own(&[file], &mut own).unwrap().total(), 1);
-        let text = unexplained(&own[0]).unwrap().text;
-        assert!(text.starts_with("a.rs:2: unsafe (block) without a SAFETY:"));
+    fn pages_have_words_and_the_rest_has_lines() {
+        let files =
+            [("docs/A.md", "# A page\nof words\n"), ("tests/a.rs", "\n\n"), ("src/a.rs", "\n")];
+        assert_eq!(words_and_lines(&files.map(|it| source(it.0, it.1))), [5, 2]);
     }
 
     #[test]
-    fn what_cannot_be_parsed_is_named() {
-        let mut counted = crate_with("a", 0);
-        assert_eq!(unparsed_note(&[]), " All of them were parsed.");
-        counted.unparsed.push("src/b.rs".to_owned());
-        assert!(unparsed_note(&[counted]).ends_with("the word: a/src/b.rs."));
+    fn own_is_what_a_build_compiles() {
+        let own = Own::collect(&workspace_root()).unwrap();
+        assert_eq!(own.folders, ["src", "crates/macros/src"]);
+        let has = |name: &str| own.files.iter().any(|it| it.0 == name);
+        assert!(has("src/lib.rs") && has("crates/macros/src/lib.rs"));
     }
 }

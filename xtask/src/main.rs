@@ -4,38 +4,33 @@
 //! |---|---|
 //! | `main.rs` | the commands |
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
-//! | `audit.rs` | `unsafe` in arc and in its dependencies, and the budgets |
-//! | `compiled.rs` | the `unsafe` that a build compiles |
-//! | `loc.rs` | lines, functions by length, and the air in them |
-//! | `report.rs` | all of these as LOC_REPORT.md |
+//! | `audit.rs` | lines and the air in them, `unsafe` in arc and in its dependencies |
+//! | `report.rs` | the same as LOC_REPORT.md |
 //! | `tidy/` | the style, as far as it can be read off the source |
-//! | `supply.rs` | dependencies, packages, oldest versions |
-//! | `count.rs` | count lines, `unsafe` and function lengths in one source text |
-//! | `limits.rs` | read `audit.toml`, and judge counts by it |
-//! | `source.rs` | find and read source files |
-//! | `tree.rs` | ask cargo what a build consists of |
+//! | `rust.rs` | counts one source text |
+//! | `limits.rs` | reads `audit.toml`, and judges counts by it |
+//! | `source.rs` | finds and reads source files |
+//! | `tree.rs` | asks cargo what a build consists of |
 //! | `table.rs` | tables for people |
 //!
-//! `trust` is a program of its own, `lab/trust/`; so are `versus`, `ratios` and `chart`,
-//! `lab/compare/`.
+//! `trust`, `inside` and `book` are programs of their own, and so are `versus`, `ratios` and
+//! `chart`.
 
 mod audit;
 mod ci;
-mod compiled;
-mod count;
 mod limits;
-mod loc;
 mod report;
+mod rust;
 mod source;
-mod supply;
 mod table;
 mod tidy;
 mod tree;
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::{env, fmt};
 
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 /// What a developer of arc runs
@@ -46,14 +41,12 @@ enum Task {
     Ci(ci::Arguments),
     /// Check the style, as far as it can be read off the source (some seconds)
     Tidy(tidy::Arguments),
-    /// Count `unsafe` in arc and in the crates it is built from, and check the budgets (10 s)
-    Audit(audit::Arguments),
-    /// Count lines, and functions by length (some seconds)
+    /// Count lines, words and `unsafe`, and check the limits of audit.toml (10 s)
+    Audit,
+    /// Count lines and air by file (some seconds)
     Loc,
-    /// Write LOC_REPORT.md, from the counts of both (10 s)
+    /// Write LOC_REPORT.md, from the same counts (10 s)
     Report(report::Arguments),
-    /// Check dependencies, packages, oldest versions (20 s, `minimal` and `msrv` a minute)
-    Supply(supply::Arguments),
     /// Models, sanitizers, platforms, faults, a soak (half an hour): `trust --help`
     Trust(Arguments),
     /// Measure servers on arc and on its peers (it says how long): `versus --help`
@@ -76,41 +69,24 @@ struct Arguments {
     words: Vec<String>,
 }
 
-/// What was checked did not hold.
-#[derive(Debug, PartialEq)]
-struct Failure(String);
-
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
 fn main() -> ExitCode {
-    if let Some(folder) = env::var_os(compiled::FOLDER) {
-        return compiled::stand_in_for_rustc(folder.as_ref());
-    }
-    if let Ok(flags) = env::var(ci::FLAGS) {
-        return ci::stand_in_for_rustc(&flags);
-    }
     match Task::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("xtask: {failure}");
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
 impl Task {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self) -> Result<()> {
         match self {
             Task::Ci(arguments) => ci::run(&arguments),
             Task::Tidy(arguments) => tidy::run(&arguments),
-            Task::Audit(arguments) => audit::run(&arguments),
-            Task::Loc => loc::run(),
+            Task::Audit => audit::run(),
+            Task::Loc => audit::loc(),
             Task::Report(arguments) => report::run(&arguments),
-            Task::Supply(arguments) => supply::run(&arguments),
             Task::Trust(arguments) => pass("arc-trust", None, arguments),
             Task::Inside(arguments) => pass("arc-inside", None, arguments),
             Task::Book(arguments) => pass("arc-book", None, arguments),
@@ -122,7 +98,7 @@ impl Task {
 }
 
 /// Has another program of the workspace do it.
-fn pass(package: &str, command: Option<&str>, arguments: Arguments) -> Result<(), Failure> {
+fn pass(package: &str, command: Option<&str>, arguments: Arguments) -> Result<()> {
     let mut cargo = cargo();
     cargo.args(["run", "--package", package, "--"]).args(command).args(arguments.words);
     finish(&mut cargo)
@@ -135,16 +111,11 @@ fn cargo() -> Command {
     cargo
 }
 
-/// Runs a program to its end.
-///
-/// # Errors
-/// It cannot be started, or fails.
-fn finish(command: &mut Command) -> Result<(), Failure> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure(status.to_string())),
-        Err(error) => Err(Failure(format!("{command:?} cannot be started: {error}"))),
-    }
+/// Runs a program to its end; an error if it cannot be started, or fails.
+fn finish(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{command:?}"))?;
+    ensure!(status.success(), "{status}");
+    Ok(())
 }
 
 /// The workspace's root folder. cargo says at run time where xtask's manifest is;

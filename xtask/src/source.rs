@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use walkdir::{DirEntry, WalkDir};
-
-use crate::Failure;
+use anyhow::{Context, Result, ensure};
+use walkdir::WalkDir;
 
 /// A text file.
 pub struct Source {
@@ -14,50 +14,37 @@ pub struct Source {
     pub text: String,
 }
 
-/// Reads every Rust file below `folders` of `root`, sorted by name. A folder that
-/// is not there has no files.
-///
-/// # Errors
-/// A file or folder cannot be read.
-pub fn rust_files(root: &Path, folders: &[&str]) -> Result<Vec<Source>, Failure> {
+/// The names of all files of the repository: what git knows, and what it would add.
+pub fn names(root: &Path) -> Result<Vec<String>> {
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let output = Command::new("git").args(arguments).current_dir(root).output().context("git")?;
+    ensure!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut names: Vec<String> = text.split('\0').map(str::to_owned).collect();
+    // One that was deleted is known until that is committed.
+    names.retain(|name| root.join(name).is_file());
+    names.sort();
+    Ok(names)
+}
+
+/// Reads every Rust file below `folder` of `root`, sorted by name, also where git is not.
+pub fn rust_files(root: &Path, folder: &str) -> Result<Vec<Source>> {
     let mut files = Vec::new();
-    for folder in folders {
-        files.extend(files_below(root, folder, &["rs"])?);
+    for entry in WalkDir::new(root.join(folder)).sort_by_file_name() {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|it| it == "rs") {
+            files.push(read(root, &name(root, entry.path()))?);
+        }
     }
     Ok(files)
 }
 
-/// Reads every file below `folder` of `root` whose name ends in one of
-/// `extensions`, but what cargo and git keep for themselves; sorted by name.
-///
-/// # Errors
-/// A file or folder cannot be read.
-pub fn files_below(root: &Path, folder: &str, extensions: &[&str]) -> Result<Vec<Source>, Failure> {
-    let start = root.join(folder);
-    let mut files = Vec::new();
-    if !start.exists() {
-        return Ok(files);
-    }
-
-    let is_kept_apart =
-        |it: &DirEntry| it.depth() > 0 && (it.file_name() == "target" || it.file_name() == ".git");
-    for entry in WalkDir::new(start).into_iter().filter_entry(|it| !is_kept_apart(it)) {
-        let entry = entry.map_err(|error| Failure(error.to_string()))?;
-        let path = entry.path();
-        let is_wanted = extensions.iter().any(|it| path.extension().is_some_and(|end| end == *it));
-        if entry.file_type().is_dir() || !is_wanted {
-            continue;
-        }
-        let fail = |error| Failure(format!("{}: {error}", path.display()));
-        let bytes = fs::read(path).map_err(fail)?;
-        files.push(Source {
-            name: name(root, path),
-            // Checked out on Windows, lines may end otherwise.
-            text: String::from_utf8_lossy(&bytes).replace("\r\n", "\n"),
-        });
-    }
-    files.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(files)
+/// Reads one file.
+pub fn read(root: &Path, name: &str) -> Result<Source> {
+    let bytes = fs::read(root.join(name)).with_context(|| name.to_owned())?;
+    // Checked out on Windows, lines may end otherwise.
+    let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+    Ok(Source { name: name.to_owned(), text })
 }
 
 /// The path below `root`, with `/`.
@@ -71,18 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_found_by_extension_and_sorted() {
-        let root = std::env::temp_dir().join(format!("arc-xtask-source-{}", std::process::id()));
-        for folder in ["src/deep", "src/target"] {
-            fs::create_dir_all(root.join(folder)).unwrap();
-        }
-        for file in ["src/b.rs", "src/deep/a.rs", "src/c.md", "src/target/d.rs"] {
-            fs::write(root.join(file), "text\r\n").unwrap();
-        }
-        let files = rust_files(&root, &["src", "gone"]).unwrap();
-        fs::remove_dir_all(&root).unwrap();
-        let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
-        assert_eq!(names, ["src/b.rs", "src/deep/a.rs"]);
-        assert_eq!(files[0].text, "text\n");
+    fn what_git_ignores_is_no_file() {
+        let root = crate::workspace_root();
+        let names = names(&root).unwrap();
+        assert!(names.is_sorted());
+        assert!(names.iter().any(|it| it == "xtask/src/source.rs"));
+        assert!(!names.iter().any(|it| it.starts_with("target/")));
+        let own = rust_files(&root, "xtask/src").unwrap();
+        assert!(own.iter().all(|it| names.contains(&it.name)) && own.len() > 3);
     }
 }

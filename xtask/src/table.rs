@@ -1,71 +1,68 @@
-//! Tables for people: what is printed is Markdown, so that the report is the same
-//! text as the commands' output.
+//! Tables for people: what is printed is Markdown, so that the report is the same text as the
+//! commands' output.
 
 use std::fmt;
 
-/// A table whose first columns are text and whose others are numbers.
-pub struct Table {
-    /// How many columns stand to the left; all others are set to the right.
-    texts: usize,
-    rows: Vec<Vec<String>>,
-}
+/// A table. Its first column is text, and all others are numbers.
+pub struct Table(Vec<Vec<String>>);
 
 impl Table {
-    /// A table with these column heads, the first `texts` of which are for text.
-    pub fn new(texts: usize, head: &[&str]) -> Self {
-        let head = head.iter().map(|&each| each.to_owned()).collect();
-        Table { texts, rows: vec![head] }
+    /// A table with these column heads.
+    pub fn new(head: &[&str]) -> Self {
+        Table(vec![head.iter().map(|it| (*it).to_owned()).collect()])
     }
 
-    /// Adds a row; a number is written with a comma at every third digit.
-    pub fn row<const TEXTS: usize>(&mut self, texts: [&str; TEXTS], numbers: &[usize]) {
-        let mut row: Vec<String> = texts.map(str::to_owned).into();
-        row.extend(numbers.iter().copied().map(number));
-        self.rows.push(row);
+    /// Adds a row; numbers are written as [`number`] does.
+    pub fn row(&mut self, name: &str, numbers: &[usize]) {
+        let mut cells = vec![name.to_owned()];
+        cells.extend(numbers.iter().copied().map(number));
+        self.cells(cells);
     }
 
     /// Adds a row of cells that are written already.
-    pub fn texts(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-
-    fn width(&self, column: usize) -> usize {
-        let widths = self.rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or(0).max(3)
+    pub fn cells(&mut self, cells: Vec<String>) {
+        self.0.push(cells);
     }
 }
 
 /// `1234` as `1,234`.
 pub fn number(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", self::number(number / 1_000), number % 1_000),
     }
-    text
+}
+
+/// A share in percent, with one decimal; a dash if there is nothing to have a share of.
+pub fn percent(part: usize, whole: usize) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let tenths = (part * 1_000 + whole / 2) / whole;
+    format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths: Vec<usize> = (0..self.rows[0].len()).map(|it| self.width(it)).collect();
-        for (index, row) in self.rows.iter().enumerate() {
+        let mut widths = vec![3; self.0[0].len()];
+        for row in &self.0 {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+
+        for (index, row) in self.0.iter().enumerate() {
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                if column < self.texts {
-                    write!(formatter, "| {cell:width$} ")?;
-                } else {
-                    write!(formatter, "| {cell:>width$} ")?;
+                match column {
+                    0 => write!(formatter, "| {cell:width$} ")?,
+                    _ => write!(formatter, "| {cell:>width$} ")?,
                 }
             }
             writeln!(formatter, "|")?;
             if index == 0 {
-                for (column, width) in widths.iter().enumerate() {
-                    let end = if column < self.texts { '-' } else { ':' };
-                    write!(formatter, "|{}{end}", "-".repeat(width + 1))?;
-                }
-                writeln!(formatter, "|")?;
+                let rules = widths.iter().skip(1).map(|it| format!("{}:|", "-".repeat(it + 1)));
+                let rules: String = rules.collect();
+                writeln!(formatter, "|{}|{rules}", "-".repeat(widths[0] + 2))?;
             }
         }
         Ok(())
@@ -77,24 +74,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned() {
-        let mut table = Table::new(1, &["file", "lines"]);
-        table.row(["a.rs"], &[7]);
-        table.row(["longer.rs"], &[12_345]);
+    fn columns_are_aligned_and_numbers_have_commas() {
+        let mut table = Table::new(&["file", "lines"]);
+        table.row("a.rs", &[7]);
+        table.row("longer.rs", &[1_012_005]);
         let expected = "\
-| file      |  lines |
-|-----------|-------:|
-| a.rs      |      7 |
-| longer.rs | 12,345 |
+| file      |     lines |
+|-----------|----------:|
+| a.rs      |         7 |
+| longer.rs | 1,012,005 |
 ";
         assert_eq!(table.to_string(), expected);
-    }
-
-    #[test]
-    fn numbers_have_commas() {
-        assert_eq!(number(0), "0");
-        assert_eq!(number(999), "999");
-        assert_eq!(number(1_000), "1,000");
-        assert_eq!(number(1_234_567), "1,234,567");
+        assert_eq!((percent(1, 3), percent(0, 0)), ("33.3".to_owned(), "-".to_owned()));
     }
 }

@@ -1,10 +1,20 @@
-//! No rule: a file, and what is found in one.
+//! No rule: a file, what is found in it, and what the rules need to know beside it.
 
-use crate::Failure;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::graph::Graphs;
+use crate::limits::Limits;
+use crate::rust::Rust;
 use crate::source::Source;
 
+/// A rule: what it finds in a file.
+pub type Check = fn(&File, &Repository) -> Vec<Found>;
+
+/// The items of each file of the runtime: the words behind `fn`, `struct` and the like, and those
+/// that begin with a capital letter, among which are the variants of enums.
+type Items = BTreeMap<String, BTreeSet<String>>;
+
 /// A breach of a rule.
-#[derive(Debug, PartialEq)]
 pub struct Found {
     pub line: usize,
     /// What is wrong, and what to do.
@@ -17,27 +27,17 @@ impl Found {
     }
 }
 
-/// One file, and its syntax tree if it is Rust.
+/// One file, and its words if it is Rust.
 pub struct File {
     pub name: String,
     pub text: String,
-    pub syntax: Option<syn::File>,
+    pub rust: Option<Rust>,
 }
 
 impl File {
-    pub fn new(source: Source) -> Result<Self, Failure> {
-        let parse = |text: &str| {
-            let place = |error: syn::Error| (error.span().start().line, error);
-            syn::parse_file(text).map_err(place)
-        };
-        let syntax = match source.name.ends_with(".rs") {
-            true => Some(
-                parse(&source.text)
-                    .map_err(|(line, error)| Failure(format!("{}:{line}: {error}", source.name)))?,
-            ),
-            false => None,
-        };
-        Ok(File { name: source.name, text: source.text, syntax })
+    pub fn new(source: Source) -> Self {
+        let rust = source.name.ends_with(".rs").then(|| Rust::of(&source.text));
+        File { name: source.name, text: source.text, rust }
     }
 
     /// The lines with their numbers.
@@ -45,37 +45,85 @@ impl File {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// Whether the file is code of a library that users build.
-    pub fn is_library(&self) -> bool {
-        let in_crate = self.name.strip_prefix("crates/").and_then(|it| it.split_once('/'));
-        self.is_runtime() || in_crate.is_some_and(|(_, file)| file.starts_with("src/"))
+    /// The words of a file of the runtime.
+    pub fn runtime(&self) -> Option<&Rust> {
+        self.rust.as_ref().filter(|_| self.name.starts_with("src/"))
     }
 
-    /// Whether the file is code of the runtime.
-    pub fn is_runtime(&self) -> bool {
-        self.name.starts_with("src/")
-    }
-
-    /// Whether the file is part of the one count of lines that audit.toml limits.
-    pub fn is_own(&self) -> bool {
-        self.is_runtime() || self.name.starts_with("crates/macros/src/")
-    }
-
-    #[cfg(test)]
-    pub fn of(name: &str, text: &str) -> Self {
-        File::new(Source { name: name.to_owned(), text: text.to_owned() })
-            .expect("the text of a test is Rust")
+    /// The words of a file that is part of the one count of lines.
+    pub fn own(&self) -> Option<&Rust> {
+        let is_macros = self.name.starts_with("crates/macros/src/");
+        self.rust.as_ref().filter(|_| is_macros || self.name.starts_with("src/"))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What the rules need to know beside the file itself.
+pub struct Repository {
+    /// The names of all files.
+    pub names: BTreeSet<String>,
+    pub graphs: Graphs,
+    /// The items of each file of `src/`.
+    pub items: Items,
+    pub limits: Limits,
+}
 
-    #[test]
-    fn libraries_are_the_runtime_and_the_crates() {
-        let is_library = |name| File::of(name, "").is_library();
-        assert!(is_library("src/a.rs") && is_library("crates/util/src/a/b.rs"));
-        assert!(!is_library("crates/util/tests/a.rs") && !is_library("lab/models/src/lib.rs"));
+impl Repository {
+    pub fn of(files: &[File], names: BTreeSet<String>, limits: Limits) -> Self {
+        let rust = files.iter().filter_map(|it| Some((it.name.as_str(), it.rust.as_ref()?)));
+        let rust: Vec<_> = rust.collect();
+        let items = files.iter().filter_map(|it| Some((it.name.clone(), items_of(it.runtime()?))));
+        Repository { names, graphs: Graphs::of(&rust), items: items.collect(), limits }
+    }
+}
+
+/// The items of a file.
+fn items_of(rust: &Rust) -> BTreeSet<String> {
+    const WORDS: [&str; 7] = ["fn", "struct", "enum", "trait", "const", "static", "mod"];
+    let mut items = BTreeSet::new();
+    for (at, word) in rust.words.iter().enumerate() {
+        let is_defined = at > 0 && WORDS.contains(&rust.word(at - 1));
+        if is_defined || word.text.starts_with(char::is_uppercase) {
+            items.insert(word.text.clone());
+        }
+    }
+    items
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::limits::tests::limits;
+
+    /// Files with these names and texts, in the repository that the rules' tests see.
+    pub fn repository_of(files: &[(&str, &str)]) -> (Vec<File>, Repository) {
+        let file = |(name, text): &(&str, &str)| {
+            File::new(Source { name: (*name).to_owned(), text: (*text).to_owned() })
+        };
+        let files: Vec<File> = files.iter().map(file).collect();
+        let mut names: BTreeSet<_> = files.iter().map(|it| it.name.clone()).collect();
+        names.extend(["docs/B.md", "tests/unit/a.rs"].map(str::to_owned));
+        let repository = Repository::of(&files, names, limits());
+        (files, repository)
+    }
+
+    /// What a rule finds in files, with the places.
+    pub fn found_in(check: Check, files: &[(&str, &str)]) -> Vec<String> {
+        let (files, repository) = repository_of(files);
+        let mut told = Vec::new();
+        for file in &files {
+            for Found { line, text } in check(file, &repository) {
+                told.push(format!("{}:{line}: {text}", file.name));
+            }
+        }
+        told
+    }
+
+    /// The lines of a text in which there is nothing to find.
+    pub const NONE: [usize; 0] = [];
+
+    /// The lines that a rule finds in a text.
+    pub fn lines_found(check: Check, name: &str, text: &str) -> Vec<usize> {
+        let (files, repository) = repository_of(&[(name, text)]);
+        check(&files[0], &repository).into_iter().map(|it| it.line).collect()
     }
 }

@@ -1,58 +1,51 @@
 //! No rule: what imports what, in each crate.
 //!
-//! A file imports another one if it has a path that leads there: from `crate`, `super` or
-//! `self`, from a module that is its own, or from one that it has imported. The longest
-//! beginning of the path that is a module says which file. The crate's root, `lib.rs` or
-//! `main.rs`, knows all and is none.
+//! A file imports another one if it has a path that leads there: from `crate`, `super` or `self`,
+//! from a module that is its own, or from one that it has imported. The longest beginning of the
+//! path that is a module says which file. The crate's root, `lib.rs` or `main.rs`, knows all and is
+//! none.
 
 use std::collections::BTreeMap;
 
-use quote::ToTokens;
+use crate::rust::Rust;
 
-use super::file::File;
-use super::paths::{Path, paths};
-
-/// The names of a module, from the crate's root.
-type Module = Vec<String>;
+/// The names of a module or of an item, from the crate's root.
+type Path = Vec<String>;
 
 /// What imports what, with a word about each import.
 pub type Arrows<T> = BTreeMap<String, BTreeMap<String, T>>;
-
-/// The folder of the runtime's files.
-pub const RUNTIME: &str = "src/";
 
 /// The graphs of all crates, by the folder of each one's root.
 pub struct Graphs(BTreeMap<String, Graph>);
 
 impl Graphs {
-    pub fn of(files: &[File]) -> Self {
-        let mut graphs = BTreeMap::from([(RUNTIME.to_owned(), Vec::new())]);
-        for file in files {
-            let root = ["lib.rs", "main.rs"].iter().find_map(|it| file.name.strip_suffix(it));
+    /// `files` are those that are Rust, with their names.
+    pub fn of(files: &[(&str, &Rust)]) -> Self {
+        let mut crates = BTreeMap::from([("src/".to_owned(), Vec::new())]);
+        for (name, _) in files {
+            let root = ["lib.rs", "main.rs"].iter().find_map(|it| name.strip_suffix(it));
             if let Some(root) = root.filter(|it| it.ends_with('/')) {
-                graphs.insert(root.to_owned(), Vec::new());
+                crates.insert(root.to_owned(), Vec::new());
             }
         }
-
-        for file in files.iter().filter(|it| it.syntax.is_some()) {
-            let roots = graphs.iter_mut().filter(|it| file.name.starts_with(it.0));
+        for (name, rust) in files {
+            let roots = crates.iter_mut().filter(|it| name.starts_with(it.0));
             if let Some((root, members)) = roots.max_by_key(|it| it.0.len()) {
-                members.push((file, &file.name[root.len()..]));
+                members.push((&name[root.len()..], *rust));
             }
         }
-        let graph = |(root, members): (String, Vec<_>)| (root, Graph::of(&members));
-        Graphs(graphs.into_iter().map(graph).collect())
+        Graphs(crates.iter().map(|(root, files)| (root.clone(), Graph::of(files))).collect())
     }
 
     /// The runtime's.
     pub fn runtime(&self) -> &Graph {
-        &self.0[RUNTIME]
+        &self.0["src/"]
     }
 
     /// The graph that has a file, and the file's name in it.
-    pub fn with<'file>(&self, file: &'file File) -> Option<(&Graph, &'file str)> {
+    pub fn with<'name>(&self, file: &'name str) -> Option<(&Graph, &'name str)> {
         let graphs = self.0.iter().filter_map(|(root, graph)| {
-            let name = file.name.strip_prefix(root.as_str())?;
+            let name = file.strip_prefix(root.as_str())?;
             Some((graph, name)).filter(|it| it.0.files.contains_key(it.1))
         });
         graphs.min_by_key(|it| it.1.len())
@@ -62,87 +55,43 @@ impl Graphs {
 /// The files of a crate, named from its root's folder, and their imports.
 #[derive(Default)]
 pub struct Graph {
-    /// In the order of lib.rs's table; those that it lacks come last.
-    pub order: Vec<String>,
     /// What each file imports, and the first line that does.
     pub files: Arrows<usize>,
-    /// What each folder, or file beside lib.rs, imports, and where one sees it.
+    /// What each folder, or file beside the root, imports, and where one sees it.
     pub rooms: Arrows<String>,
 }
 
 impl Graph {
-    /// `files` stand with their names from the root's folder.
-    fn of(files: &[(&File, &str)]) -> Self {
-        let mut modules = BTreeMap::new();
-        for (_, name) in files {
-            modules.insert(module_of(name), (*name).to_owned());
-        }
-
+    fn of(files: &[(&str, &Rust)]) -> Self {
+        let modules = files.iter().map(|(name, _)| (module_of(name), (*name).to_owned())).collect();
         let mut graph = Graph::default();
-        for (file, name) in files {
-            match *name {
-                "lib.rs" => {
-                    graph.order = map_of(&file.text).into_iter().map(|it| it.1).collect();
+        for (name, rust) in files.iter().filter(|it| !["lib.rs", "main.rs"].contains(&it.0)) {
+            let imports = imports_of(rust, name, &modules);
+            let room = graph.rooms.entry(room_of(name).to_owned()).or_default();
+            for (import, line) in &imports {
+                if room_of(import) != room_of(name) {
+                    let place = || format!("{name}:{line}");
+                    room.entry(room_of(import).to_owned()).or_insert_with(place);
                 }
-                "main.rs" => {}
-                name => graph.add(name, imports_of(file, name, &modules)),
             }
-        }
-
-        graph.order.retain(|it| graph.files.contains_key(it));
-        for name in graph.files.keys() {
-            if !graph.order.contains(name) {
-                graph.order.push(name.clone());
-            }
+            graph.files.insert((*name).to_owned(), imports);
         }
         graph
     }
-
-    fn add(&mut self, name: &str, imports: BTreeMap<String, usize>) {
-        let room = self.rooms.entry(room_of(name).to_owned()).or_default();
-        for (import, line) in &imports {
-            if room_of(import) != room_of(name) {
-                let place = || format!("{name}:{line}");
-                room.entry(room_of(import).to_owned()).or_insert_with(place);
-            }
-        }
-        self.files.insert(name.to_owned(), imports);
-    }
-
-    /// The rooms, each before all that it imports, as far as that can be.
-    pub fn rooms_downwards(&self) -> Vec<String> {
-        let mut left: Vec<String> = Vec::new();
-        for name in &self.order {
-            if !left.iter().any(|it| it == room_of(name)) {
-                left.push(room_of(name).to_owned());
-            }
-        }
-
-        let mut rooms = Vec::new();
-        while !left.is_empty() {
-            let is_imported = |room: &String| {
-                left.iter().any(|it| it != room && self.rooms[it].contains_key(room))
-            };
-            // All are imported by some other only if there is a circle, which is an error.
-            let next = left.iter().position(|it| !is_imported(it)).unwrap_or(0);
-            rooms.push(left.remove(next));
-        }
-        rooms
-    }
 }
 
-/// The rows of lib.rs's table, which name a file each: its line, and the name from `src/`.
-pub fn map_of(text: &str) -> Vec<(usize, String)> {
-    let mut rows = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let Some(row) = line.strip_prefix("//! |") else { continue };
-        let first_cell = row.split('|').next().unwrap_or("");
-        let spans = first_cell.split('`').skip(1).step_by(2);
-        for name in spans.filter(|it| it.ends_with(".rs")) {
-            rows.push((index + 1, name.to_owned()));
-        }
+/// The names, each before all that it imports, as far as that can be.
+pub fn downwards<T>(arrows: &Arrows<T>) -> Vec<String> {
+    let mut left: Vec<&String> = arrows.keys().collect();
+    let mut names = Vec::new();
+    while !left.is_empty() {
+        let is_imported =
+            |name: &&String| left.iter().any(|it| it != name && arrows[*it].contains_key(*name));
+        // All are imported by some other only if there is a circle, which is an error.
+        let next = left.iter().position(|it| !is_imported(it)).unwrap_or(0);
+        names.push(left.remove(next).clone());
     }
-    rows
+    names
 }
 
 /// The folder of a file, or the file itself if it stands beside the root.
@@ -151,10 +100,10 @@ pub fn room_of(name: &str) -> &str {
     room.strip_suffix(".rs").unwrap_or(room)
 }
 
-fn module_of(name: &str) -> Module {
+fn module_of(name: &str) -> Path {
     let path = name.strip_suffix(".rs").unwrap_or(name);
-    let mut names: Module = path.split('/').map(str::to_owned).collect();
-    if path == "lib" || path == "main" || path.ends_with("/mod") {
+    let mut names: Path = path.split('/').map(str::to_owned).collect();
+    if ["lib", "main", "mod"].contains(&names[names.len() - 1].as_str()) {
         names.pop();
     }
     names
@@ -162,32 +111,30 @@ fn module_of(name: &str) -> Module {
 
 /// The files that one imports, each with the first line that does.
 fn imports_of(
-    file: &File,
+    rust: &Rust,
     name: &str,
-    modules: &BTreeMap<Module, String>,
+    modules: &BTreeMap<Path, String>,
 ) -> BTreeMap<String, usize> {
     let own = module_of(name);
-    let paths = paths(file.syntax.to_token_stream());
+    let paths = paths(rust);
 
     // A module that is imported by its name is the beginning of other paths.
     let mut imported = BTreeMap::new();
-    for path in &paths {
+    for (_, path) in &paths {
         let Some(mut target) = target_of(path, &own, modules, &BTreeMap::new()) else { continue };
-        if target.last().is_some_and(|it| it == "self") {
-            target.pop();
-        }
+        target.retain(|it| it != "self");
         if let Some(last) = target.last().filter(|_| modules.contains_key(&target)) {
             imported.insert(last.clone(), target.clone());
         }
     }
 
     let mut imports = BTreeMap::new();
-    for path in &paths {
+    for (line, path) in &paths {
         let Some(target) = target_of(path, &own, modules, &imported) else { continue };
         let mut beginnings = (1..=target.len()).rev().map(|length| &target[..length]);
         let import = beginnings.find_map(|it| modules.get(it));
         if let Some(import) = import.filter(|it| *it != name) {
-            imports.entry(import.clone()).or_insert(path.line);
+            imports.entry(import.clone()).or_insert(*line);
         }
     }
     imports
@@ -195,36 +142,78 @@ fn imports_of(
 
 /// The names of a path from the crate's root, if it leads to something of the crate.
 fn target_of(
-    path: &Path,
-    own: &Module,
-    modules: &BTreeMap<Module, String>,
-    imported: &BTreeMap<String, Module>,
-) -> Option<Module> {
-    let mut target = [own.as_slice(), &path.inside].concat();
-    let mut names = path.names.as_slice();
-    match names[0].as_str() {
-        "crate" => {
-            target.clear();
-            names = &names[1..];
-        }
-        "self" | "super" => {
-            while let Some(first) = names.first().filter(|it| *it == "self" || *it == "super") {
-                if first == "super" {
-                    target.pop();
-                }
-                names = &names[1..];
-            }
-        }
-        // A name that stands alone is a variable, or a module that is only declared.
-        _ if names.len() == 1 => return None,
-        first => {
-            let child = [target.as_slice(), &[first.to_owned()]].concat();
-            if !modules.contains_key(&child) {
-                target.clone_from(imported.get(first)?);
-                names = &names[1..];
-            }
-        }
+    path: &[String],
+    own: &[String],
+    modules: &BTreeMap<Path, String>,
+    imported: &BTreeMap<String, Path>,
+) -> Option<Path> {
+    // A name that stands alone is a variable, or a module that is only declared.
+    let (first, rest) = path.split_first().filter(|it| !it.1.is_empty())?;
+    let child = [own, &path[..1]].concat();
+    let (mut target, mut rest) = match first.as_str() {
+        "crate" => (Vec::new(), rest),
+        "self" => (own.to_vec(), rest),
+        "super" => (own.to_vec(), path),
+        _ if modules.contains_key(&child) => (child, rest),
+        first => (imported.get(first)?.clone(), rest),
+    };
+    while let Some(("super", others)) = rest.split_first().map(|it| (it.0.as_str(), it.1)) {
+        target.pop();
+        rest = others;
     }
-    target.extend_from_slice(names);
+    target.extend_from_slice(rest);
     Some(target)
+}
+
+/// All paths of a text, with their lines. The entries of `use a::{b, c}` are two, `a::b` and
+/// `a::c`. In a module with braces, `super` is the file itself.
+fn paths(rust: &Rust) -> Vec<(usize, Path)> {
+    let is_name = |at: usize| rust.word(at).starts_with(|it: char| it.is_alphabetic() || it == '_');
+    let mut found = Vec::new();
+    // Where groups that continue a path end, and the path that they continue.
+    let mut open: Vec<(usize, Path)> = Vec::new();
+    // Where modules with braces end.
+    let mut modules: Vec<usize> = Vec::new();
+    let mut at = 0;
+    while at < rust.words.len() {
+        open.retain(|it| it.0 > at);
+        modules.retain(|it| *it > at);
+        if rust.word(at) == "mod" && rust.word(at + 2) == "{" {
+            modules.push(rust.words[at + 2].close);
+        }
+        // A visibility such as `pub(in crate::driver)` imports nothing.
+        if rust.has(at, &["pub", "("]) {
+            at = rust.words[at + 1].close;
+        }
+        // `$crate` is that of whoever defines the macro, and behind `::` stands the rest of a path.
+        let is_rest = at > 0 && ["::", "$"].contains(&rust.word(at - 1));
+        if !is_name(at) || is_rest {
+            at += 1;
+            continue;
+        }
+
+        let line = rust.words[at].line;
+        let mut path = open.last().map_or(Vec::new(), |it| it.1.clone());
+        path.push(rust.word(at).to_owned());
+        while rust.word(at + 1) == "::" && is_name(at + 2) {
+            path.push(rust.word(at + 2).to_owned());
+            at += 2;
+        }
+        if rust.has(at + 1, &["::", "{"]) {
+            open.push((rust.words[at + 2].close, path));
+            at += 2;
+        } else {
+            for _ in &modules {
+                if path.len() > 1 && path[0] == "super" {
+                    path[0] = "self".to_owned();
+                }
+                if path.len() > 1 && path[1] == "super" {
+                    path.remove(0);
+                }
+            }
+            found.push((line, path));
+        }
+        at += 1;
+    }
+    found
 }

@@ -1,5 +1,7 @@
 //! What to do about a panic of tokio's.
 
+#![forbid(unsafe_code)]
+
 use std::io::{Write, stderr};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::Once;

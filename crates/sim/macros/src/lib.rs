@@ -1,5 +1,7 @@
 //! The attribute macro of `arc-sim`, used as `#[arc_sim::test]`.
 
+#![forbid(unsafe_code)]
+
 use proc_macro::TokenStream;
 use quote::{ToTokens, quote};
 use syn::parse::Parser;
