@@ -138,7 +138,8 @@ impl Sleep {
     /// Disarms the timer. Returns where it was armed, and the waker of the task that waits: to be
     /// dropped or woken outside of any lock.
     fn disarm(&mut self) -> Option<(RuntimeId, Waker)> {
-        let State::Armed(id, armed) = replace(&mut self.state, State::Unarmed) else { return None };
+        let former = replace(&mut self.state, State::Unarmed);
+        let State::Armed(id, armed) = former else { return None };
         let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(&armed);
         Some((id, context::with_runtime(id, disarm).flatten()?))
     }

@@ -109,8 +109,9 @@ fn poll<F: Future>(shared: &Shared, main: &Arc<Main>, future: Pin<&mut F>) -> Po
 ///
 /// When the runtime ends, and its policy is that every `block_on` panics then.
 fn refuse_after_the_end(shared: &Shared) {
+    let ends_by_panic = shared.config.unhandled_panic == UnhandledPanic::ShutdownRuntime;
     assert!(
-        !shared.is_ending() || shared.config.unhandled_panic != UnhandledPanic::ShutdownRuntime,
+        !(shared.is_ending() && ends_by_panic),
         "the runtime has ended, by a shutdown or a panic (UnhandledPanic::ShutdownRuntime)"
     );
 }
