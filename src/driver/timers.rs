@@ -10,16 +10,16 @@
 //!   --------------------------------     ------------------------
 //!   T1  alarm_at = for ever              A1  insert; store `earliest`
 //!   T2  fence                            A2  fence
-//!   T3  read every `earliest`            A3  alarm_at later than my deadline?
-//!   T4  alarm_at = the least                 set it to my deadline; if somebody has the seat,
-//!                                            notify
+//!   T3  read every `earliest`            A3  alarm_at later than my deadline, rounded up?
+//!   T4  alarm_at = the least                 set it to that; if somebody has the seat, notify
 //! ```
 //!
 //! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1 wrote, or
 //! something newer, which is no later while the timer is in the wheel. Or T2 comes before A2: then
 //! A3 reads what T1 or T4 stored, or something newer, and sees that the seat is taken, as the
-//! worker took it before T1. If the alarm is too late, the worker is notified. (T4 may overwrite
-//! what A3 has set. Then later timers notify once more, which costs an empty turn.)
+//! worker took it before T1. If the alarm is too late, A3 notifies. If another A3 has set it to an
+//! earlier time, that one notifies, and this timer counts on it. (T4 may overwrite what A3 has set.
+//! Then later timers notify once more, which costs an empty turn.)
 //!
 //! All of this is for a timer that is due before `earliest` of its wheel. Any other one is only
 //! inserted: whoever stored that `earliest` goes through A2 and A3. When that time has come,
@@ -34,14 +34,15 @@ use std::task::Waker;
 /// Times are nanoseconds since the runtime was built. The greatest one is 584 years away.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Deadlines that differ in these bits only share a wake-up, at the end of the 131 us that the
-/// bits span. A wake-up costs as much as a dozen timers.
+/// Deadlines that differ only in these bits share a wake-up, at the end of the 131 us that the bits
+/// span. A wake-up costs as much as a dozen timers.
 pub(crate) const SLACK: u64 = (1 << 17) - 1;
 
 pub(crate) struct Timers {
     pub(crate) epoch: Instant,
     pub(crate) shards: Box<[Shard]>,
-    /// When the worker in the seat wakes up by itself, or earlier.
+    /// The alarm, or an earlier time for which the waiting worker is being notified. While nobody
+    /// waits it means nothing.
     pub(crate) alarm_at: AtomicU64,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Timers {
 #[repr(align(128))]
 pub(crate) struct Shard {
     pub(crate) wheel: Mutex<Wheel<Waker>>,
-    /// When the wheel expires next, or earlier. Written under the wheel's lock.
+    /// Not later than the first deadline in the wheel. Written under the wheel's lock.
     pub(crate) earliest: AtomicU64,
 }
 
@@ -94,9 +95,10 @@ impl Timers {
         // A2: pairs with T2 in `next_alarm`.
         fence(Ordering::SeqCst);
 
-        // A3
+        // A3: Acquire pairs with the Release of T1 and T4. Whoever sets the alarm of a worker that
+        // waits sees that worker in the seat.
         let until = deadline | SLACK;
-        let is_late = self.alarm_at.fetch_min(until, Ordering::Relaxed) > until;
+        let is_late = self.alarm_at.fetch_min(until, Ordering::Acquire) > until;
         (armed, is_late)
     }
 
@@ -118,8 +120,8 @@ impl Timers {
     /// T1 to T4: until when the worker in the seat may sleep; None is for ever. From now on `arm`
     /// says when that is too late.
     pub(crate) fn next_alarm(&self) -> Option<Instant> {
-        // T1
-        self.alarm_at.store(NEVER, Ordering::Relaxed);
+        // T1: Release pairs with A3 in `arm`, as in T4.
+        self.alarm_at.store(NEVER, Ordering::Release);
 
         // T2: pairs with A2 in `arm`.
         fence(Ordering::SeqCst);
@@ -128,7 +130,7 @@ impl Timers {
         let until = self.earliest()? | SLACK;
 
         // T4
-        self.alarm_at.store(until, Ordering::Relaxed);
+        self.alarm_at.store(until, Ordering::Release);
         self.epoch.checked_add(Duration::from_nanos(until))
     }
 
@@ -144,7 +146,7 @@ impl Timers {
     /// of all (`NEVER`).
     pub(crate) fn expire(&self, now: u64, wakers: &mut Vec<Waker>) {
         for Shard { wheel, earliest } in &self.shards {
-            // Most wheels have nothing due, and need no lock.
+            // Most wheels have nothing due, and need no lock. What is missed here, T3 finds.
             if earliest.load(Ordering::Relaxed) <= now {
                 let mut wheel = lock(wheel);
                 wheel.expire(now, wakers);

@@ -60,7 +60,8 @@ fn wait_for<F: Future>(
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     let mut lease = None;
     loop {
-        // 1. Look for the end, or else take the lease if it is free.
+        // 1. Look for the end, or else take the lease if it is free. At the end, the drop of the
+        // lease closes the runtime.
         if shared.is_ending() {
             lease = None;
             refuse_after_the_end(shared);

@@ -153,7 +153,7 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     }
     LEFT.set(left - 1);
 
-    // The task goes to the end of its queue.
+    // The task goes to the end of a queue.
     tell!(out_of_budget());
     // Woken at once: it has not to wait for anything.
     context.waker().wake_by_ref();

@@ -3,15 +3,14 @@
 //! 1. [`begin`] says that the runtime ends, and claims the workers that sleep. From now on
 //!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those
 //!    that a thread is on its way for.
-//! 2. Each worker finishes the poll that it is in, and leaves its loop: [`leave_loop`]. A worker
-//!    that was claimed has left already, but for one if step 3 needs a thread. In a
-//!    current-thread runtime the thread with the lease gives it up instead: [`end_lease`].
-//! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
-//!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
-//! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
-//!    the jobs that they are in.
-//! 5. [`join`] waits for that, joins the workers and the monitor, and [`report`] says what had not
-//!    finished.
+//! 2. Each worker finishes the poll that it is in (one that has just asked for the end may begin
+//! one    more), and leaves its loop: [`leave_loop`]. A worker    that was claimed has left
+//! already, but for one if step 3 needs a thread. In a    current-thread runtime the thread with
+//! the lease gives it up instead: [`end_lease`]. 3. Whoever leaves last calls [`close`]. No thread
+//! runs a task any more, so that it can take    everything apart: what the tasks wait for, the
+//! tasks themselves, and the queues. 4. The threads sign off: the workers, the monitor, and the
+//! threads of the blocking pool, after    the jobs that they are in. 5. [`join`] waits for that,
+//! joins the workers and the monitor, and [`report`] says what had not    finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
 //! It does step 3 as well if nobody else has to leave: on a current-thread runtime without a thread
@@ -51,20 +50,23 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
     shared.ending.store(true, Ordering::SeqCst);
     drop(signing_on);
 
-    // A worker that is claimed polls nothing any more. So nobody has to wait until it is awake.
-    // Except for the first, if this thread must not be held up: the last that leaves drops what the
-    // tasks left.
-    let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
-    let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
-    let kept = if limit == Duration::MAX { 0 } else { 1 };
+    // A claimed worker polls nothing any more, so it counts as having left: the end need not wait
+    // until its thread has a core. But whoever counts the last one runs `close`, which must not
+    // hold up a caller with a limit. Then one worker counts itself, when it is awake.
+    let claim = |worker: &usize| shared.sleepers.claim(*worker);
+    let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
+    let uncounted = if limit == Duration::MAX { 0 } else { 1 };
     if shared.config.flavor == RuntimeFlavor::MultiThread {
-        for &worker in claimed.iter().skip(kept) {
+        for &worker in claimed.iter().skip(uncounted) {
             leave_loop(shared, worker);
         }
     }
     for worker in claimed {
         shared.rouse(worker);
     }
+
+    // The monitor may sleep, and has to sign off.
+    shared.monitor.unpark();
 
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
     if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
@@ -109,8 +111,8 @@ fn close(shared: &Arc<Shared>) {
     shared.mains.all().into_iter().for_each(Wake::wake);
 
     // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are
-    // closed. (The tasks that wait for them were woken before.) The lock does no harm here:
-    // `shared` is another reference to what is dropped.
+    // closed. (The tasks that wait for them were woken before. What is removed is not the last
+    // reference, so no code of the user's runs under the lock.)
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
     shared.driver.timers.expire(NEVER, &mut wakers);
     wakers.into_iter().for_each(wake);
@@ -124,7 +126,7 @@ fn close(shared: &Arc<Shared>) {
     shared.injector.try_iter().for_each(drop);
     drop_given_up(shared);
 
-    // The monitor has reported until now what holds up the end.
+    // The monitor may wait for its next tick. Nothing is left to watch.
     shared.monitor.unpark();
 }
 

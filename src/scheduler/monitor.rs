@@ -159,8 +159,8 @@ pub(crate) fn watch_kernel(shared: &Shared) {
         return shared.call_helper();
     }
 
-    // All are stuck. This serves those who are no tasks.
-    // A worker may take the seat first. Then it looks.
+    // All are stuck. A task that is woken here waits for a worker all the same, but a future in
+    // `block_on` does not. If a worker takes the seat first, it looks.
     let mut wakers = Vec::new();
     if sleepers.take_seat() {
         shared.driver.look(&mut wakers);

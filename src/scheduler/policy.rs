@@ -9,8 +9,9 @@
 //!    one after the other, and the chain ends where nothing waits. (`Worker::share_load`)
 //! 2. While polls are long, which means that the mean is above [`LONG_POLL`], there is one queue
 //!    for all: what waits in the queue of one worker would wait for that worker, however soon
-//!    another one is free. And somebody waits for the kernel before a worker polls: events should
-//!    not have to wait until the poll ends. (`Worker::push`, `Worker::share_load`)
+//!    another one is free. And if nobody has the seat, a worker wakes another one before it polls.
+//!    That one waits for the kernel, so events need not wait until the poll ends. (`Worker::push`,
+//!    `Worker::share_load`)
 //! 3. A worker looks at the kernel and the injector after `event_interval` polls, which are 61
 //!    unless the program sets another number, or after [`STRETCH_MAX`]. (`Worker::look_outside`)
 //!
@@ -24,8 +25,8 @@ use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 /// worker.
 pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 
-/// A stretch that has lasted for this long ends, however few polls it had. So events do not go
-/// unseen for long, and a look at the kernel costs less than a hundredth of it.
+/// A stretch that has lasted for this long ends when the clock is read next, which is up to 16
+/// polls later. A look at the kernel costs less than a hundredth of this.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
 /// The mean is that of about the last 512 polls of all workers: a single poll of 2 ms among polls

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::panic::RefUnwindSafe;
 use std::sync::atomic::AtomicU64 as Count;
 
-/// The runtimes that have not ended. A thread that runs no worker of a runtime finds the runtime
-/// here.
+/// The runtimes that are not closed yet. A thread that runs no worker of a runtime finds the
+/// runtime here.
 ///
 /// This table is also the gate of the injector: a thread that runs no worker pushes under the read
 /// lock. So once a runtime was taken out of the table, no thread can push into its injector. (A
@@ -160,7 +160,8 @@ impl Shared {
         self.sleepers.rouse(worker, || self.driver.notify());
     }
 
-    /// Rule 1: wakes a worker to share the load of others, if one sleeps and none is on its way.
+    /// Rules 1 and 2: wakes a worker, if one sleeps and none is on its way. It shares the load. If
+    /// it finds no task, it falls asleep again and takes the seat, if that is free.
     ///
     /// Because of the flag a helper may be missing, but never the one that a task needs. A thread
     /// that injects passes a fence before it comes here, and the helper one in `Doorbell::ring`,

@@ -80,15 +80,15 @@ impl Sleepers {
             return;
         }
 
-        // The first that falls asleep waits for the kernel. It leaves the seat before it wakes
-        // anybody, so that a worker which is woken by that may take it.
+        // The first that falls asleep waits for the kernel. An event or a timer ends the wait
+        // without a claim, so it clears its own bit. The seat is free before it wakes anybody.
         if self.take_seat_as(worker) {
             wait();
             self.leave_seat();
             self.claim(worker);
         }
 
-        // An unpark may be left over from an earlier sleep. Only a cleared bit counts.
+        // For the others. An unpark may be left over from an earlier sleep: only the bit counts.
         while self.is_asleep(worker) {
             thread::park();
         }
@@ -122,7 +122,8 @@ impl Sleepers {
         self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// Clears the bit of a worker. True: it slept, and the caller has to rouse it. SeqCst pairs
+    /// Clears the bit of a worker. True: it slept, and the caller has to rouse it, unless it is the
+    /// worker itself. SeqCst pairs
     /// with S1, for those who change something else than the injector before they claim.
     pub(crate) fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0

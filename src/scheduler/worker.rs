@@ -6,7 +6,7 @@
 //!
 //! | what happened                              | who wakes the worker                     |
 //! |--------------------------------------------|------------------------------------------|
-//! | an event or a deadline                     | the kernel wakes the one in the seat     |
+//! | an event, a deadline or a notification     | the kernel wakes the one in the seat     |
 //! | a runnable was injected while all slept    | the thread that injected it              |
 //! | one was injected while polls are long      | the same, if no helper is on its way     |
 //! | tasks wait in a queue or in the injector   | a worker, before its next poll           |
@@ -16,7 +16,8 @@
 //! | the runtime ends                           | `end::begin`                             |
 //!
 //! The first two rows and the last two keep wake-ups from getting lost. The others are a matter of
-//! speed.
+//! speed. (A new timer notifies the worker in the seat if its alarm is too late: `timers.rs`. The
+//! monitor wakes one as well if the last fell asleep while the monitor looked: `monitor.rs`.)
 
 use crate::hooks::{sim, tell};
 use crate::panic::wake;
@@ -123,14 +124,14 @@ impl Worker {
     }
 
     /// Queues a task that was spawned or woken on this thread. This worker is awake and comes to
-    /// it, so nobody has to be woken.
+    /// it.
     pub(crate) fn push(&self, runnable: Runnable) {
         if !self.shared.mean_poll.is_long() {
             return self.mine().queue.push(runnable);
         }
 
-        // Rule 2. If this thread polls another task, that poll may take long, and somebody else
-        // may have to come.
+        // Rule 2. In the poll of another task, which may take long, somebody else may have to come.
+        // (A task that is woken in its own poll comes here when that has ended.)
         let polled = self.mine().polled.load(Ordering::Relaxed);
         if polled == 0 || polled == runnable.metadata().id.0 {
             queue::push(&self.shared.injector, runnable);
@@ -189,7 +190,7 @@ impl Worker {
         let index = fastrand::usize(..self.shared.workers.len());
         let other = &self.shared.workers[index];
 
-        // It may have been stuck itself until just now.
+        // Not from itself: the monitor may still take this worker for stuck.
         let has_far_more = other.queue.len() > 2 * self.mine().queue.len();
         let needs_help = index != self.index && (has_far_more || other.is_stuck());
         if needs_help { self.steal_from(other) } else { None }
@@ -230,8 +231,9 @@ impl Worker {
             return;
         }
 
-        // Before the fence in `ring`: a thread that injected, and called nobody because of the
-        // flag, did so before this thread looks again. SeqCst pairs with the swap in `call_helper`.
+        // Cleared before the fence in `ring`: what a thread injected that called nobody, as the
+        // flag was set, is seen when this worker looks. SeqCst pairs with the swap in
+        // `call_helper`.
         shared.helper_is_coming.store(false, Ordering::SeqCst);
 
         // Before the wakers: one of them may block this thread.

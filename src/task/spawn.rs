@@ -337,7 +337,7 @@ fn simulate_job(job: Runnable) {
     }
 }
 
-/// Lets other tasks run: this task goes to the end of its worker's queue.
+/// Lets other tasks run: this task goes to the end of a queue.
 ///
 /// # Cancellation
 ///

@@ -8,8 +8,8 @@
 //!
 //! * A wait is one `epoll_pwait`.
 //! * A notification is one write to an eventfd that is never read.
-//! * A deadline is a timerfd that is never read, and that is set only when the deadline has changed
-//!   or is over. The timeout of `epoll_pwait` itself would be in milliseconds.
+//! * A deadline is a timerfd that is never read, and that is set only when the deadline has
+//! changed.   The timeout of `epoll_pwait` itself would be in milliseconds.
 
 use crate::driver::kernel::{Event, Events, Until};
 use crate::sync::{Duration, Instant, Mutex, lock};
@@ -98,7 +98,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Sets the timerfd, unless it is set for this deadline already, which has not passed yet.
+    /// Sets the timerfd, unless it is set for this deadline. The deadline has not passed.
     fn set_alarm(&self, deadline: Instant, left: Duration) -> io::Result<()> {
         let mut alarm = lock(&self.alarm);
         if *alarm != Some(deadline) {

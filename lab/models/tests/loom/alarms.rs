@@ -40,13 +40,13 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
 // - let until = self.earliest()
 // + let until = self.earliest()
 // ~ src/driver/timers.rs
-// - self.alarm_at.store(NEVER, Ordering::Relaxed);
+// - self.alarm_at.store(NEVER, Ordering::Release);
 // ~ src/driver/timers.rs
-// - self.alarm_at.store(NEVER, Ordering::Relaxed);
+// - self.alarm_at.store(NEVER, Ordering::Release);
 // - fence(Ordering::SeqCst);
 // - let until = self.earliest()? | SLACK;
 // + let until = self.earliest()? | SLACK;
-// + self.alarm_at.store(NEVER, Ordering::Relaxed);
+// + self.alarm_at.store(NEVER, Ordering::Release);
 // + fence(Ordering::SeqCst);
 // ~ src/driver/timers.rs
 // - let mut wheel = lock(wheel);
@@ -116,9 +116,9 @@ fn worker_that_takes_the_seat_sets_the_alarm() {
 /// The same with two threads that arm at once, and an alarm that is set twice.
 // ~ src/driver/timers.rs
 // - let until = self.earliest()? | SLACK;
-// - self.alarm_at.store(until, Ordering::Relaxed);
+// - self.alarm_at.store(until, Ordering::Release);
 // + let until = self.earliest()? | SLACK;
-// + self.alarm_at.store(0, Ordering::Relaxed);
+// + self.alarm_at.store(0, Ordering::Release);
 #[test]
 fn neither_of_two_timers_is_slept_through() {
     model(|| {

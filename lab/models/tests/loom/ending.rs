@@ -55,11 +55,11 @@ fn start(shared: &Arc<Shared>) -> Vec<thread::JoinHandle<()>> {
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - drop(signing_on);
-// - let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
-// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+// - let claim = |worker: &usize| shared.sleepers.claim(*worker);
+// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
 // + drop(signing_on);
-// + let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
-// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+// + let claim = |worker: &usize| shared.sleepers.claim(*worker);
+// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
 // - shared.rouse(worker);

@@ -91,14 +91,16 @@ fn workers_that_sleep_are_woken_by_the_end() {
 // ~ src/scheduler/end.rs
 // - shared.ending.store(true, Ordering::SeqCst);
 // - drop(signing_on);
-// - let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
-// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+// - let claim = |worker: &usize| shared.sleepers.claim(*worker);
+// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
 // + drop(signing_on);
-// + let is_claimed = |worker: &usize| shared.sleepers.claim(*worker);
-// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(is_claimed).collect();
+// + let claim = |worker: &usize| shared.sleepers.claim(*worker);
+// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
 // + shared.ending.store(true, Ordering::SeqCst);
 // ~ src/scheduler/end.rs
+// - drop_given_up(shared);
 // - shared.monitor.unpark();
+// + drop_given_up(shared);
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
     for waits in [false, true] {
