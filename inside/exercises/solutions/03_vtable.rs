@@ -4,7 +4,8 @@
 //! for an address and a count, so it keeps a table. The two words of its wakers are the number of a
 //! place in that table, and the four functions. The count of references is in the place, and is
 //! yours to keep: it says how many wakers of this place there are. When the last one is gone, call
-//! `free`, once: then the place is given to somebody else. Write the four functions.
+//! `free`, once: then the place is given to somebody else. Write what is missing in the four
+//! functions.
 //!
 //! Wakers are cloned, used and dropped by many threads at once. `AtomicUsize` is std's, with two
 //! additions. The exercise lets another thread act between two of your steps, and it knows what

@@ -1,10 +1,10 @@
 //! Exercise 08, size S, after stage 06: a wheel of timers, checked against a tree.
 //!
-//! A tree finds the earliest timer in log(n) steps. A wheel does it in a few, if deadlines are
-//! whole ticks. A *span* is 8 ticks and begins at a multiple of 8. The inner level has a slot for
-//! each tick of the present span, the outer level one for each span. When the clock comes to the
-//! first tick of a span, the timers of that span move to the inner level. Write the function that
-//! moves them, `cascade`. (All deadlines here are less than 64 ticks away.)
+//! A tree takes log(n) steps to add a timer. A wheel takes a few, if deadlines are whole ticks. A
+//! *span* is 8 ticks and begins at a multiple of 8. The inner level has a slot for each tick of the
+//! present span, the outer level one for each span. When the clock comes to the first tick of a
+//! span, the timers of that span move to the inner level. Write the function that moves them,
+//! `cascade`. (All deadlines here are less than 64 ticks away.)
 
 use inside::exercises::{expect, set_alarm, solved};
 use std::collections::BTreeMap;

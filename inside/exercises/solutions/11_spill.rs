@@ -2,12 +2,12 @@
 //!
 //! A worker's own queue has room for `ROOM` tasks. If it is full, one task more makes it *spill*:
 //! the older half moves into the queue that all share, in its order, and the new task goes behind
-//! the newer half. So others can take what this worker will not come to soon, and the next three
+//! the newer half. So others can take what this worker will not come to soon, and the next two
 //! tasks find room without another lock. Write `push`. Only the worker that owns the queue pushes.
 //! But thieves may take any number of its tasks at any moment, while you hold no lock.
 //!
-//! Never hold both locks at once: a worker that takes from the shared queue holds them in the other
-//! order. And spill only what is too much: a queue that a thief has just emptied has room.
+//! Never hold both locks at once: whoever took them in the other order would wait for you, and you
+//! for it. And spill only what is too much: a queue that a thief has just emptied has room.
 //!
 //! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
 //! release a lock. (`lock` gives you the guard at once, as no thread panics.)

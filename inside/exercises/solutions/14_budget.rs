@@ -1,9 +1,9 @@
 //! Exercise 14, size S, after stage 08: a budget.
 //!
 //! A task whose socket is always ready never waits, and no other task has a turn on its thread. So
-//! a source of messages gives at most `BUDGET` of them in one poll of the task. Then it answers
-//! `Pending`, and wakes the task at once, so that the task goes to the end of the queue. `reset` is
-//! called before each poll of a task.
+//! in one poll a task gets at most `BUDGET` messages from all its sources together. After that each
+//! answers `Pending`, and wakes the task at once, so that the task goes to the end of the queue.
+//! `reset` is called before each poll of a task.
 
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::cell::Cell;

@@ -9,7 +9,7 @@
 //! * A wait is one `epoll_pwait`.
 //! * A notification is one write to an eventfd that is never read.
 //! * A deadline is a timerfd that is never read, and that is set only when the deadline has
-//! changed.   The timeout of `epoll_pwait` itself would be in milliseconds.
+//!   changed. The timeout of `epoll_pwait` itself would be in milliseconds.
 
 use crate::driver::kernel::{Event, Events, Until};
 use crate::sync::{Duration, Instant, Mutex, lock};
