@@ -288,15 +288,20 @@ const UPGRADE: &str = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close,
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_handler_hears_of_an_upgrade_that_failed() -> Result {
     let (failed, failures) = async_channel::unbounded();
+    let (begun, beginnings) = async_channel::unbounded();
     let never = async move |upgrade: WebSocketUpgrade| -> Response {
         let fail = move |error: axum::Error| failed.try_send(error.to_string()).expect("open");
         let upgrade = upgrade.on_failed_upgrade(fail);
         drop(upgrade.on_upgrade(async |_| unreachable!("no client is left")));
+        begun.try_send(()).expect("open");
         std::future::pending().await
     };
     let address = start(Router::new().route("/ws", get(never))).await?;
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(UPGRADE.as_bytes()).await?;
+
+    // A client that has gone before that is never seen by a handler.
+    soon(beginnings.recv()).await?;
     drop(stream);
     let error = soon(failures.recv()).await?;
     assert!(error.contains("canceled"), "{error}");
