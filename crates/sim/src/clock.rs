@@ -1,7 +1,7 @@
 //! The simulated clock, as programs see it.
 
 use arc::task::{try_id, with_budget, yield_now};
-use arc::time::{Duration, sleep};
+use arc::time::{Duration, Instant, sleep_until};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,7 +114,7 @@ pub async fn advance(duration: Duration) {
     // its waker, the others have. It has to be armed, and one that is over already is not.
     let left = LAST.saturating_sub(arc_sim_core::elapsed());
     let duration = duration.max(Duration::from_nanos(1)).min(left);
-    let mut timer = pin!(sleep(duration));
+    let mut timer = pin!(sleep_until(Instant::now() + duration));
     let due = Arc::new(Due::default());
     let armed = Waker::from(due.clone());
     let is_over = with_budget(|| timer.as_mut().poll(&mut Context::from_waker(&armed)).is_ready());
