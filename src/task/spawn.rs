@@ -101,7 +101,7 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`](crate::spawn). When the system starts no thread, and there is
+/// Outside a runtime, as [`spawn`]. When the system starts no thread, and there is
 /// none that could run the job: [`try_spawn_blocking`] returns an error instead.
 ///
 /// # Examples
@@ -131,7 +131,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 ///
 /// # Panics
 ///
-/// Outside a runtime, as [`spawn`](crate::spawn).
+/// Outside a runtime, as [`spawn`].
 ///
 /// # Examples
 ///
