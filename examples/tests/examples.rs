@@ -341,7 +341,7 @@ fn a_server_prints_its_tasks_on_quit() {
     client.send(b"one\n");
     assert_eq!(client.line(), "one\n");
 
-    for is_first in [true, false] {
+    for _ in 0..2 {
         let kill = format!("kill -QUIT {}", echo.child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
         let mut report = Vec::new();
@@ -351,7 +351,8 @@ fn a_server_prints_its_tasks_on_quit() {
         assert!(report.contains(&"arc: 1 unfinished task, 2 workers".to_owned()), "{report:?}");
         let task = report.iter().find(|line| line.starts_with("  task ")).expect("its line");
         assert!(task.contains("spawned at examples/common/server.rs:"), "{task}");
-        assert_eq!(task.contains(", so for at least "), !is_first, "{task}");
+        // The first report looks twice, and so knows whether the task has moved.
+        assert!(task.contains(", so for at least "), "{task}");
     }
     drop(client);
     echo.end();
