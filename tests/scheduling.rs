@@ -8,7 +8,6 @@ use arc::runtime::{Handle, Runtime};
 use arc::task::yield_now;
 use arc::time::{sleep, timeout};
 use std::future::{pending, poll_fn};
-use std::mem::replace;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::{Poll, Waker};
@@ -75,9 +74,10 @@ fn a_single_task_behind_a_long_poll_is_run_by_others() {
 /// long, those that wait in the worker's own queue and those in the injector mix.)
 #[test]
 fn tasks_take_turns() {
-    // Not so many polls that the machine always takes the core away in one of them. 300 tasks are
-    // more than the bounded part of a queue holds.
-    with_short_polls(1, |runtime| take_turns::<50>(runtime, 10) && take_turns::<5>(runtime, 300));
+    // Not so many polls that the machine always takes the core away in one of them.
+    with_short_polls(1, |runtime| {
+        take_turns::<100>(runtime, 10) && take_turns::<10>(runtime, 1_000)
+    });
 }
 
 /// Returns whether polls were short all the while. Then all tasks were in the worker's own queue.
@@ -88,23 +88,14 @@ fn take_turns<const TURNS: usize>(runtime: &Runtime, tasks: usize) -> bool {
     // How many tasks have had their first turn, their second ...
     let had: Arc<[Counter]> = (0..TURNS).map(|_| Counter::new()).collect();
 
-    let last_poll = Arc::new(Mutex::new(Instant::now()));
-
     let (long, unfair) = (are_long.clone(), is_unfair.clone());
     let turns = move |_| {
         let (handle, long, unfair) = (handle.clone(), long.clone(), unfair.clone());
-        let last_poll = last_poll.clone();
         let had = had.clone();
         async move {
             for turn in 0..TURNS {
                 // While polls are long, tasks wait in the injector.
                 long.fetch_or(handle.global_queue_depth() > 0, Ordering::Relaxed);
-                // So long without its core, and the mean of the polls may be long for a moment. A
-                // task that waits in the injector then may be polled before anybody sees it there.
-                let before = replace(&mut *last_poll.lock().unwrap(), Instant::now());
-                // (Before the first turns are the spawns, in one poll.)
-                let is_late = turn > 0 && before.elapsed() > Duration::from_millis(1);
-                long.fetch_or(is_late, Ordering::Relaxed);
                 // All have had the turn before the last.
                 let is_fair = turn < 2 || had[turn - 2].get() == tasks;
                 unfair.fetch_or(!is_fair, Ordering::Relaxed);
