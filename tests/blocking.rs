@@ -434,6 +434,35 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
     });
 }
 
+/// The runtime ends, from its beginning to its end, while the thread for the job is being started.
+/// Nobody finds the runtime by its id any more when the job is refused.
+#[test]
+fn a_job_that_is_refused_as_the_runtime_ends_is_in_no_list() {
+    within_deadline(|| {
+        let (starts, ended) = (Gate::new(), Gate::new());
+        let (tells, waits) = (starts.clone(), ended.clone());
+        let name = move || {
+            // The thread for the job, and not the monitor.
+            if Handle::try_current().is_ok() {
+                tells.open();
+                waits.wait();
+            }
+            "a thread".to_owned()
+        };
+        let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
+        let handle = runtime.handle().clone();
+        let spawner = thread::spawn(move || {
+            let _guard = handle.enter();
+            drop(spawn_blocking(|| unreachable!("the runtime has ended")));
+            handle.tasks()
+        });
+        starts.wait();
+        drop(runtime);
+        ended.open();
+        assert!(spawner.join().unwrap().is_empty());
+    });
+}
+
 /// Each holds what the other's drop waits for. Two threads of the pool come free at the end.
 #[test]
 fn jobs_that_are_given_up_are_dropped_by_whoever_is_free() {

@@ -59,7 +59,7 @@ impl State {
 impl Pool {
     /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.
     /// `start` starts a thread of this name that calls [`next`](Self::next) until that gives
-    /// nothing. If the pool is closed, the job is dropped.
+    /// nothing. Returns whether the pool takes the job: if it is closed, the job is dropped.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Pool {
         threads_max: usize,
         name: impl FnOnce() -> String,
         start: impl FnOnce(String) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut state = lock(&self.state);
         if state.needs_thread(threads_max) {
             // The user's function is not called under the lock.
@@ -89,13 +89,14 @@ impl Pool {
             }
         }
 
-        // If the pool is closed, the job is dropped when this returns: what it holds is the user's.
-        if !state.is_closed {
-            state.jobs.push_back(job);
+        if state.is_closed {
+            // The job is dropped behind the lock: what it holds is the user's.
+            return Ok(false);
         }
+        state.jobs.push_back(job);
         drop(state);
         self.news.notify_one();
-        Ok(())
+        Ok(true)
     }
 
     /// The calling thread has run its job, and is free.

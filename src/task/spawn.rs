@@ -155,14 +155,20 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let Some(job) = job else { return Ok(handle) };
 
     // Until its thread runs it.
-    job.metadata().enter_queue();
+    let record = job.metadata().clone();
+    record.enter_queue();
     let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
 
     // If there is no free thread, the pool starts one.
     let name = || (runtime.config.thread_name)("blocking");
     let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
-    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)?;
-    Ok(handle)
+    let pushed = runtime.pool.push(job, runtime.config.max_blocking_threads, name, start);
+
+    // A job that was refused has left the list, unless its runtime has left the table meanwhile.
+    if !matches!(pushed, Ok(true)) {
+        drop(runtime.tasks.remove(&record));
+    }
+    pushed.map(|_| handle)
 }
 
 /// Spawns a task. If the runtime has ended, the task is dropped here, outside of any lock, and the
