@@ -36,7 +36,7 @@
 //!                 kernel, wakes the tasks whose events came, and runs them itself
 //! ```
 //!
-//! # The files, in reading order
+//! # The files, from the bottom up
 //!
 //! Begin with the words in `docs/TOUR.md`: worker, runnable, injector, seat, readiness, claim. Then
 //! you can follow each file with what the rows above it have told you. The rest of the tour

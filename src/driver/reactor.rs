@@ -83,8 +83,10 @@ impl Source {
 }
 
 /// How many wakers of `poll_` functions a source keeps in each direction. With one more, the oldest
-/// is woken and forgotten. If its task still waits, it comes back; if not, nothing is lost.
-pub(crate) const POLLS_MAX: usize = 32;
+/// is woken and forgotten. If its task still waits, it comes back; if not, nothing is lost. (While
+/// more tasks than this wait, they wake each other in turn, which takes a core until an event
+/// comes.)
+pub(crate) const POLLS_MAX: usize = 256;
 
 /// The tasks that wait for one direction of a source.
 #[derive(Default)]

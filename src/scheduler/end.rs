@@ -4,9 +4,10 @@
 //!    `Shared::is_ending` is true. No task can be spawned any more, and no job begins but those
 //!    that a thread is on its way for.
 //! 2. Each worker finishes the poll that it is in (one that has just asked for the end may begin
-//!    one more), and leaves its loop: [`leave_loop`]. A worker that was claimed has left already,
-//!    but for one if step 3 needs a thread. In a current-thread runtime the thread with the lease
-//!    gives it up instead: [`end_lease`].
+//!    one more), and leaves its loop: [`leave_loop`]. A worker that was claimed counts as having
+//!    left. If the caller has a limit, the first claimed one is not counted: it leaves by itself,
+//!    so that step 3 need not run on the caller's thread. In a current-thread runtime the thread
+//!    with the lease gives it up instead: [`end_lease`].
 //! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
 //!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after

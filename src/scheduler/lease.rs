@@ -1,5 +1,5 @@
 //! The threads in `block_on`, and the lease: which of them runs the worker of a current-thread
-//! runtime.
+//! runtime. (`Sighting`, at the end, is what the monitor notes of a worker or of such a thread.)
 //!
 //! A current-thread runtime has one worker, and no thread for it. A thread in `block_on` that takes
 //! the *lease* runs the worker until its own future is ready. Other threads in `block_on` only poll

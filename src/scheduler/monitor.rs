@@ -4,9 +4,10 @@
 //! and so must the wait for the kernel, if nobody has the seat. A poll that lasts for too long is
 //! reported, once, while it still lasts.
 //!
-//! The monitor looks at a busy runtime once a millisecond, and more rarely if nobody needs it. When
-//! nothing happens for a while it sleeps, so that an idle runtime makes no system calls. (Go's
-//! sysmon is the same idea.)
+//! The monitor looks once a millisecond while some workers move and others do not. While all of
+//! them move it looks once in 4 ms, and while none moves ever more rarely, down to once in 16 ms.
+//! When nothing is polled for a while it sleeps, so that an idle runtime makes no system calls.
+//! (Go's sysmon is the same idea.)
 
 use crate::panic::wake;
 use crate::registry::list::TaskInfo;

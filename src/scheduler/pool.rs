@@ -43,17 +43,6 @@ impl State {
     fn needs_thread(&self, threads_max: usize) -> bool {
         !self.is_closed && self.free <= self.jobs.len() && self.threads < threads_max
     }
-
-    /// A thread was started, or was not.
-    fn count_start(&mut self, started: Result<()>) -> Result<()> {
-        if started.is_ok() {
-            self.threads += 1;
-            self.free += 1;
-        }
-
-        // As long as any thread runs, it comes to the job.
-        if self.threads > 0 { Ok(()) } else { started }
-    }
 }
 
 impl Pool {
@@ -84,8 +73,15 @@ impl Pool {
             // Meanwhile a thread may have come, or the end.
             state = lock(&self.state);
             if state.needs_thread(threads_max) {
-                let started = name.and_then(start);
-                state.count_start(started)?;
+                match name.and_then(start) {
+                    Ok(()) => {
+                        state.threads += 1;
+                        state.free += 1;
+                    }
+                    // As long as any thread runs, it comes to the job.
+                    Err(_) if state.threads > 0 => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
 

@@ -44,8 +44,8 @@ pub(crate) struct Shared {
     pub(crate) monitor: Doorbell,
     /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
     pub(crate) pool: Pool,
-    /// The runtime ends: no worker polls another task. This and what follows is the state of the
-    /// end. Only `end.rs` and `threads.rs` change it.
+    /// The runtime ends: each worker polls at most one more task. This and what follows is the
+    /// state of the end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
     /// How many workers have not left their loops.
     pub(crate) in_loop: AtomicUsize,

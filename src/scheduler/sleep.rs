@@ -81,7 +81,8 @@ impl Sleepers {
         }
 
         // The first that falls asleep waits for the kernel. An event or a timer ends the wait
-        // without a claim, so it clears its own bit. The seat is free before it wakes anybody.
+        // without a claim, so the worker clears its own bit. It leaves the seat before it wakes
+        // anybody.
         if self.take_seat_as(worker) {
             wait();
             self.leave_seat();

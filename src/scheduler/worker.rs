@@ -16,8 +16,9 @@
 //! | the runtime ends                           | `end::begin`                             |
 //!
 //! The first two rows and the last two keep wake-ups from getting lost. The others are a matter of
-//! speed. (A new timer notifies the worker in the seat if its alarm is too late: `timers.rs`. The
-//! monitor wakes one as well if the last fell asleep while the monitor looked: `monitor.rs`.)
+//! speed, as long as every poll ends: if one does not, the monitor brings help. (A new timer
+//! notifies the worker in the seat if its alarm is too late: `timers.rs`. The monitor wakes one as
+//! well if the last fell asleep while the monitor looked: `monitor.rs`.)
 
 use crate::hooks::{sim, tell};
 use crate::panic::wake;
@@ -198,10 +199,10 @@ impl Worker {
 
     /// Half of another worker's tasks: the first is returned, and the others are queued.
     fn steal_from(&self, victim: &WorkerShared) -> Option<Runnable> {
-        // Only this thread pushes here.
+        // Only this thread pushes here, so the queue has grown by what was taken.
         let before = self.mine().queue.len();
         let stolen = self.mine().queue.steal_from(&victim.queue)?;
-        // But for what others steal from here meanwhile.
+        // What others steal from here meanwhile is not counted.
         let taken = (1 + self.mine().queue.len()).saturating_sub(before);
 
         count(&self.mine().steals, taken);

@@ -154,7 +154,7 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     // The runtime may end.
     let Some(job) = job else { return Ok(handle) };
 
-    // Until its thread runs it.
+    // It counts as queued until its thread runs it.
     let record = job.metadata().clone();
     record.enter_queue();
     let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
@@ -162,7 +162,8 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     // If there is no free thread, the pool starts one.
     let name = || (runtime.config.thread_name)("blocking");
     let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
-    let pushed = runtime.pool.push(job, runtime.config.max_blocking_threads, name, start);
+    let threads_max = runtime.config.max_blocking_threads;
+    let pushed = runtime.pool.push(job, threads_max, name, start);
 
     // A job that was refused has left the list, unless its runtime has left the table meanwhile.
     if !matches!(pushed, Ok(true)) {
