@@ -38,7 +38,7 @@ pub(crate) mod sim {
     /// The task that is polled next is the first one.
     pub(crate) fn choose<T>(
         first: Option<T>,
-        _others: usize,
+        _others: impl FnOnce() -> usize,
         _push: impl Fn(T),
         _pop: impl Fn() -> Option<T>,
     ) -> Option<T> {

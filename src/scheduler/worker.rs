@@ -163,7 +163,8 @@ impl Worker {
     fn find_work(&self) -> Option<Runnable> {
         // Its own tasks come first, as their data may be in this core's cache.
         let queue = &self.mine().queue;
-        let own = sim::choose(queue.pop(), queue.len(), |task| queue.push(task), || queue.pop());
+        let others = || queue.len();
+        let own = sim::choose(queue.pop(), others, |task| queue.push(task), || queue.pop());
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 

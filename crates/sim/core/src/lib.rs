@@ -133,11 +133,15 @@ pub fn is_running() -> bool {
 /// the first one.
 pub fn choose<T>(
     first: Option<T>,
-    others: usize,
+    others: impl FnOnce() -> usize,
     push: impl Fn(T),
     pop: impl Fn() -> Option<T>,
 ) -> Option<T> {
     let first = first?;
+    if !is_running() {
+        return Some(first);
+    }
+    let others = others();
     with_world(|world| world.is_alone = others == 0);
     if others == 0 {
         return Some(first);

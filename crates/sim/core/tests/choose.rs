@@ -12,7 +12,7 @@ fn choose_of(tasks: usize) -> (usize, usize) {
         moved.set(moved.get() + 1);
         queue.borrow_mut().push_back(task);
     };
-    let chosen = choose(Some(0), tasks - 1, push, || queue.borrow_mut().pop_front());
+    let chosen = choose(Some(0), || tasks - 1, push, || queue.borrow_mut().pop_front());
     (chosen.expect("there are tasks"), moved.get())
 }
 
