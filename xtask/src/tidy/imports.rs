@@ -1,4 +1,4 @@
-//! What imports what: who may, and the tables of docs/ARCHITECTURE.md, which are drawn from the
+//! What imports what: who may, and the table of docs/ARCHITECTURE.md, which is drawn from the
 //! source.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::file::{File, Found, Repository};
 use super::graph::{Arrows, Graph, downwards, room_of};
 
-/// The page that shows what imports what, and the comments around its tables.
+/// The page that shows what imports what, and the comments around its table.
 pub const DOCUMENT: &str = "docs/ARCHITECTURE.md";
 const BEGIN: &str = "<!-- imports -->";
 const END: &str = "<!-- /imports -->";
@@ -78,19 +78,18 @@ pub fn low(file: &File, repository: &Repository) -> Vec<Found> {
 }
 
 impl Graph {
-    /// The page with the tables as they should be, or none if it has no place for them.
+    /// The page with the table as it should be, or none if it has no place for it.
     pub fn redraw(&self, page: &str) -> Option<String> {
         let start = page.find(BEGIN)? + BEGIN.len();
         let Range { start, end } = start..start + page[start..].find(END)?;
-        let (rooms, files) = (table("room", &self.rooms), table("file", &self.files));
-        Some(format!("{}\n\n{rooms}\n{files}\n{}", &page[..start], &page[end..]))
+        Some(format!("{}\n\n{}\n{}", &page[..start], table(&self.rooms), &page[end..]))
     }
 }
 
 /// A row for each name, with what it imports in the same order.
-fn table<T>(head: &str, arrows: &Arrows<T>) -> String {
+fn table<T>(arrows: &Arrows<T>) -> String {
     let names = downwards(arrows);
-    let mut text = format!("| {head} | imports |\n|---|---|\n");
+    let mut text = "| room | imports |\n|---|---|\n".to_owned();
     for name in &names {
         let imports = names.iter().filter(|it| arrows[name].contains_key(*it));
         let imports: Vec<_> = imports.map(|it| format!("`{it}`")).collect();
@@ -110,8 +109,8 @@ pub fn drawn(file: &File, repository: &Repository) -> Vec<Found> {
     }
     let text = match repository.graphs.runtime().redraw(&file.text) {
         Some(text) if text == file.text => return Vec::new(),
-        Some(_) => "the tables of imports are stale: run `cargo xtask tidy --write`".to_owned(),
-        None => format!("no place for the tables of imports: write `{BEGIN}` and `{END}`"),
+        Some(_) => "the table of imports is stale: run `cargo xtask tidy --write`".to_owned(),
+        None => format!("no place for the table of imports: write `{BEGIN}` and `{END}`"),
     };
     vec![Found::new(1, text)]
 }
@@ -202,12 +201,7 @@ mod tests {
     #[test]
     fn the_page_shows_the_imports() {
         let rooms = "| `a` | `sync`, `z` |\n| `sync` | `z` |\n| `z` | nothing of arc |\n";
-        let files = "| `a/b.rs` | `sync.rs`, `z.rs` |\n| `sync.rs` | `z.rs` |\n\
-                     | `z.rs` | nothing of arc |\n";
-        let page = format!(
-            "{BEGIN}\n\n| room | imports |\n|---|---|\n{rooms}\n\
-             | file | imports |\n|---|---|\n{files}\n{END}\n"
-        );
+        let page = format!("{BEGIN}\n\n| room | imports |\n|---|---|\n{rooms}\n{END}\n");
         let told = |page: &str| {
             let sources = [("src/sync.rs", "use crate::z::A;"), ("src/z.rs", "")];
             let last = [("src/a/b.rs", "use crate::{sync, z};"), (DOCUMENT, page)];
@@ -215,7 +209,7 @@ mod tests {
         };
         assert!(told(&page).is_empty());
         let stale = page.replace("| `sync` | `z` |", "| `sync` | nothing of arc |");
-        assert!(told(&stale)[0].contains("the tables of imports are stale"));
-        assert!(told("").first().unwrap().contains("no place for the tables"));
+        assert!(told(&stale)[0].contains("the table of imports is stale"));
+        assert!(told("").first().unwrap().contains("no place for the table"));
     }
 }
