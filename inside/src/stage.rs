@@ -159,28 +159,25 @@ fn places_of(old: &[String], lines: &[String], code: &[usize]) -> Vec<usize> {
 /// The bugs in the header of a stage.
 fn bugs_of(text: &str) -> Result<Vec<Bug>, String> {
     let header = text.lines().map_while(|line| line.strip_prefix("//!"));
-    read_bugs(header.skip_while(|line| line.trim() != "# Break it"))
+    let list = header.map(str::trim).skip_while(|line| *line != "# Break it");
+    let list = list.skip_while(|line| *line != "```text").skip(1);
+    read_bugs(list.take_while(|line| *line != "```"))
 }
 
-/// The bugs in the first block of text among these lines.
+/// The bugs that these lines describe.
 ///
 /// # Errors
 /// A line means nothing, or a bug lacks something.
 pub fn read_bugs<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Bug>, String> {
     let mut bugs: Vec<Bug> = Vec::new();
-    let list = lines.skip_while(|line| line.trim() != "```text");
-    for line in list.skip(1).take_while(|line| line.trim() != "```") {
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        if line.is_empty() {
+    for line in lines.filter(|line| !line.is_empty()) {
+        if DETAILS.iter().any(|it| line.starts_with(it)) {
+            let bug = bugs.last_mut().ok_or(format!("no bug begins before `{line}`"))?;
+            bug.add(line)?;
             continue;
         }
-        let Some(detail) = line.strip_prefix("    ") else {
-            let (name, _) = line.split_once(": ").ok_or(format!("a bug without a name: {line}"))?;
-            bugs.push(Bug { name: name.to_owned(), ..Bug::default() });
-            continue;
-        };
-        let bug = bugs.last_mut().ok_or(format!("no bug begins before `{line}`"))?;
-        bug.add(detail.trim_end())?;
+        let (name, _) = line.split_once(": ").ok_or(format!("a bug without a name: {line}"))?;
+        bugs.push(Bug { name: name.to_owned(), ..Bug::default() });
     }
     for bug in &mut bugs {
         if bug.symptom.is_empty() || bug.places.is_empty() {
@@ -190,17 +187,21 @@ pub fn read_bugs<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Bug>, S
     Ok(bugs)
 }
 
+/// How the lines of a bug begin, but for the first.
+const DETAILS: [&str; 5] = ["-", "+", "with: ", "shuttle: ", "you see: "];
+
 impl Bug {
     /// Adds a line of its description.
     fn add(&mut self, line: &str) -> Result<(), String> {
         if let Some(old) = line.strip_prefix("- ") {
+            let old = old.trim().to_owned();
             match self.places.last_mut() {
-                Some((olds, news)) if news.is_empty() => olds.push(old.to_owned()),
-                _ => self.places.push((vec![old.to_owned()], Vec::new())),
+                Some((olds, news)) if news.is_empty() => olds.push(old),
+                _ => self.places.push((vec![old], Vec::new())),
             }
         } else if let Some(new) = line.strip_prefix('+') {
             let place = self.places.last_mut().ok_or("a `+` line needs a `-` line before it")?;
-            place.1.push(new.trim().to_owned());
+            place.1.push(new.strip_prefix(' ').unwrap_or(new).to_owned());
         } else if let Some(gap) = line.strip_prefix("with: ARC_GAP=") {
             self.gap = Some(gap.to_owned());
             self.is_for_shuttle = true;

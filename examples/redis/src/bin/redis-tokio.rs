@@ -10,7 +10,7 @@ mod rt {
     pub use tokio::{io, net, select, signal, time};
 
     pub mod sync {
-        pub use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+        pub use tokio::sync::{Notify, mpsc};
         pub use tokio_util::sync::CancellationToken;
     }
 

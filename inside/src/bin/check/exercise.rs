@@ -1,58 +1,59 @@
-//! Makes the exercises of their solutions. Each must fail at first, pass when it is solved, and
-//! refuse the wrong solutions that are listed with it.
+//! Each exercise must fail at first, pass when it is solved, refuse the wrong solutions that are
+//! listed with it, and accept other right ones.
 //!
-//! A solution holds what the exercise has in its place, in comments:
-//!
-//! ```text
-//! // SOLUTION
-//! what solves it
-//! // INSTEAD
-//! //~ what the exercise begins with
-//! // END
-//! ```
-//!
-//! The wrong solutions stand at the end, behind a line `// WRONG`. They are written as the bugs of
-//! a stage (`stage.rs`), and each is a change of the solution. The exercise has no line of this:
+//! What solves `exercises/02_oneshot.rs` stands in `exercises/solutions/02_oneshot.diff`. First
+//! comes what belongs between the marks, with some lines around it. Then, behind a line `WRONG`,
+//! comes what the exercise must refuse. These are written as the bugs of a stage (`stage.rs`), and
+//! each is a change of the solved exercise:
 //!
 //! ```text
-//! // WRONG
-//! //
-//! // ```text
-//! // name: what is wrong, in a sentence
-//! //     - a line of the solution
-//! //     + what stands there instead
-//! //     you see: not yet: what the exercise says to it
-//! // ```
+//!  the function, as the exercise has it
+//!      // YOURS: from here
+//! +    what solves it
+//!      // to here
+//!
+//! WRONG
+//!
+//! name: what is wrong, in a sentence
+//! - a line of the solution
+//! + what stands there instead
+//! you see: not yet: what the exercise says to it
 //! ```
 //!
-//! Behind them, after a line `// RIGHT`, stand other solutions that are right. They are written in
-//! the same way, and `you see: solved`.
+//! Behind them, after a line `RIGHT`, stand other solutions that are right. They are written in the
+//! same way, and `you see: solved`.
 //!
 //! Exercises 15 and 16 are changes of arc. What solves one is one more such change, of arc's file.
 //! The other solutions are changes of that again. All are made in copies: arc itself stays as it
 //! is.
 
 use crate::build::Builder;
+use crate::marks::taken_over;
 use crate::{Complaints, at_once};
 use inside::stage::{self, Bug, folder};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
-/// An exercise, and its solution.
+/// An exercise, and its solutions.
 pub struct Exercise {
     pub name: String,
-    /// What solves it, without the wrong solutions.
-    solution: String,
-    /// The exercise as it is when nobody has solved it.
+    /// The exercise, which nobody has solved yet.
     pub text: String,
-    /// What solves it, if that is a change of a file of arc.
-    change: Option<Bug>,
+    solution: Solution,
     /// What it must refuse: changes of the solution, or of the changed file of arc.
     wrong: Vec<Bug>,
     /// Other solutions that it must accept, as such changes.
     right: Vec<Bug>,
+}
+
+/// What solves an exercise.
+#[derive(Debug)]
+enum Solution {
+    /// The exercise, with something else between its marks.
+    Text(String),
+    /// A change of the file of arc that it compiles.
+    OfArc(Bug),
 }
 
 /// Where an exercise names a file of arc that it compiles.
@@ -69,14 +70,9 @@ const WRONG_MIN: usize = 150;
 const RIGHT_MIN: usize = 30;
 
 impl Exercise {
-    fn file(&self) -> PathBuf {
-        folder().join("exercises").join(format!("{}.rs", self.name))
-    }
-
     /// The file of arc that it compiles, if what solves it is a change of that.
     pub fn file_of_arc(&self) -> Option<&str> {
-        let (_, rest) = self.text.split_once(OF_ARC)?;
-        rest.split('"').next()
+        file_of_arc(&self.text)
     }
 
     /// The name of a program in which a change is made.
@@ -91,15 +87,16 @@ impl Exercise {
 
     /// The programs by name and text: the exercise as it is, its solution, and the wrong ones.
     fn programs(&self) -> Result<Vec<(String, String)>, String> {
-        let told = |error: String| format!("exercises/solutions/{}.rs: {error}", self.name);
-        if let Some(change) = &self.change {
-            return self.programs_of_arc(change).map_err(told);
-        }
+        let told = |error: String| format!("exercises/solutions/{}.diff: {error}", self.name);
+        let solution = match &self.solution {
+            Solution::Text(text) => text,
+            Solution::OfArc(change) => return self.programs_of_arc(change).map_err(told),
+        };
 
         let mut programs = vec![(self.name.clone(), self.text.clone())];
-        programs.push((self.program("solution"), self.solution.clone()));
+        programs.push((self.program("solution"), solution.clone()));
         for bug in self.variants() {
-            programs.push((self.program(&bug.name), bug.make(&self.solution).map_err(told)?));
+            programs.push((self.program(&bug.name), bug.make(solution).map_err(told)?));
         }
         Ok(programs)
     }
@@ -132,32 +129,47 @@ impl Exercise {
     }
 }
 
+fn file_of_arc(exercise: &str) -> Option<&str> {
+    let (_, rest) = exercise.split_once(OF_ARC)?;
+    rest.split('"').next()
+}
+
 pub fn read_all() -> Result<Vec<Exercise>, String> {
-    let folder = folder().join("exercises/solutions");
+    let folder = folder().join("exercises");
     let entries =
         fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "rs"));
     files.sort();
 
     let mut exercises = Vec::new();
     for file in files {
-        let told = |error: String| format!("{}: {error}", file.display());
-        let solution = fs::read_to_string(&file).map_err(|error| told(error.to_string()))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        exercises.push(read(name, &solution).map_err(told)?);
+        let text = read_text(&file)?;
+        let solutions = folder.join("solutions").join(format!("{name}.diff"));
+        let told = |error: String| format!("{}: {error}", solutions.display());
+        exercises.push(read(name, text, &read_text(&solutions)?).map_err(told)?);
     }
     Ok(exercises)
 }
 
-/// Reads an exercise out of the text of its solution.
-fn read(name: String, text: &str) -> Result<Exercise, String> {
-    let (solution, list) = text.split_once("\n// WRONG\n").ok_or("it has no list `// WRONG`")?;
-    let solution = format!("{}\n", solution.trim_end());
-    let (wrong, right) = list.split_once("\n// RIGHT\n").unwrap_or((list, ""));
+fn read_text(file: &Path) -> Result<String, String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(text.replace('\r', ""))
+}
 
-    let (wrong, right) = (bugs_in_comments(wrong)?, bugs_in_comments(right)?);
+/// Reads an exercise and the text of its solutions.
+fn read(name: String, text: String, solutions: &str) -> Result<Exercise, String> {
+    let hints = text.lines().filter(|line| line.starts_with("// Hint ")).count();
+    if hints != 3 {
+        return Err(format!("the exercise has {hints} hints, and should have three"));
+    }
+
+    let (solution, list) = solutions.split_once("\nWRONG\n").ok_or("it has no list `WRONG`")?;
+    let (wrong, right) = list.split_once("\nRIGHT\n").unwrap_or((list, ""));
+    let (wrong, right) = (stage::read_bugs(wrong.lines())?, stage::read_bugs(right.lines())?);
     if wrong.is_empty() {
-        return Err("no wrong solution stands behind `// WRONG`".to_owned());
+        return Err("no wrong solution stands behind `WRONG`".to_owned());
     }
     if let Some(bug) = wrong.iter().find(|bug| !bug.symptom.starts_with(REFUSED)) {
         return Err(format!("{}: what one sees must begin with `{REFUSED}`", bug.name));
@@ -170,97 +182,27 @@ fn read(name: String, text: &str) -> Result<Exercise, String> {
         return Err(format!("{}: what one sees must be `{SOLVED}`", bug.name));
     }
 
-    let change = match solution.split_once("// SOLUTION\n") {
-        Some((_, rest)) => bugs_in_comments(rest)?.pop(),
-        None => None,
-    };
-    Ok(Exercise { name, text: exercise_of(&solution)?, solution, change, wrong, right })
+    let solution = solution_of(&text, solution)?;
+    Ok(Exercise { name, text, solution, wrong, right })
 }
 
-/// The bugs in the first block of text among the comments.
-fn bugs_in_comments(text: &str) -> Result<Vec<Bug>, String> {
-    stage::read_bugs(text.lines().filter_map(|line| line.strip_prefix("//")))
-}
-
-/// The exercise that is made of a solution.
-fn exercise_of(solution: &str) -> Result<String, String> {
-    let mut text = String::new();
-    let mut is_solved_here = false;
-    let mut places = 0;
-    for line in solution.lines() {
-        let (indent, trimmed) = line.split_at(line.len() - line.trim_start().len());
-        match trimmed {
-            "// SOLUTION" => {
-                is_solved_here = true;
-                places += 1;
-                text += &format!("{indent}// YOURS: from here\n");
-            }
-            "// INSTEAD" => is_solved_here = false,
-            "// END" => text += &format!("{indent}// to here\n"),
-            _ if is_solved_here => {}
-            _ => match trimmed.strip_prefix("//~ ") {
-                Some(instead) => text += &format!("{indent}{instead}\n"),
-                None => text += &format!("{line}\n"),
-            },
-        }
+/// What solves an exercise. The first line of its text is a title.
+fn solution_of(exercise: &str, text: &str) -> Result<Solution, String> {
+    let mut lines = text.lines().skip(1);
+    if file_of_arc(exercise).is_some() {
+        let change = stage::read_bugs(lines)?.pop();
+        return Ok(Solution::OfArc(change.ok_or("no change of arc stands at its beginning")?));
     }
 
-    let hints = text.lines().filter(|line| line.starts_with("// Hint ")).count();
-    match (places, hints) {
-        (0, _) => Err("there is nothing to solve".to_owned()),
-        (_, 3) => Ok(text),
-        _ => Err(format!("it has {hints} hints, and should have three")),
+    // A line that is not of the exercise would tell its reader something wrong.
+    let is_known = |line: &str| exercise.lines().any(|it| it == line);
+    let strange = lines.find(|line| line.strip_prefix(' ').is_some_and(|line| !is_known(line)));
+    if let Some(line) = strange {
+        return Err(format!("the exercise has no line `{}`", line.trim()));
     }
-}
-
-/// Writes all exercises anew. Without `overwrites`, it leaves those alone that somebody has changed
-/// and not committed: they may be solved, and nobody else has them.
-pub fn write_all(overwrites: bool) -> Result<Complaints, String> {
-    let mut complaints = Vec::new();
-    for exercise in read_all()? {
-        let file = exercise.file();
-        let now = fs::read_to_string(&file).ok().map(|text| text.replace('\r', ""));
-        if now.as_ref() == Some(&exercise.text) {
-            continue;
-        }
-        if now.is_some() && !overwrites && committed(&exercise.name) != now {
-            complaints.push(format!(
-                "exercises/{}.rs has changes that are not committed, and stays as it is. (If you \
-                 have solved it: commit or copy it first. To take the changes away: cargo run -p \
-                 arc-inside --bin check -- --write --overwrite)",
-                exercise.name
-            ));
-            continue;
-        }
-        fs::write(&file, &exercise.text).map_err(|error| format!("{}: {error}", file.display()))?;
-    }
-    Ok(complaints)
-}
-
-/// An exercise as git's last commit has it. None: it has no such file, or there is no git.
-fn committed(name: &str) -> Option<String> {
-    let file = format!("HEAD:./exercises/{name}.rs");
-    let output = Command::new("git").args(["show", &file]).current_dir(folder()).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.replace('\r', ""))
-}
-
-/// The exercises that are not what their solutions make of them.
-fn stale() -> Result<Complaints, String> {
-    let mut complaints = Vec::new();
-    for exercise in read_all()? {
-        if fs::read_to_string(exercise.file()).unwrap_or_default().replace('\r', "")
-            != exercise.text
-        {
-            complaints.push(format!(
-                "exercises/{}.rs is not what its solution makes of it (if you have solved it: \
-                 commit or copy it first, as this takes your solution away. To write it anew: \
-                 cargo run -p arc-inside --bin check -- --write)",
-                exercise.name
-            ));
-        }
-    }
-    Ok(complaints)
+    let lines = text.lines().filter_map(|line| line.strip_prefix(['+', ' ']));
+    let solved = taken_over(exercise, &lines.collect::<Vec<_>>().join("\n"))?;
+    Ok(Solution::Text(solved))
 }
 
 /// Sees each exercise fail at first, with a message, pass with its solution, and refuse the wrong
@@ -272,14 +214,16 @@ pub fn check(builder: &Builder) -> Result<Complaints, String> {
         programs.extend(exercise.programs()?);
     }
     let built = builder.build_texts(&programs)?;
-    let mut complaints = stale()?;
-    complaints.extend(at_once(&exercises, |exercise| {
+    let mut complaints = at_once(&exercises, |exercise| {
         let name = &exercise.name;
         let unsolved = built.run(name, &[], "");
         println!("exercise {name}: {}", unsolved.stdout.trim());
         if unsolved.success || !unsolved.stdout.starts_with(REFUSED) {
             let printed = unsolved.all();
-            return Some(format!("exercise {name} does not fail with its message:\n{printed}"));
+            return Some(format!(
+                "exercise {name} does not fail with its message (if you have solved it: this \
+                 command checks the repository's own exercises):\n{printed}"
+            ));
         }
 
         let solved = built.run(&exercise.program("solution"), &[], "");
@@ -287,7 +231,7 @@ pub fn check(builder: &Builder) -> Result<Complaints, String> {
             return Some(format!("the solution of {name} fails:\n{}", solved.all()));
         }
         None
-    }));
+    });
 
     let mut variants = Vec::new();
     for exercise in &exercises {
@@ -321,91 +265,93 @@ pub fn check(builder: &Builder) -> Result<Complaints, String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn exercise_is_made_of_its_solution() {
-        let hints = "// Hint 1: a\n// Hint 2: b\n// Hint 3: c\n";
-        let solution =
-            format!("a\n    // SOLUTION\n    b\n    // INSTEAD\n    //~ c\n    // END\n{hints}");
-        let expected = format!("a\n    // YOURS: from here\n    c\n    // to here\n{hints}");
-        assert_eq!(exercise_of(&solution), Ok(expected));
-        assert!(exercise_of(hints).is_err());
-        assert!(exercise_of("// SOLUTION\n// END\n").is_err());
-    }
-
-    const SOLUTION: &str = "fn main() {
-    // SOLUTION
-    one();
-    two();
-    // INSTEAD
-    // END
+    const EXERCISE: &str = "fn main() {
+    // YOURS: from here
+    // to here
 }
 
 // Hint 1: a
 // Hint 2: b
 // Hint 3: c
-
-// WRONG
-//
-// ```text
-// no-two: the second is missing
-//     - one();
-//     - two();
-//     + one();
-//     you see: not yet: two
-//
-// no-one: the first is missing
-//     - one();
-//     you see: not yet: one
-// ```
-
-// RIGHT
-//
-// ```text
-// other-way-round: nobody cares
-//     - one();
-//     - two();
-//     + two();
-//     + one();
-//     you see: solved
-// ```
 ";
 
-    #[test]
-    fn wrong_solutions_are_made_of_the_solution() {
-        let exercise = read("01".to_owned(), SOLUTION).unwrap();
-        let programs = exercise.programs().unwrap();
-        let names: Vec<&str> = programs.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(
-            names,
-            ["01", "01__solution", "01__no-two", "01__no-one", "01__other-way-round"]
-        );
-        assert!(programs[1].1.contains("one();") && programs[1].1.contains("two();"));
-        assert!(programs[2].1.contains("one();") && !programs[2].1.contains("two();"));
-        assert!(!programs[3].1.contains("one();") && programs[3].1.contains("two();"));
-        assert!(programs[4].1.contains("two();\none();"));
+    const SOLUTIONS: &str = "What solves it.
 
-        // Nobody sees the list.
-        for (name, text) in &programs {
-            assert!(text.ends_with("// Hint 3: c\n") && !text.contains("WRONG"), "{name}");
+ fn main() {
+     // YOURS: from here
++    one();
++    two();
+     // to here
+
+WRONG
+
+no-two: the second is missing
+- one();
+- two();
++ one();
+you see: not yet: two
+
+no-one: the first is missing
+- one();
+you see: not yet: one
+
+RIGHT
+
+other-way-round: nobody cares
+- one();
+- two();
++     two();
++     one();
+you see: solved
+";
+
+    fn exercise(solutions: &str) -> Result<Exercise, String> {
+        read("01".to_owned(), EXERCISE.to_owned(), solutions)
+    }
+
+    #[test]
+    fn programs_are_made_of_an_exercise_and_its_solutions() {
+        let mut between = Vec::new();
+        for (name, text) in exercise(SOLUTIONS).unwrap().programs().unwrap() {
+            let (_, rest) = text.split_once("from here\n").unwrap();
+            let (inner, rest) = rest.split_once("    // to here").unwrap();
+            assert!(rest.ends_with("// Hint 3: c\n"), "{name}");
+            between.push((name, inner.to_owned()));
         }
+        let expected = [
+            ("01", ""),
+            ("01__solution", "    one();\n    two();\n"),
+            ("01__no-two", "one();\n"),
+            ("01__no-one", "    two();\n"),
+            ("01__other-way-round", "    two();\n    one();\n"),
+        ];
+        let expected = expected.map(|(name, inner)| (name.to_owned(), inner.to_owned()));
+        assert_eq!(between, expected);
     }
 
     #[test]
     fn list_that_refuses_nothing_is_told() {
-        let error = |text: &str| read("01".to_owned(), text).err().unwrap();
-        let (without, _) = SOLUTION.split_once("// WRONG").unwrap();
-        assert_eq!(error(without), "it has no list `// WRONG`");
-        assert!(error(&SOLUTION.replace("no-one:", "no-two:")).contains("the same name"));
-        assert!(error(&format!("{without}// WRONG\n//\n")).starts_with("no wrong solution"));
-        assert!(error(&SOLUTION.replace("not yet: one", "solved")).starts_with("no-one: "));
-        assert!(
-            error(&SOLUTION.replace("//     - one();\n//     you", "//     you")).contains("`-`")
-        );
+        let error = |text: &str| exercise(text).err().unwrap();
+        let (without, _) = SOLUTIONS.split_once("WRONG").unwrap();
+        assert_eq!(error(without), "it has no list `WRONG`");
+        assert!(error(&SOLUTIONS.replace("no-one:", "no-two:")).contains("the same name"));
+        assert!(error(&format!("{without}WRONG\n")).starts_with("no wrong solution"));
+        assert!(error(&SOLUTIONS.replace("not yet: one", "solved")).starts_with("no-one: "));
+        assert!(error(&SOLUTIONS.replace("- one();\nyou", "you")).contains("`-`"));
 
-        let stale =
-            SOLUTION.replace("//     - one();\n//     you", "//     - three();\n//     you");
-        let programs = read("01".to_owned(), &stale).unwrap().programs();
+        let stale = SOLUTIONS.replace("- one();\nyou", "- three();\nyou");
+        let programs = exercise(&stale).unwrap().programs();
         assert!(programs.unwrap_err().ends_with("no-one: `three();` is not there"));
+    }
+
+    #[test]
+    fn exercise_that_does_not_fit_its_solution_is_told() {
+        let error = |text: &str| exercise(text).err().unwrap();
+        let renamed = SOLUTIONS.replace(" fn main() {", " fn solve() {");
+        assert_eq!(error(&renamed), "the exercise has no line `fn solve() {`");
+        assert!(error(&SOLUTIONS.replace("     // to here\n", "")).contains("in pairs"));
+        let hints = read("01".to_owned(), EXERCISE.replace("// Hint 3", "// "), SOLUTIONS);
+        assert!(hints.err().unwrap().contains("2 hints"));
     }
 
     #[test]
@@ -416,7 +362,7 @@ mod tests {
         assert_eq!(of_arc, ["src/scheduler/sleep.rs", "src/driver/wheel.rs"]);
 
         let methods = ["fn wait_until_all_asleep", "fn reset"];
-        let changed = exercises.iter().filter(|exercise| exercise.change.is_some());
+        let changed = exercises.iter().filter(|it| matches!(it.solution, Solution::OfArc(_)));
         for ((exercise, file_of_arc), method) in changed.zip(of_arc).zip(methods) {
             // The exercise as it is, and two texts for its solution and for each other one.
             let programs = exercise.programs().unwrap();

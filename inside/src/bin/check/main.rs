@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `main.rs` | the command line, and the checks one after the other |
 //! | `build.rs` | have cargo build the stages and the bugs, and run what it built |
-//! | `exercise.rs` | make the exercises of their solutions, and see what they refuse |
+//! | `exercise.rs` | the exercises and their solutions, and what they refuse |
+//! | `marks.rs` | what stands between the marks of an exercise |
 //! | `grade.rs` | what somebody else has written into the exercises |
 //!
 //! How a stage is read, and what is new in it, is in the library: `stage.rs`, `compare.rs`.
@@ -13,6 +14,7 @@
 mod build;
 mod exercise;
 mod grade;
+mod marks;
 
 use build::{Builder, Built, Platform};
 use inside::compare;
@@ -35,8 +37,6 @@ usage: cargo run -p arc-inside --bin check [-- OPTION]
                solutions that are listed there, and accepts the other right ones
   --grade DIR  say of each exercise in the folder DIR whether it is solved; only what stands between
                its marks counts, and it is run in a clean copy
-  --write      write the exercises anew, from their solutions; those with changes that are not
-               committed stay as they are, unless --overwrite follows
   --diff 03    print the lines of a stage that the one before it does not have
   --target T   only what they print on another platform, with and without gaps; what follows T
                is told to cargo, and a variable CARGO_TARGET_.._RUNNER names what runs them
@@ -78,8 +78,6 @@ fn main() -> ExitCode {
         ["--shuttle"] => check(&["shuttle"]),
         ["--exercises"] => check(&["exercises"]),
         ["--grade", folder] => grade::grade(&Builder::new(), Path::new(folder)),
-        ["--write"] => exercise::write_all(false),
-        ["--write", "--overwrite"] => exercise::write_all(true),
         ["--bless"] => check(&["bless"]),
         ["--diff", number] => print_diff(number),
         ["--target", name, ref options @ ..] => check_for(&Platform { name, options }),

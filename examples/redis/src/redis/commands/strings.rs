@@ -1,171 +1,96 @@
-//! Strings, and numbers written as such.
+//! Strings, and keys whatever their values are.
 
 use super::{Call, Done, Error, is};
-use crate::redis::resp::{BULK_BYTES_MAX, integer};
-use crate::redis::store::Db;
-use crate::redis::value::{Text, Value};
+use crate::redis::resp::integer;
+use crate::redis::store::Value;
 use crate::rt::time::Instant;
 use std::time::Duration;
 
 pub fn get(call: &mut Call<'_>) -> Done {
-    let text = call.db.read::<Text>(call.argument(1))?;
+    let text = call.db.text(call.request[1])?;
     call.reply.bulk_or_null(text.map(|text| &**text));
     Ok(())
 }
 
-/// What SET is told after the value.
-#[derive(Default)]
-struct Options {
-    end: Option<Instant>,
-    keeps_end: bool,
-    only_new: bool,
-    only_old: bool,
-    gives_old: bool,
-}
-
-impl Options {
-    fn read(call: &Call<'_>) -> Result<Self, Error> {
-        let mut options = Self::default();
-        let mut words = call.request.from(3);
-        while let Some(word) = words.next() {
-            match () {
-                () if is(word, "nx") => options.only_new = true,
-                () if is(word, "xx") => options.only_old = true,
-                () if is(word, "get") => options.gives_old = true,
-                () if is(word, "keepttl") => options.keeps_end = true,
-                () if options.end.is_none() && (is(word, "ex") || is(word, "px")) => {
-                    let count = words.next().ok_or(Error::SYNTAX)?;
-                    let count = integer(count).ok_or(Error::NOT_INTEGER)?;
-                    let milliseconds = if is(word, "ex") { 1000 } else { 1 };
-                    options.end = Some(end(call.db, "set", count, milliseconds)?);
-                }
-                () => return Err(Error::SYNTAX),
-            }
-        }
-        let contradicts =
-            options.only_new && options.only_old || options.end.is_some() && options.keeps_end;
-        if contradicts { Err(Error::SYNTAX) } else { Ok(options) }
-    }
-}
-
-/// The end of a key that is to live for so many units of time.
-pub fn end(db: &Db, command: &str, count: i64, milliseconds: i64) -> Result<Instant, Error> {
-    let milliseconds = count.checked_mul(milliseconds).filter(|it| *it > 0);
-    let milliseconds = milliseconds.map(|it| Duration::from_millis(it.unsigned_abs()));
-    let end = milliseconds.and_then(|it| db.now().checked_add(it));
-    end.ok_or_else(|| Error::expire_time(command))
-}
-
+/// `SET key value [EX seconds | PX milliseconds]`
 pub fn set(call: &mut Call<'_>) -> Done {
-    let options = Options::read(call)?;
-    let key = call.argument(1);
-    let is_there = match options.gives_old {
-        true => {
-            let old = call.db.read::<Text>(key)?;
-            call.reply.bulk_or_null(old.as_ref().map(|text| &***text));
-            old.is_some()
-        }
-        false => call.db.get(key).is_some(),
+    let (key, value) = (call.request[1], call.request[2]);
+    let end = match call.request[3..] {
+        [] => None,
+        [word, count] if is(word, "ex") => Some(end("set", count, 1000)?),
+        [word, count] if is(word, "px") => Some(end("set", count, 1)?),
+        _ => return Err(Error::SYNTAX),
     };
-    let is_refused = is_there && options.only_new || !is_there && options.only_old;
-    if !is_refused {
-        call.db.set(key, Value::Text(call.argument(2).to_owned()), options.keeps_end);
-        if let Some(end) = options.end {
-            call.db.set_end(key, Some(end));
-        }
-    }
-    match (options.gives_old, is_refused) {
-        (true, _) => {}
-        (false, true) => call.reply.null(),
-        (false, false) => call.reply.simple("OK"),
-    }
-    Ok(())
-}
-
-pub fn setnx(call: &mut Call<'_>) -> Done {
-    let key = call.argument(1);
-    let is_new = call.db.get(key).is_none();
-    if is_new {
-        call.db.set(key, Value::Text(call.argument(2).to_owned()), false);
-    }
-    call.reply.integer(is_new.into());
-    Ok(())
-}
-
-pub fn getset(call: &mut Call<'_>) -> Done {
-    get(call)?;
-    call.db.set(call.argument(1), Value::Text(call.argument(2).to_owned()), false);
-    Ok(())
-}
-
-pub fn mget(call: &mut Call<'_>) -> Done {
-    let keys = call.request.from(1);
-    call.reply.array(keys.len());
-    for key in keys {
-        // One of another type counts as none.
-        let text = call.db.read::<Text>(key).ok().flatten();
-        call.reply.bulk_or_null(text.map(|text| &**text));
-    }
-    Ok(())
-}
-
-pub fn mset(call: &mut Call<'_>) -> Done {
-    if call.request.len().is_multiple_of(2) {
-        return Err(Error::arity("mset"));
-    }
-    let mut arguments = call.request.from(1);
-    while let (Some(key), Some(value)) = (arguments.next(), arguments.next()) {
-        call.db.set(key, Value::Text(value.to_owned()), false);
-    }
+    call.db.set(key, Value::Text(value.to_owned()));
+    call.db.set_end(key, end);
     call.reply.simple("OK");
     Ok(())
 }
 
-pub fn append(call: &mut Call<'_>) -> Done {
-    let (key, more) = (call.argument(1), call.argument(2));
-    let text = call.db.edit::<Text>(key)?;
-    if text.len() + more.len() > BULK_BYTES_MAX {
-        return Err(Error::TOO_LONG);
-    }
-    text.extend_from_slice(more);
-    call.reply.length(text.len());
-    Ok(())
-}
-
-pub fn strlen(call: &mut Call<'_>) -> Done {
-    let length = call.db.read::<Text>(call.argument(1))?.map_or(0, |text| text.len());
-    call.reply.length(length);
-    Ok(())
+/// The end of a key that is to live for so many units of time.
+fn end(command: &str, count: &[u8], milliseconds: u64) -> Result<Instant, Error> {
+    let count = integer(count).ok_or(Error::NOT_INTEGER)?;
+    let count = u64::try_from(count).ok().filter(|count| *count > 0);
+    let milliseconds = count.and_then(|count| count.checked_mul(milliseconds));
+    let end = milliseconds.and_then(|it| Instant::now().checked_add(Duration::from_millis(it)));
+    end.ok_or_else(|| Error::new(format!("ERR invalid expire time in '{command}' command")))
 }
 
 pub fn incr(call: &mut Call<'_>) -> Done {
-    add(call, 1)
+    let key = call.request[1];
+    let mut number = 1;
+    match call.db.text(key)? {
+        // It keeps its end.
+        Some(text) => {
+            let before = integer(text).ok_or(Error::NOT_INTEGER)?;
+            number = before.checked_add(1).ok_or(Error::NOT_INTEGER)?;
+            *text = number.to_string().into_bytes();
+        }
+        None => call.db.set(key, Value::Text(b"1".to_vec())),
+    }
+    call.reply.integer(number);
+    Ok(())
 }
 
-pub fn decr(call: &mut Call<'_>) -> Done {
-    add(call, -1)
+pub fn del(call: &mut Call<'_>) -> Done {
+    let mut count = 0;
+    for key in &call.request[1..] {
+        // One that has expired does not count.
+        count += usize::from(call.db.get(key).is_some() && call.db.remove(key));
+    }
+    call.reply.integer(count);
+    Ok(())
 }
 
-pub fn incrby(call: &mut Call<'_>) -> Done {
-    let number = call.integer(2)?;
-    add(call, number)
+pub fn dbsize(call: &mut Call<'_>) -> Done {
+    call.reply.integer(call.db.len());
+    Ok(())
 }
 
-pub fn decrby(call: &mut Call<'_>) -> Done {
-    let number = call.integer(2)?.checked_neg().ok_or("ERR decrement would overflow")?;
-    add(call, number)
+pub fn flush_all(call: &mut Call<'_>) -> Done {
+    call.db.clear();
+    call.reply.simple("OK");
+    Ok(())
 }
 
-fn add(call: &mut Call<'_>, number: i64) -> Done {
-    let key = call.argument(1);
-    let before = match call.db.read::<Text>(key)? {
-        Some(text) => integer(text).ok_or(Error::NOT_INTEGER)?,
-        None => 0,
+pub fn expire(call: &mut Call<'_>) -> Done {
+    let key = call.request[1];
+    let end = end("expire", call.request[2], 1000)?;
+    let is_there = call.db.get(key).is_some() && call.db.set_end(key, Some(end));
+    call.reply.integer(u8::from(is_there));
+    Ok(())
+}
+
+/// In seconds; -1: it has no end; -2: there is no such key.
+pub fn ttl(call: &mut Call<'_>) -> Done {
+    let seconds = match call.db.end(call.request[1]) {
+        None => -2,
+        Some(None) => -1,
+        Some(Some(end)) => {
+            let left = end.saturating_duration_since(Instant::now());
+            left.as_secs_f64().round() as i64
+        }
     };
-    let sum = before.checked_add(number);
-    let sum = sum.ok_or("ERR increment or decrement would overflow")?;
-    let text = call.db.edit::<Text>(key)?;
-    *text = sum.to_string().into_bytes();
-    call.reply.integer(sum);
+    call.reply.integer(seconds);
     Ok(())
 }
