@@ -399,9 +399,7 @@ fn submit_as_the_workers_park(runtime: &Runtime, threads: usize) {
                         let answered = || done.load(Ordering::SeqCst) == round;
                         spin_until("the task that was submitted", answered);
                         // The worker is on its way to sleep now.
-                        for _ in 0..(round * 7 + thread) % 257 {
-                            std::hint::spin_loop();
-                        }
+                        spin((round * 7 + thread) % 257);
                     }
                 }
             });
@@ -440,9 +438,7 @@ fn a_task_woken_just_as_the_last_worker_parks_is_run() {
                 round += 1;
                 waker.wake_by_ref();
                 spin_until("the poll", || polls.load(Ordering::SeqCst) >= round);
-                for _ in 0..round * 11 % 509 {
-                    std::hint::spin_loop();
-                }
+                spin(round * 11 % 509);
             }
         }
         assert_eq!(polls.load(Ordering::SeqCst), round);
@@ -584,18 +580,14 @@ fn work_that_one_worker_has_is_shared_by_all() {
             for _ in 0..20 {
                 let task = runtime.spawn(async move {
                     let all = Counter::new();
-                    let tasks: Vec<_> = (0..workers)
-                        .map(|_| {
-                            let all = all.clone();
-                            arc::spawn(async move {
-                                all.add();
-                                all.wait_for(workers);
-                            })
-                        })
-                        .collect();
-                    for task in tasks {
-                        task.await.unwrap();
-                    }
+                    join_each(0..workers, |_| {
+                        let all = all.clone();
+                        async move {
+                            all.add();
+                            all.wait_for(workers);
+                        }
+                    })
+                    .await;
                 });
                 wait_until("they run at once", || task.is_finished());
                 runtime.block_on(task).unwrap();

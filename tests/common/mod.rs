@@ -71,14 +71,20 @@ pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Runs a test with a runtime of 1, of 2 and of 4 workers, one after the other.
+/// Runs a test with each of [`SIZES`], one after the other.
 #[track_caller]
-pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
+pub fn with_sizes(test: impl Fn(usize) + Send + Sync + 'static) {
     let test = Arc::new(test);
     for workers in SIZES {
         let test = test.clone();
-        within_deadline(move || test(runtime(workers)));
+        within_deadline(move || test(workers));
     }
+}
+
+/// The same with a runtime of so many workers.
+#[track_caller]
+pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
+    with_sizes(move |workers| test(runtime(workers)));
 }
 
 /// As `with_each_size`, and then with a current-thread runtime: the test may expect nothing
@@ -89,6 +95,29 @@ pub fn with_each_flavor(test: impl Fn(Runtime) + Send + Sync + 'static) {
     let again = test.clone();
     with_each_size(move |runtime| test(runtime));
     within_deadline(move || again(current_thread()));
+}
+
+/// A future that never ends, and holds something until it is dropped.
+pub async fn holds<T>(_held: T) {
+    std::future::pending().await
+}
+
+/// Spawns a task for each, and joins them all.
+pub async fn join_each<I, F>(items: impl IntoIterator<Item = I>, task: impl Fn(I) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let tasks: Vec<_> = items.into_iter().map(|item| arc::spawn(task(item))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+/// Lets a moment pass.
+pub fn spin(rounds: impl TryInto<usize>) {
+    for _ in 0..rounds.try_into().unwrap_or(0) {
+        std::hint::spin_loop();
+    }
 }
 
 /// Waits for a condition that another thread brings about.
@@ -249,6 +278,11 @@ impl Counter {
     /// Something that counts when it is dropped.
     pub fn on_drop(&self) -> Dropped {
         Dropped(self.clone())
+    }
+
+    /// A future that never ends, and counts when it is dropped.
+    pub fn never(&self) -> impl Future<Output = ()> + Send + use<> {
+        holds(self.on_drop())
     }
 }
 

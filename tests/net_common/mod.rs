@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub use crate::common::{join_each, spin};
 use crate::this_program;
 use arc::io::Direction;
 use arc::net::{TcpListener, TcpStream};
