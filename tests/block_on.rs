@@ -513,23 +513,6 @@ fn nested_it_panics_clearly_and_the_outer_one_goes_on() {
 }
 
 #[test]
-fn a_panic_in_it_restores_the_thread() {
-    with_each_flavor(|runtime| {
-        for _ in 0..50 {
-            let text = panic_of(|| {
-                runtime.block_on(async {
-                    sleep(TICK).await;
-                    panic!("inside {ON_PURPOSE}")
-                })
-            });
-            assert!(text.contains("inside"));
-            assert!(Handle::try_current().is_err(), "the thread is in no runtime");
-            assert_eq!(runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }), 1);
-        }
-    });
-}
-
-#[test]
 fn one_runtime_after_another_on_one_thread() {
     within_deadline(|| {
         let runtimes: Vec<_> = SIZES.into_iter().map(runtime).collect();
@@ -542,20 +525,6 @@ fn one_runtime_after_another_on_one_thread() {
                 assert_eq!(found, workers);
             }
         }
-    });
-}
-
-#[test]
-fn works_in_a_blocking_job() {
-    with_each_flavor(|runtime| {
-        let handle = runtime.handle().clone();
-        let job = runtime.spawn_blocking(move || {
-            handle.block_on(async {
-                sleep(TICK).await;
-                arc::spawn(async { 5 }).await.unwrap()
-            })
-        });
-        assert_eq!(runtime.block_on(job).unwrap(), 5);
     });
 }
 

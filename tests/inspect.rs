@@ -296,8 +296,7 @@ fn a_long_poll_is_reported_once_while_it_is_stuck() {
 /// It is no task, but it is told like one: while it lasts, and once.
 #[test]
 fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
-    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
-    for builder in flavors {
+    for builder in builders() {
         within_deadline(move || {
             let (runtime, reports) = watched_by(builder);
             for _ in 0..3 {
@@ -340,16 +339,14 @@ fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
 /// The thread waits, and polls nothing meanwhile.
 #[test]
 fn a_block_on_that_waits_for_long_is_not_reported() {
-    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
-    for builder in flavors {
+    for builder in builders() {
         within_deadline(move || {
             let (runtime, reports) = watched_by(builder);
             // The monitor is kept awake by one that is reported, and by short polls.
             let gate = Gate::new();
             thread::scope(|scope| {
                 let waiting = scope.spawn(|| runtime.block_on(sleep(Duration::from_millis(100))));
-                let wait = gate.clone();
-                let stuck = scope.spawn(|| runtime.block_on(async move { wait.wait() }));
+                let stuck = scope.spawn(|| runtime.block_on(gate.blocks()));
                 let line = reports.recv_timeout(DEADLINE).expect("it is reported").location.line();
                 assert_eq!(line, line!() - 2);
                 waiting.join().unwrap();
@@ -366,8 +363,7 @@ fn others_go_on_while_a_poll_is_stuck() {
     within_deadline(|| {
         let (runtime, reports) = watched(2);
         let gate = Gate::new();
-        let wait = gate.clone();
-        let stuck = runtime.spawn(async move { wait.wait() });
+        let stuck = runtime.spawn(gate.blocks());
         reports.recv_timeout(DEADLINE).expect("it is reported");
         let others: Vec<_> =
             (0..50).map(|_| runtime.spawn(sleep(Duration::from_millis(1)))).collect();
@@ -417,8 +413,7 @@ fn a_hook_that_panics_does_no_harm() {
         let runtime = builder.build().unwrap();
         for _ in 0..3 {
             let gate = Gate::new();
-            let wait = gate.clone();
-            let stuck = runtime.spawn(async move { wait.wait() });
+            let stuck = runtime.spawn(gate.blocks());
             called.recv_timeout(DEADLINE).expect("it is reported");
             gate.open();
             runtime.block_on(stuck).unwrap();
@@ -529,8 +524,7 @@ fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
     within_deadline(|| {
         let (runtime, reports, hook) = with_a_hook_that_blocks(1);
         let gate = Gate::new();
-        let wait = gate.clone();
-        let stuck = runtime.spawn(async move { wait.wait() });
+        let stuck = runtime.spawn(gate.blocks());
         assert_eq!(reports.recv_timeout(DEADLINE).expect("reported").id, stuck.id());
 
         let inside = Gate::new();
@@ -567,29 +561,8 @@ fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
 fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     use std::io::{ErrorKind, Write};
     use std::os::fd::OwnedFd;
-    use std::os::unix::net::UnixStream;
-    use std::process::Stdio;
 
-    const CHILD: &str = "ARC_TEST_FULL_STDERR";
-    if std::env::var_os(CHILD).is_some() {
-        let limit = Duration::from_millis(20);
-        let runtime = builder(2).long_poll_limit(limit).build().unwrap();
-        let handle = runtime.handle().clone();
-        let stuck = runtime.spawn(async move {
-            // Afterwards the report has begun: it is printed, or tries to be.
-            wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
-            let ran = Counter::new();
-            let count = ran.clone();
-            drop(arc::spawn(async move { _ = count.add() }));
-            ran.wait_for(1);
-        });
-        runtime.block_on(stuck).unwrap();
-        drop(runtime);
-        println!("it went on");
-        return;
-    }
-
-    let (near, _far) = UnixStream::pair().unwrap();
+    let (near, _far) = sockets();
     near.set_nonblocking(true).unwrap();
     let full = loop {
         if let Err(error) = (&near).write(&[b'.'; 1 << 16]) {
@@ -598,60 +571,39 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     };
     assert_eq!(full.kind(), ErrorKind::WouldBlock);
     near.set_nonblocking(false).unwrap();
-
     let name = "inspect::a_standard_error_that_nobody_reads_holds_up_nobody";
-    let words = crate::this_program::words();
-    let child = std::process::Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
-        .stdout(Stdio::piped())
-        .stderr(OwnedFd::from(near))
-        .spawn()
-        .unwrap();
-    let output = crate::this_program::output(child, DEADLINE);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("it went on"), "{}\n{text}", output.status);
+    in_process_with(name, "", OwnedFd::from(near).into(), || {
+        report_by_default(|| {
+            let ran = Counter::new();
+            let count = ran.clone();
+            drop(arc::spawn(async move { _ = count.add() }));
+            ran.wait_for(1);
+        });
+    });
+}
+
+/// Lets a poll go on until it has been reported, or tries to be, and then some more.
+fn report_by_default(goes_on: impl FnOnce() + Send + 'static) {
+    let limit = Duration::from_millis(20);
+    let runtime = builder(2).long_poll_limit(limit).build().unwrap();
+    let handle = runtime.handle().clone();
+    let stuck = runtime.spawn(async move {
+        wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
+        goes_on();
+    });
+    runtime.block_on(stuck).unwrap();
 }
 
 /// Nor does one that cannot be written: a panic would end this process, as its hook says.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_report_that_cannot_be_written_harms_nobody() {
-    const CHILD: &str = "ARC_TEST_BROKEN_STDERR";
-    if std::env::var_os(CHILD).is_some() {
-        std::panic::set_hook(Box::new(|_| std::process::exit(70)));
-        let limit = Duration::from_millis(20);
-        let runtime = builder(2).long_poll_limit(limit).build().unwrap();
-        let handle = runtime.handle().clone();
-        let stuck = runtime.spawn(async move {
-            wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
-        });
-        runtime.block_on(stuck).unwrap();
-        return;
-    }
-
-    let name = "inspect::a_report_that_cannot_be_written_harms_nobody";
-    let words = crate::this_program::words();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let child = std::process::Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
-        .stdout(std::process::Stdio::piped())
-        .stderr(full)
-        .spawn()
-        .unwrap();
-    let output = crate::this_program::output(child, DEADLINE);
-    assert!(output.status.success(), "{}", output.status);
-}
-
-#[test]
-fn a_limit_of_nothing_is_refused() {
-    let text = panic_of(|| builder(1).long_poll_limit(Duration::ZERO).clone());
-    assert!(text.contains("long_poll_limit must be in"), "{text}");
-    let runtime = builder(1).long_poll_limit(Duration::MAX).build().unwrap();
-    assert_eq!(runtime.block_on(async { 1 }), 1);
+    let name = "inspect::a_report_that_cannot_be_written_harms_nobody";
+    in_process_with(name, "", full.into(), || {
+        std::panic::set_hook(Box::new(|_| std::process::exit(70)));
+        report_by_default(|| {});
+    });
 }
 
 // The shutdown.

@@ -2,6 +2,7 @@
 //! joiner hears of it.
 
 use crate::common::*;
+use arc::runtime::Handle;
 use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::future::{Future, pending, poll_fn, ready};
@@ -330,11 +331,13 @@ fn in_block_on_is_the_callers_and_the_tasks_go_on() {
                 runtime.block_on(async {
                     drop(arc::spawn(yield_now()));
                     drop(spawn_blocking(|| {}));
-                    yield_now().await;
+                    sleep(Duration::from_micros(100)).await;
                     panic!("the main one {ON_PURPOSE}")
                 })
             });
             assert!(text.contains("the main one"));
+            assert!(Handle::try_current().is_err(), "the thread is in no runtime");
+            assert_eq!(runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }), 1);
             let text = panic_of(|| runtime.block_on(grenade(ready(()))));
             assert!(text.contains("dropped"));
         }

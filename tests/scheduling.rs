@@ -6,8 +6,8 @@ use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, Runtime};
 use arc::task::yield_now;
-use arc::time::{sleep, timeout};
-use std::future::{pending, poll_fn};
+use arc::time::sleep;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::{Poll, Waker};
@@ -571,31 +571,6 @@ fn a_flood_of_tasks_overflows_no_queue() {
     });
 }
 
-#[test]
-fn work_that_one_worker_has_is_shared_by_all() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            // Each of them blocks until all run at once: they must be spread.
-            for _ in 0..20 {
-                let task = runtime.spawn(async move {
-                    let all = Counter::new();
-                    join_each(0..workers, |_| {
-                        let all = all.clone();
-                        async move {
-                            all.add();
-                            all.wait_for(workers);
-                        }
-                    })
-                    .await;
-                });
-                wait_until("they run at once", || task.is_finished());
-                runtime.block_on(task).unwrap();
-            }
-        }
-    });
-}
-
 // Helpers.
 
 /// As many short polls as it takes until the workers know that polls are short. (Nothing is
@@ -781,19 +756,6 @@ fn an_idle_runtime_answers_after_a_long_pause() {
         });
         runtime.block_on(receiver.recv()).unwrap();
         thread.join().unwrap();
-    });
-}
-
-#[test]
-fn a_timeout_around_something_that_never_comes_ends_it() {
-    with_each_size(|runtime| {
-        runtime.block_on(async {
-            for _ in 0..20 {
-                assert!(timeout(TICK, pending::<()>()).await.is_err());
-                let task = arc::spawn(timeout(TICK, pending::<()>()));
-                assert!(task.await.unwrap().is_err());
-            }
-        });
     });
 }
 

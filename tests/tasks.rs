@@ -100,8 +100,7 @@ fn a_joiner_that_comes_just_as_the_task_finishes_is_woken() {
 fn a_joiner_that_was_polled_with_several_wakers_wakes_the_last() {
     with_each_size(|runtime| {
         let gate = Gate::new();
-        let wait = gate.clone();
-        let mut task = runtime.spawn(async move { wait.wait() });
+        let mut task = runtime.spawn(gate.blocks());
         let (first, first_wakes) = counting_waker();
         let (second, second_wakes) = counting_waker();
         assert!(poll_with(Pin::new(&mut task), &first).is_pending());

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub use crate::net_common::spin;
 use crate::this_program;
 use arc::runtime::{Builder, Handle, Runtime};
 use arc::task::JoinHandle;
@@ -13,7 +14,7 @@ use std::fs;
 use std::future::Future;
 use std::panic::{self, resume_unwind};
 use std::pin::Pin;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, Once};
@@ -87,6 +88,11 @@ pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
     with_sizes(move |workers| test(runtime(workers)));
 }
 
+/// A builder for each of [`SIZES`], and one for a current-thread runtime.
+pub fn builders() -> impl Iterator<Item = Builder> {
+    SIZES.map(builder).into_iter().chain([Builder::new_current_thread()])
+}
+
 /// As `with_each_size`, and then with a current-thread runtime: the test may expect nothing
 /// of tasks while it is not in `block_on`.
 #[track_caller]
@@ -100,24 +106,6 @@ pub fn with_each_flavor(test: impl Fn(Runtime) + Send + Sync + 'static) {
 /// A future that never ends, and holds something until it is dropped.
 pub async fn holds<T>(_held: T) {
     std::future::pending().await
-}
-
-/// Spawns a task for each, and joins them all.
-pub async fn join_each<I, F>(items: impl IntoIterator<Item = I>, task: impl Fn(I) -> F)
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let tasks: Vec<_> = items.into_iter().map(|item| arc::spawn(task(item))).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-}
-
-/// Lets a moment pass.
-pub fn spin(rounds: impl TryInto<usize>) {
-    for _ in 0..rounds.try_into().unwrap_or(0) {
-        std::hint::spin_loop();
-    }
 }
 
 /// Waits for a condition that another thread brings about.
@@ -222,6 +210,12 @@ impl Gate {
 
     pub fn is_open(&self) -> bool {
         *self.0.0.lock().unwrap()
+    }
+
+    /// Blocks the thread that polls it.
+    pub fn blocks(&self) -> impl Future<Output = ()> + Send + use<> {
+        let gate = self.clone();
+        async move { gate.wait() }
     }
 
     /// Blocks this thread.
@@ -423,24 +417,24 @@ pub fn sockets() -> (Socket, Socket) {
 /// counts or limits is its own. `name` is the test that calls this.
 #[track_caller]
 pub fn in_own_process(name: &str, test: impl FnOnce() + Send + 'static) {
-    const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
-    if env::var_os(MARK).is_some() {
-        return within_deadline(test);
+    in_process_with(name, "", Stdio::piped(), test);
+}
+
+/// The same, behind a line of shell such as `ulimit -n 64`, and with this standard error.
+#[track_caller]
+pub fn in_process_with(
+    name: &str,
+    shell: &str,
+    stderr: Stdio,
+    test: impl FnOnce() + Send + 'static,
+) {
+    match this_program::own_process(name, shell) {
+        None => within_deadline(test),
+        Some(mut command) => {
+            let child = command.stderr(stderr).spawn().unwrap();
+            this_program::expect_passed(child, DEADLINE + DEADLINE);
+        }
     }
-    let words = this_program::words();
-    let child = Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(MARK, "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = this_program::output(child, DEADLINE + DEADLINE);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let went_well = output.status.success() && out.contains("1 passed");
-    assert!(went_well, "the process of {name}: {}\n{out}\n{err}", output.status);
 }
 
 /// How often the runtimes' threads have gone to sleep.
