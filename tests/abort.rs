@@ -2,6 +2,7 @@
 //! future is dropped exactly once.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::AsyncReadExt;
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Handle;

@@ -2,6 +2,7 @@
 //! multi-thread runtime the thread polls its own future, and tasks belong to the workers.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, UnhandledPanic};

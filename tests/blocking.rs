@@ -1,6 +1,7 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
 use arc::task::{JoinHandle, spawn_blocking, yield_now};
 use arc::time::sleep;

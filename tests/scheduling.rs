@@ -2,6 +2,7 @@
 //! starves, and nothing is lost as the workers go to sleep.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, Runtime};

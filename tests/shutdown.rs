@@ -2,6 +2,7 @@
 //! hangs, and whoever still uses it gets an error.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, Runtime};

@@ -1,6 +1,7 @@
 //! Tasks: spawned, joined, detached, counted and named.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::task::{JoinHandle, spawn_blocking, try_id, yield_now};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn, ready};

@@ -2,7 +2,6 @@
 //! culprit; and tasks that panicked. `cargo test --features trace --test timeline`.
 
 mod common;
-mod net_common;
 mod this_program;
 
 use arc::runtime::{Builder, Runtime};

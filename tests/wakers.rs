@@ -4,6 +4,7 @@
 #![allow(clippy::waker_clone_wake, reason = "clones of wakers are what is tested")]
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::TcpListener;
 use arc::runtime::Handle;

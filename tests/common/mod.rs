@@ -3,7 +3,6 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-pub use crate::net_common::spin;
 use crate::this_program;
 use arc::runtime::{Builder, Handle, Runtime};
 use arc::task::JoinHandle;

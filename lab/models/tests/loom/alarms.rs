@@ -3,7 +3,7 @@
 use crate::driver::timers::Timers;
 use crate::scheduler::context;
 use crate::sync::{Duration, Instant};
-use crate::world::{Crew, list, make_polls_short, shared};
+use crate::world::{Crew, list, listed, make_polls_short, shared};
 use crate::{model, model_within, race, time};
 use loom::sync::Arc;
 use loom::thread;
@@ -56,9 +56,7 @@ fn timer_is_never_slept_through() {
 #[test]
 fn worker_that_takes_the_seat_sets_the_alarm() {
     model_within(3, || {
-        let shared = shared(1);
-        list(&shared);
-        make_polls_short(&shared);
+        let shared = listed(1);
         let crew = Crew::start(&shared);
         let _context = context::enter(shared.clone());
         let start = Instant::now();

@@ -9,7 +9,7 @@ use crate::scheduler::threads::{self, InLoop, SignedOn};
 use crate::sync::{AtomicBool, Duration, Ordering, lock, thread};
 use crate::task::spawn::{make_task, spawn_on, yield_now};
 use crate::world::{
-    Dropped, Gate, OnDrop, Socket, is_closed, list, make_polls_short, shared, spawn, task,
+    Dropped, Gate, OnDrop, Socket, is_closed, list, listed, make_polls_short, shared, spawn, task,
 };
 use crate::{model_within, race_within};
 use std::future::poll_fn;
@@ -18,9 +18,7 @@ use std::task::{Poll, Waker};
 
 /// A runtime whose workers have not begun, with a task.
 fn runtime(workers: usize) -> (Arc<Shared>, Dropped) {
-    let shared = shared(workers);
-    make_polls_short(&shared);
-    list(&shared);
+    let shared = listed(workers);
     let dropped = Dropped::default();
     spawn(&shared, dropped.clone());
     (shared, dropped)
@@ -36,6 +34,26 @@ fn spawn_task_that_yields(shared: &Shared, dropped: Dropped) {
         drop(guard);
     });
     drop(task);
+}
+
+/// A task that was polled once, and has left its waker.
+fn spawn_task_that_waits(
+    shared: &Arc<Shared>,
+    mut leave: impl FnMut(Waker) + Send + 'static,
+) -> Dropped {
+    let dropped = Dropped::default();
+    let guard = OnDrop(dropped.clone());
+    let (runnable, handle) = make_task(shared, Origin::new(Kind::Async), async move {
+        let _guard = guard;
+        poll_fn(|context| {
+            leave(context.waker().clone());
+            Poll::<()>::Pending
+        })
+        .await;
+    });
+    runnable.unwrap().run();
+    drop(handle);
+    dropped
 }
 
 /// The main function of the thread of a worker, which has not left its loop yet.
@@ -73,27 +91,10 @@ fn workers_that_fall_asleep_do_not_miss_the_end() {
 #[test]
 fn worker_that_is_claimed_by_the_end_touches_no_task() {
     model_within(2, || {
-        let shared = shared(2);
-        make_polls_short(&shared);
-        list(&shared);
-        let socket = Socket::new(&shared);
-
-        // A task that waits for the socket: it has been polled once.
-        let dropped = Dropped::default();
-        let guard = OnDrop(dropped.clone());
-        let leave = Arc::new(socket);
+        let shared = listed(2);
+        let leave = Arc::new(Socket::new(&shared));
         let leaves = leave.clone();
-        let origin = Origin::new(Kind::Async);
-        let (runnable, handle) = make_task(&shared, origin, async move {
-            let _guard = guard;
-            poll_fn(|context| {
-                leaves.leave_waker(context.waker().clone());
-                Poll::<()>::Pending
-            })
-            .await;
-        });
-        runnable.unwrap().run();
-        drop(handle);
+        let dropped = spawn_task_that_waits(&shared, move |waker| leaves.leave_waker(waker));
 
         // Worker 1 has the seat, and worker 0 parks. When the end begins, both sleep, or nearly so.
         let [first, second] = [0, 1].map(|index| worker(&shared, index));
@@ -124,9 +125,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
 fn worker_without_a_thread_has_left() {
     model_within(3, || {
         // It is the only task. To wake another one, the end would pass a fence.
-        let (shared, dropped) = (shared(2), Dropped::default());
-        make_polls_short(&shared);
-        list(&shared);
+        let (shared, dropped) = (listed(2), Dropped::default());
         spawn_task_that_yields(&shared, dropped.clone());
         let [first, second] = [0, 1].map(|index| worker(&shared, index));
         let first = thread::spawn(first);
@@ -147,24 +146,11 @@ fn task_that_is_woken_at_the_end_is_dropped() {
         race_within(
             3,
             || {
-                let shared = shared(1);
-                make_polls_short(&shared);
-                list(&shared);
-                let dropped = Dropped::default();
-                let guard = OnDrop(dropped.clone());
+                let shared = listed(1);
                 let waker = Arc::new(Mutex::new(None::<Waker>));
                 let leaves = waker.clone();
-                let origin = Origin::new(Kind::Async);
-                let (runnable, handle) = make_task(&shared, origin, async move {
-                    let _guard = guard;
-                    poll_fn(|context| {
-                        *leaves.lock().unwrap() = Some(context.waker().clone());
-                        Poll::<()>::Pending
-                    })
-                    .await;
-                });
-                runnable.unwrap().run();
-                drop(handle);
+                let leave = move |waker| *leaves.lock().unwrap() = Some(waker);
+                let dropped = spawn_task_that_waits(&shared, leave);
                 (shared, dropped, waker)
             },
             move |(_, _, waker)| {

@@ -12,9 +12,9 @@ fn record() -> Arc<Record> {
     Record::new(RuntimeId::next(), Origin::new(Kind::Async), 0)
 }
 
-fn entered() -> (TaskList, Arc<Record>) {
+fn entered(waker: &Waker) -> (TaskList, Arc<Record>) {
     let (list, record) = (TaskList::new(1), record());
-    assert!(list.enter(&record, Waker::noop().clone(), || false));
+    assert!(list.enter(&record, waker.clone(), || false));
     (list, record)
 }
 
@@ -36,9 +36,8 @@ impl Wake for Task {
 fn poll_that_an_abort_causes_sees_it() {
     race(
         || {
-            let (list, record, task) = (TaskList::new(1), record(), Arc::new(Task::default()));
-            assert!(list.enter(&record, Waker::from(task.clone()), || false));
-            (record, task)
+            let task = Arc::new(Task::default());
+            (entered(&task.clone().into()).1, task)
         },
         |(record, _)| record.abort(),
         |(record, task)| {
@@ -55,8 +54,8 @@ fn poll_that_an_abort_causes_sees_it() {
 fn task_that_has_ended_is_not_woken_by_an_abort() {
     race(
         || {
-            let (list, record, task) = (TaskList::new(1), record(), Arc::new(Task::default()));
-            assert!(list.enter(&record, Waker::from(task.clone()), || false));
+            let task = Arc::new(Task::default());
+            let (list, record) = entered(&task.clone().into());
             (list, record, task)
         },
         |(_, record, _)| record.abort(),
@@ -93,7 +92,7 @@ fn end_finds_every_task_that_was_entered() {
 #[test]
 fn waker_is_returned_once_at_the_end() {
     race(
-        entered,
+        || entered(Waker::noop()),
         |(list, record)| list.remove(record).is_some(),
         |(list, _)| list.close().len(),
         |(_, record), is_removed, closed| {

@@ -1,6 +1,6 @@
 //! Jobs of `spawn_blocking`, and the end of their runtime.
 
-use crate::common::{OnDrop, Signal, current_thread, model, runtime, wait};
+use crate::common::{OnDrop, Signal, current_thread, holds, model, runtime, wait};
 use crate::runtime::{Builder, Runtime};
 use crate::sync::{Arc, AtomicBool, Duration, Ordering};
 use crate::task;
@@ -233,10 +233,7 @@ fn job_may_end_its_own_runtime() {
         let (handle, dropped) = (runtime.handle().clone(), Signal::default());
         let (one, other) = (OnDrop(dropped.clone()), OnDrop(dropped.clone()));
         let job = handle.spawn_blocking(move || {
-            drop(task::spawn(async move {
-                let _guard = one;
-                std::future::pending::<()>().await;
-            }));
+            drop(task::spawn(holds(one)));
             drop(task::spawn_blocking(move || drop(other)));
             drop(runtime);
         });

@@ -1,7 +1,7 @@
 //! The end of a runtime, whatever goes on meanwhile: every future is dropped exactly once, and no
 //! thread waits for ever.
 
-use crate::common::{ENDED, OnDrop, Signal, current_thread, model, runtime, wait};
+use crate::common::{ENDED, OnDrop, Signal, current_thread, holds, model, runtime, wait};
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime, UnhandledPanic};
 use crate::sync::{Duration, Instant};
@@ -146,10 +146,7 @@ fn panic_ends_the_runtime_under_threads_in_block_on() {
             let threads = [0, 1].map(|_| {
                 let (handle, guard) = (runtime.handle().clone(), OnDrop(dropped.clone()));
                 spawn(move || {
-                    let child = async move {
-                        let _guard = guard;
-                        std::future::pending::<()>().await;
-                    };
+                    let child = holds(guard);
                     let main = async {
                         let _child = task::spawn(child);
                         std::future::pending::<()>().await;
@@ -265,10 +262,7 @@ fn threads_with_and_without_the_lease_outlive_their_runtime() {
             let signal = signal.clone();
             spawn(move || {
                 handle.block_on(async {
-                    let child = task::spawn(async move {
-                        let _guard = guard;
-                        std::future::pending::<()>().await;
-                    });
+                    let child = task::spawn(holds(guard));
                     // The first one may leave before the end.
                     signal.sent(number).await;
                     if number == 1 {
@@ -354,10 +348,7 @@ fn runtime_ends_itself_in_the_background() {
             let (begun, dropped) = (Signal::default(), Signal::default());
             let (guard, begins) = (OnDrop(dropped.clone()), begun.clone());
             let ends = move |runtime: Runtime| {
-                drop(task::spawn(async move {
-                    let _guard = guard;
-                    std::future::pending::<()>().await;
-                }));
+                drop(task::spawn(holds(guard)));
                 runtime.shutdown_background();
             };
             let waits = spawn(move || {

@@ -1,6 +1,8 @@
 //! A current-thread runtime: threads in `block_on` that take the lease from each other.
 
-use crate::common::{OnDrop, Signal, current_thread, model, read_a_byte, wait, write_a_byte};
+use crate::common::{
+    OnDrop, Signal, current_thread, holds, model, read_a_byte, wait, write_a_byte,
+};
 use crate::runtime::Runtime;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::task;
@@ -166,10 +168,7 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
         let dropped = Signal::default();
         let (one, other) = (OnDrop(dropped.clone()), OnDrop(dropped.clone()));
         runtime.block_on(async {
-            drop(task::spawn(async move {
-                let _guard = one;
-                std::future::pending::<()>().await;
-            }));
+            drop(task::spawn(holds(one)));
             task::yield_now().await;
         });
         drop(runtime.spawn(async move {
@@ -188,10 +187,7 @@ fn a_drop_waits_for_a_thread_that_has_just_taken_the_lease() {
         let runtime = current_thread();
         let (handle, is_dropped) = (runtime.handle().clone(), Signal::default());
         let tells = OnDrop(is_dropped.clone());
-        drop(runtime.spawn(async move {
-            let _tells = tells;
-            std::future::pending::<()>().await;
-        }));
+        drop(runtime.spawn(holds(tells)));
         let enters = spawn(move || handle.block_on(task::yield_now()));
         drop(runtime);
         assert_eq!(is_dropped.count(), 1);
