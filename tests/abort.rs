@@ -2,6 +2,7 @@
 //! future is dropped exactly once.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::AsyncReadExt;
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Handle;
@@ -186,10 +187,7 @@ fn twice_is_as_good_as_once() {
         for _ in 0..200 {
             let drops = Counter::new();
             let held = drops.on_drop();
-            let task = runtime.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            });
+            let task = runtime.spawn(holds(held));
             task.abort();
             task.abort();
             runtime.block_on(yield_now());
@@ -206,13 +204,8 @@ fn and_then_dropping_the_handle_drops_the_future_all_the_same() {
         let drops = Counter::new();
         for round in 0..500 {
             let held = drops.on_drop();
-            let task = runtime.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            });
-            for _ in 0..round % 100 {
-                std::hint::spin_loop();
-            }
+            let task = runtime.spawn(holds(held));
+            spin(round % 100);
             task.abort();
             drop(task);
         }
@@ -317,9 +310,7 @@ fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
         let (tasks, aborts) = mpsc::sync_channel::<Arc<JoinHandle<usize>>>(64);
         let aborter = thread::spawn(move || {
             for (round, task) in aborts.into_iter().enumerate() {
-                for _ in 0..round % 97 {
-                    std::hint::spin_loop();
-                }
+                spin(round % 97);
                 task.abort();
                 if round % 5 == 0 {
                     task.abort();
@@ -415,32 +406,6 @@ fn racing_with_wakes_and_other_aborts() {
             let task = Arc::try_unwrap(task).unwrap();
             assert!(joins_as_cancelled(task));
             assert_eq!(drops.get(), round + 1);
-        }
-    });
-}
-
-#[test]
-fn a_blocking_job_that_runs_goes_on_to_its_end() {
-    with_each_flavor(|runtime| {
-        for joined in [true, false] {
-            let (gate, inside, ended) = (Gate::new(), Gate::new(), Counter::new());
-            let (wait, tell, count) = (gate.clone(), inside.clone(), ended.clone());
-            let job = runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-                count.add();
-            });
-            inside.wait();
-            job.abort();
-            if !joined {
-                drop(job);
-                gate.open();
-            } else {
-                gate.open();
-                // Whether the output still comes is a matter of who was first.
-                wait_until("the joiner hears of it", || job.is_finished());
-            }
-            ended.wait_for(1);
         }
     });
 }

@@ -7,7 +7,7 @@ use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream, lookup_host};
 use arc::runtime::Builder;
-use arc::time::{Duration, Instant, sleep, sleep_until, timeout_at};
+use arc::time::{Duration, Instant, sleep, sleep_until, timeout, timeout_at};
 use socket2::{Domain, Socket, Type};
 use std::future::{pending, ready};
 use std::io::ErrorKind::InvalidInput;
@@ -139,9 +139,20 @@ fn deadlines_beyond_the_clock_never_come() {
             assert!(poll_with(limited.as_mut(), Waker::noop()).is_pending());
             goes("time::sleep_until, timeout_at", input, "waits");
         }
-        for (duration, input) in [(Duration::MAX, "MAX"), (AGES, "1000 years")] {
+        let nanos_max = Duration::from_secs(u64::MAX / 1_000_000_000);
+        let signed_max = Duration::from_secs(i64::MAX as u64);
+        for (duration, input) in [
+            (Duration::MAX, "MAX"),
+            (signed_max, "i64::MAX s"),
+            (nanos_max, "u64::MAX ns"),
+            (AGES, "1000 years"),
+        ] {
             assert!(poll_with(pin!(sleep(duration)), Waker::noop()).is_pending());
-            goes("time::sleep", input, "waits");
+            assert!(
+                poll_with(pin!(timeout(duration, pending::<()>())), Waker::noop()).is_pending()
+            );
+            assert_eq!(timeout(duration, ready(7)).await, Ok(7));
+            goes("time::sleep, timeout", input, "waits");
         }
         sleep(Duration::ZERO).await;
         goes("time::sleep", "ZERO", "is over at once");
@@ -248,9 +259,12 @@ fn sockets_need_a_runtime_and_say_so() {
 #[test]
 fn spawning_needs_a_runtime_and_says_so() {
     let text = "outside an arc runtime";
-    panics("arc::spawn", "outside a runtime", text, || arc::spawn(ready(())));
+    let spawn = || arc::spawn(ready(()));
+    panics("arc::spawn", "outside a runtime", "arc::spawn was called outside", spawn);
+    panics("arc::spawn", "outside a runtime", "block_on", spawn);
     let blocking = || arc::task::spawn_blocking(|| ());
-    panics("task::spawn_blocking", "outside a runtime", text, blocking);
+    let called = "spawn_blocking or lookup_host was called outside";
+    panics("task::spawn_blocking", "outside a runtime", called, blocking);
     let named = || arc::task::spawn_named("a", ready(()));
     panics("task::spawn_named", "outside a runtime", text, named);
     let current = || arc::runtime::Handle::current();
@@ -259,24 +273,6 @@ fn spawning_needs_a_runtime_and_says_so() {
     panics("time::sleep", "outside a runtime", text, wait);
     let look_up = || foreign_block_on(lookup_host("localhost:80")).map(|_| ());
     panics("net::lookup_host", "a name, outside a runtime", text, look_up);
-}
-
-#[test]
-fn a_runtime_that_has_ended_takes_nothing_and_says_so() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let handle = runtime.handle().clone();
-        drop(runtime);
-        let task = handle.spawn(async { 1 });
-        let error = handle.block_on(task).unwrap_err();
-        assert!(error.is_cancelled());
-        goes("Handle::spawn", "the runtime has ended", error);
-        let _guard = handle.enter();
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        fails("Async::new", "the runtime has ended", Async::new(socket));
-        let sleeps = || poll_with(pin!(sleep(HOUR)), Waker::noop());
-        panics("time::sleep", "the runtime has ended", "a timer's arc runtime has ended", sleeps);
-    });
 }
 
 /// Windows has other errors, and takes an empty name for its own.

@@ -2,6 +2,7 @@
 //! multi-thread runtime the thread polls its own future, and tasks belong to the workers.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Handle, UnhandledPanic};
@@ -105,9 +106,7 @@ fn is_woken_from_outside_just_as_it_parks() {
         let replier = thread::spawn(move || {
             for (round, reply) in requests.into_iter().enumerate() {
                 // At various distances from the first poll.
-                for _ in 0..(round % 64) * 8 {
-                    std::hint::spin_loop();
-                }
+                spin((round % 64) * 8);
                 reply.send_blocking(round).unwrap();
             }
         });
@@ -515,23 +514,6 @@ fn nested_it_panics_clearly_and_the_outer_one_goes_on() {
 }
 
 #[test]
-fn a_panic_in_it_restores_the_thread() {
-    with_each_flavor(|runtime| {
-        for _ in 0..50 {
-            let text = panic_of(|| {
-                runtime.block_on(async {
-                    sleep(TICK).await;
-                    panic!("inside {ON_PURPOSE}")
-                })
-            });
-            assert!(text.contains("inside"));
-            assert!(Handle::try_current().is_err(), "the thread is in no runtime");
-            assert_eq!(runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }), 1);
-        }
-    });
-}
-
-#[test]
 fn one_runtime_after_another_on_one_thread() {
     within_deadline(|| {
         let runtimes: Vec<_> = SIZES.into_iter().map(runtime).collect();
@@ -544,20 +526,6 @@ fn one_runtime_after_another_on_one_thread() {
                 assert_eq!(found, workers);
             }
         }
-    });
-}
-
-#[test]
-fn works_in_a_blocking_job() {
-    with_each_flavor(|runtime| {
-        let handle = runtime.handle().clone();
-        let job = runtime.spawn_blocking(move || {
-            handle.block_on(async {
-                sleep(TICK).await;
-                arc::spawn(async { 5 }).await.unwrap()
-            })
-        });
-        assert_eq!(runtime.block_on(job).unwrap(), 5);
     });
 }
 
@@ -596,48 +564,46 @@ fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
 /// Nobody wakes their futures.
 #[test]
 fn every_thread_in_it_hears_that_a_panic_has_ended_the_runtime() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for round in 0..50 {
-                let policy = UnhandledPanic::ShutdownRuntime;
-                let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
-                let entered = Counter::new();
-                thread::scope(|scope| {
-                    for _ in 0..3 {
-                        scope.spawn(|| {
-                            let text = panic_of(|| {
-                                runtime.block_on(async {
-                                    entered.add();
-                                    pending::<()>().await;
-                                });
+    with_sizes(|workers| {
+        for round in 0..50 {
+            let policy = UnhandledPanic::ShutdownRuntime;
+            let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
+            let entered = Counter::new();
+            thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        let text = panic_of(|| {
+                            runtime.block_on(async {
+                                entered.add();
+                                pending::<()>().await;
                             });
-                            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
                         });
-                    }
-                    entered.wait_for(round % 4);
-                    drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
-                });
-            }
-        });
-    }
+                        assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
+                    });
+                }
+                entered.wait_for(round % 4);
+                let other = runtime.spawn(pending::<()>());
+                drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
+                wait_until("the other is cancelled", || other.is_finished());
+            });
+        }
+    });
 }
 
 /// What ends meanwhile may be the future's reason to be ready: its output is not to be trusted.
 #[test]
 fn a_future_that_is_ready_when_a_panic_has_ended_the_runtime_panics() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let policy = UnhandledPanic::ShutdownRuntime;
-            let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
-            let text = panic_of(|| {
-                runtime.block_on(async {
-                    let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
-                    wait_until("it has panicked", || task.is_finished());
-                });
+    with_sizes(|workers| {
+        let policy = UnhandledPanic::ShutdownRuntime;
+        let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
+        let text = panic_of(|| {
+            runtime.block_on(async {
+                let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
+                wait_until("it has panicked", || task.is_finished());
             });
-            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
         });
-    }
+        assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
+    });
 }
 
 /// The future goes on, its tasks do not.

@@ -91,23 +91,18 @@ fn who_may_block() {
             *self.0.lock().unwrap() = Some(may_block());
         }
     }
-    for workers in SIZES {
-        within_deadline(move || {
-            assert!(may_block());
-            let runtime = runtime(workers);
-            let noted = Arc::new(Mutex::new(None));
-            let notes = Notes(noted.clone());
-            drop(runtime.spawn(async move {
-                let _notes = notes;
-                std::future::pending::<()>().await;
-            }));
-            assert!(!runtime.block_on(async { may_block() }));
-            assert!(!runtime.block_on(runtime.spawn(async { may_block() })).unwrap());
-            assert!(runtime.block_on(runtime.spawn_blocking(may_block)).unwrap());
-            drop(runtime);
-            assert_eq!(*noted.lock().unwrap(), Some(false));
-        });
-    }
+    with_sizes(|workers| {
+        assert!(may_block());
+        let runtime = runtime(workers);
+        let noted = Arc::new(Mutex::new(None));
+        let notes = Notes(noted.clone());
+        drop(runtime.spawn(holds(notes)));
+        assert!(!runtime.block_on(async { may_block() }));
+        assert!(!runtime.block_on(runtime.spawn(async { may_block() })).unwrap());
+        assert!(runtime.block_on(runtime.spawn_blocking(may_block)).unwrap());
+        drop(runtime);
+        assert_eq!(*noted.lock().unwrap(), Some(false));
+    });
 }
 
 #[test]
@@ -261,10 +256,7 @@ fn what_is_dropped_at_the_end_finds_its_runtime() {
         // With the runtime.
         for _ in 0..10 {
             let looks = Looks(dropped.clone());
-            drop(runtime.spawn(async move {
-                let _looks = looks;
-                std::future::pending::<()>().await;
-            }));
+            drop(runtime.spawn(holds(looks)));
         }
         drop(runtime);
         assert_eq!(dropped.get(), 11);
@@ -421,54 +413,50 @@ fn hooks_find_their_runtime() {
 fn on_thread_start_has_run_on_every_thread_that_polls_a_task() {
     thread_local!(static HAS_STARTED: Cell<bool> = const { Cell::new(false) });
 
-    for workers in SIZES {
-        within_deadline(move || {
-            for _ in 0..20 {
-                let mut builder = builder(workers)
-                    .on_thread_start(|| {
-                        // Tasks that come meanwhile wait.
-                        thread::yield_now();
-                        HAS_STARTED.set(true);
-                    })
-                    .clone();
-                let runtime = builder.build().unwrap();
-                let early: Vec<_> =
-                    (0..20).map(|_| runtime.spawn(async { HAS_STARTED.get() })).collect();
-                runtime.block_on(async {
-                    for _ in 0..20 {
-                        let task = arc::spawn(async {
-                            let nested = arc::spawn(async { HAS_STARTED.get() });
-                            (HAS_STARTED.get(), nested.await.unwrap())
-                        });
-                        assert_eq!(task.await.unwrap(), (true, true));
-                    }
-                    for task in early {
-                        assert!(task.await.unwrap());
-                    }
-                });
-                assert!(!HAS_STARTED.get(), "the thread in block_on is the program's");
-            }
-        });
-    }
+    with_sizes(|workers| {
+        for _ in 0..20 {
+            let mut builder = builder(workers)
+                .on_thread_start(|| {
+                    // Tasks that come meanwhile wait.
+                    thread::yield_now();
+                    HAS_STARTED.set(true);
+                })
+                .clone();
+            let runtime = builder.build().unwrap();
+            let early: Vec<_> =
+                (0..20).map(|_| runtime.spawn(async { HAS_STARTED.get() })).collect();
+            runtime.block_on(async {
+                for _ in 0..20 {
+                    let task = arc::spawn(async {
+                        let nested = arc::spawn(async { HAS_STARTED.get() });
+                        (HAS_STARTED.get(), nested.await.unwrap())
+                    });
+                    assert_eq!(task.await.unwrap(), (true, true));
+                }
+                for task in early {
+                    assert!(task.await.unwrap());
+                }
+            });
+            assert!(!HAS_STARTED.get(), "the thread in block_on is the program's");
+        }
+    });
 }
 
 /// A worker is awake from the beginning: nobody need wake it for what came too early.
 #[test]
 fn tasks_that_come_before_the_threads_have_started_are_run() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (gate, ran) = (Gate::new(), Counter::new());
-            let wait = gate.clone();
-            let runtime = builder(workers).on_thread_start(move || wait.wait()).build().unwrap();
-            for _ in 0..10 {
-                let ran = ran.clone();
-                drop(runtime.spawn(async move { ran.add() }));
-            }
-            assert_eq!(ran.get(), 0);
-            gate.open();
-            ran.wait_for(10);
-        });
-    }
+    with_sizes(|workers| {
+        let (gate, ran) = (Gate::new(), Counter::new());
+        let wait = gate.clone();
+        let runtime = builder(workers).on_thread_start(move || wait.wait()).build().unwrap();
+        for _ in 0..10 {
+            let ran = ran.clone();
+            drop(runtime.spawn(async move { ran.add() }));
+        }
+        assert_eq!(ran.get(), 0);
+        gate.open();
+        ran.wait_for(10);
+    });
 }
 
 fn with_hooks(usage: impl Fn(&Runtime) + Send + Sync + 'static) {
@@ -493,32 +481,6 @@ fn with_hooks(usage: impl Fn(&Runtime) + Send + Sync + 'static) {
             // The thread in `block_on` is not the runtime's.
             assert!(!unique.contains(&thread::current().id()));
         }
-    });
-}
-
-#[test]
-fn impossible_configurations_are_refused_and_say_why() {
-    within_deadline(|| {
-        let text = panic_of(|| Builder::new_multi_thread().workers(0).clone());
-        assert!(text.contains("workers"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().workers(usize::MAX).clone());
-        assert!(text.contains("workers"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().thread_stack_size(0).clone());
-        assert!(text.contains("thread_stack_size"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().event_interval(0).clone());
-        assert!(text.contains("event_interval"), "{text}");
-        let text = panic_of(|| Builder::new_multi_thread().thread_name("nul\0").build());
-        assert!(text.contains("null"), "{text}");
-    });
-}
-
-/// No such stack can be mapped: the threads cannot be started.
-#[test]
-fn threads_that_cannot_be_started_are_an_error_with_the_number_of_the_system() {
-    within_deadline(|| {
-        let built = builder(2).thread_stack_size(1 << 60).build();
-        let error = built.unwrap_err();
-        assert!(error.raw_os_error().is_some(), "{error}");
     });
 }
 

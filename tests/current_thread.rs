@@ -666,10 +666,7 @@ fn an_end_waits_for_a_thread_that_is_about_to_run_tasks() {
             let runtime = current_thread();
             let drops = Arc::default();
             let tells = Tells(Arc::clone(&drops));
-            drop(runtime.spawn(async move {
-                let _tells = tells;
-                pending::<()>().await;
-            }));
+            drop(runtime.spawn(holds(tells)));
             let (handle, start) = (runtime.handle().clone(), Arc::new(Barrier::new(2)));
             let starts = start.clone();
             let caller = thread::spawn(move || {

@@ -33,36 +33,28 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
     run_each(|| async {
         // Every socket has data, an end, or a reset on its way when it is closed,
         // and its number goes to the next one at once.
-        let tasks: Vec<_> = (0..4_u32)
-            .map(|task| {
-                arc::spawn(async move {
-                    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                    for round in 0..400_u32 {
-                        let (mut client, mut server) = connect_to(&listener).await;
-                        let id = (task * 1_000_000 + round).to_le_bytes();
-                        client.write_all(&id).await.unwrap();
-                        let mut received = [0; 4];
-                        server.read_exact(&mut received).await.unwrap();
-                        assert_eq!(received, id);
-                        match round % 4 {
-                            0 => client.write_all(b"never read").await.unwrap(),
-                            1 => client.get_ref().shutdown(Shutdown::Both).unwrap(),
-                            2 => {
-                                socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap()
-                            }
-                            _ => {}
-                        }
-                        if round % 3 == 0 {
-                            drop(server);
-                            drop(client);
-                        }
-                    }
-                })
-            })
-            .collect();
-        for task in tasks {
-            task.await.unwrap();
-        }
+        join_each(0..4_u32, |task| async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            for round in 0..400_u32 {
+                let (mut client, mut server) = connect_to(&listener).await;
+                let id = (task * 1_000_000 + round).to_le_bytes();
+                client.write_all(&id).await.unwrap();
+                let mut received = [0; 4];
+                server.read_exact(&mut received).await.unwrap();
+                assert_eq!(received, id);
+                match round % 4 {
+                    0 => client.write_all(b"never read").await.unwrap(),
+                    1 => client.get_ref().shutdown(Shutdown::Both).unwrap(),
+                    2 => socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap(),
+                    _ => {}
+                }
+                if round % 3 == 0 {
+                    drop(server);
+                    drop(client);
+                }
+            }
+        })
+        .await;
     });
 }
 
@@ -268,71 +260,6 @@ fn sockets_that_outlive_their_runtime_fail() {
             assert_eq!(&text, b"hello");
             std.write_all(b"x").unwrap();
             drop((listener, left, std));
-        }
-    });
-}
-
-#[test]
-fn waits_end_when_the_runtime_does() {
-    within_limit(|| {
-        for workers in [1, 2] {
-            let runtime = runtime(workers);
-            let (left, right) = runtime.block_on(pair());
-            // Read by a thread of its own, which no task of the runtime is.
-            let (wakes, waker) = Wakes::new();
-            let mut buffer = [0; 8];
-            let mut wait = Box::pin(async { (&right).read(&mut buffer).await });
-            assert!(poll_once(&mut wait, &waker).is_pending());
-            drop(runtime);
-            wakes.wait_for(1);
-            match poll_once(&mut wait, &waker) {
-                std::task::Poll::Ready(outcome) => drop(outcome.unwrap_err()),
-                std::task::Poll::Pending => panic!("it still waits"),
-            }
-            drop(left);
-        }
-    });
-}
-
-#[test]
-fn registering_with_a_runtime_that_has_ended_is_an_error() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let handle = runtime.handle().clone();
-        drop(runtime);
-        let _guard = handle.enter();
-        for _ in 0..100 {
-            let (left, _right) = std_pair();
-            let error = TcpStream::from_std(left).unwrap_err();
-            assert!(error.to_string().contains("has ended"), "{error}");
-            assert!(foreign_block_on(TcpListener::bind("127.0.0.1:0")).is_err());
-            assert!(foreign_block_on(TcpStream::connect("127.0.0.1:1")).is_err());
-        }
-    });
-}
-
-#[test]
-fn sockets_are_dropped_while_the_runtime_ends() {
-    within_limit(|| {
-        for round in 0..100 {
-            let runtime = runtime(1 + round % 3);
-            for _ in 0..10 {
-                drop(runtime.spawn(async {
-                    let (left, right) = pair().await;
-                    let _ = (&left).write_all(b"x").await;
-                    let _ = (&right).read(&mut [0; 2]).await;
-                    let _ = (&right).read(&mut [0; 2]).await;
-                    drop(left);
-                }));
-            }
-            let outside = {
-                let _guard = runtime.enter();
-                let (left, _right) = std_pair();
-                TcpStream::from_std(left)
-            };
-            let thread = std::thread::spawn(move || drop(outside));
-            drop(runtime);
-            thread.join().unwrap();
         }
     });
 }

@@ -111,26 +111,24 @@ fn a_worker_with_a_single_task_takes_from_one_that_has_many() {
 /// The end waits for it, and the report says so. (The limit leaves time for the end to begin.)
 #[test]
 fn a_poll_that_holds_up_the_end_is_reported() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (tell, told) = mpsc::channel();
-            let runtime = builder(workers)
-                .long_poll_limit(Duration::from_millis(200))
-                .on_long_poll(move |task| tell.send(task.id).unwrap())
-                .build()
-                .unwrap();
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (wait, begun) = (gate.clone(), inside.clone());
-            let task = runtime.spawn(async move {
-                begun.open();
-                wait.wait();
-            });
-            inside.wait();
-            let dropping = thread::spawn(move || drop(runtime));
-            assert_eq!(told.recv(), Ok(task.id()));
-            assert!(!dropping.is_finished());
-            gate.open();
-            dropping.join().unwrap();
+    with_sizes(|workers| {
+        let (tell, told) = mpsc::channel();
+        let runtime = builder(workers)
+            .long_poll_limit(Duration::from_millis(200))
+            .on_long_poll(move |task| tell.send(task.id).unwrap())
+            .build()
+            .unwrap();
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (wait, begun) = (gate.clone(), inside.clone());
+        let task = runtime.spawn(async move {
+            begun.open();
+            wait.wait();
         });
-    }
+        inside.wait();
+        let dropping = thread::spawn(move || drop(runtime));
+        assert_eq!(told.recv(), Ok(task.id()));
+        assert!(!dropping.is_finished());
+        gate.open();
+        dropping.join().unwrap();
+    });
 }

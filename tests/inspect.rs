@@ -262,44 +262,41 @@ fn watched_by(mut builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
 
 #[test]
 fn a_long_poll_is_reported_once_while_it_is_stuck() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (runtime, reports) = watched(workers);
-            for _ in 0..3 {
-                let gate = Gate::new();
-                let wait = gate.clone();
-                let _guard = runtime.enter();
-                let line = line!() + 1;
-                let stuck = spawn_named("stuck", async move { wait.wait() });
-                let report = reports.recv_timeout(DEADLINE).expect("it is reported");
-                assert!(!stuck.is_finished(), "it is stuck still");
-                assert_eq!((report.id, report.location.line()), (stuck.id(), line));
-                assert_eq!((report.name.as_deref(), report.polls), (Some("stuck"), 1));
-                let TaskState::Running { worker, time } = report.state else {
-                    panic!("{report}");
-                };
-                assert!(worker < workers && time >= Duration::from_millis(20), "{report}");
-                let text = report.to_string();
-                assert!(text.contains("\"stuck\"") && text.contains("inspect.rs:"), "{text}");
-                // Ten more ticks of the monitor.
-                wait_until("time goes on", || match told(&runtime, stuck.id()).state {
-                    TaskState::Running { time, .. } => time >= Duration::from_millis(70),
-                    _ => false,
-                });
-                gate.open();
-                drop(_guard);
-                runtime.block_on(stuck).unwrap();
-                assert!(reports.try_recv().is_err(), "once");
-            }
-        });
-    }
+    with_sizes(|workers| {
+        let (runtime, reports) = watched(workers);
+        for _ in 0..3 {
+            let gate = Gate::new();
+            let wait = gate.clone();
+            let _guard = runtime.enter();
+            let line = line!() + 1;
+            let stuck = spawn_named("stuck", async move { wait.wait() });
+            let report = reports.recv_timeout(DEADLINE).expect("it is reported");
+            assert!(!stuck.is_finished(), "it is stuck still");
+            assert_eq!((report.id, report.location.line()), (stuck.id(), line));
+            assert_eq!((report.name.as_deref(), report.polls), (Some("stuck"), 1));
+            let TaskState::Running { worker, time } = report.state else {
+                panic!("{report}");
+            };
+            assert!(worker < workers && time >= Duration::from_millis(20), "{report}");
+            let text = report.to_string();
+            assert!(text.contains("\"stuck\"") && text.contains("inspect.rs:"), "{text}");
+            // Ten more ticks of the monitor.
+            wait_until("time goes on", || match told(&runtime, stuck.id()).state {
+                TaskState::Running { time, .. } => time >= Duration::from_millis(70),
+                _ => false,
+            });
+            gate.open();
+            drop(_guard);
+            runtime.block_on(stuck).unwrap();
+            assert!(reports.try_recv().is_err(), "once");
+        }
+    });
 }
 
 /// It is no task, but it is told like one: while it lasts, and once.
 #[test]
 fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
-    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
-    for builder in flavors {
+    for builder in builders() {
         within_deadline(move || {
             let (runtime, reports) = watched_by(builder);
             for _ in 0..3 {
@@ -342,16 +339,14 @@ fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
 /// The thread waits, and polls nothing meanwhile.
 #[test]
 fn a_block_on_that_waits_for_long_is_not_reported() {
-    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
-    for builder in flavors {
+    for builder in builders() {
         within_deadline(move || {
             let (runtime, reports) = watched_by(builder);
             // The monitor is kept awake by one that is reported, and by short polls.
             let gate = Gate::new();
             thread::scope(|scope| {
                 let waiting = scope.spawn(|| runtime.block_on(sleep(Duration::from_millis(100))));
-                let wait = gate.clone();
-                let stuck = scope.spawn(|| runtime.block_on(async move { wait.wait() }));
+                let stuck = scope.spawn(|| runtime.block_on(gate.blocks()));
                 let line = reports.recv_timeout(DEADLINE).expect("it is reported").location.line();
                 assert_eq!(line, line!() - 2);
                 waiting.join().unwrap();
@@ -368,8 +363,7 @@ fn others_go_on_while_a_poll_is_stuck() {
     within_deadline(|| {
         let (runtime, reports) = watched(2);
         let gate = Gate::new();
-        let wait = gate.clone();
-        let stuck = runtime.spawn(async move { wait.wait() });
+        let stuck = runtime.spawn(gate.blocks());
         reports.recv_timeout(DEADLINE).expect("it is reported");
         let others: Vec<_> =
             (0..50).map(|_| runtime.spawn(sleep(Duration::from_millis(1)))).collect();
@@ -383,26 +377,24 @@ fn others_go_on_while_a_poll_is_stuck() {
 
 #[test]
 fn short_polls_and_idle_tasks_are_not_reported() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (sender, reports) = mpsc::channel();
-            let sender = Mutex::new(sender);
-            // Beyond what a poll of these takes on a loaded machine.
-            let mut builder = builder(workers).long_poll_limit(DEADLINE / 2).clone();
-            let report = move |task: &TaskInfo| sender.lock().unwrap().send(task.id).unwrap();
-            let runtime = builder.on_long_poll(report).build().unwrap();
-            drop(builder);
-            drop(runtime.spawn(pending::<()>()));
-            runtime.block_on(async {
-                for _ in 0..20 {
-                    sleep(Duration::from_millis(5)).await;
-                    arc::spawn(yield_now()).await.unwrap();
-                }
-            });
-            drop(runtime);
-            assert_eq!(reports.recv(), Err(mpsc::RecvError));
+    with_sizes(|workers| {
+        let (sender, reports) = mpsc::channel();
+        let sender = Mutex::new(sender);
+        // Beyond what a poll of these takes on a loaded machine.
+        let mut builder = builder(workers).long_poll_limit(DEADLINE / 2).clone();
+        let report = move |task: &TaskInfo| sender.lock().unwrap().send(task.id).unwrap();
+        let runtime = builder.on_long_poll(report).build().unwrap();
+        drop(builder);
+        drop(runtime.spawn(pending::<()>()));
+        runtime.block_on(async {
+            for _ in 0..20 {
+                sleep(Duration::from_millis(5)).await;
+                arc::spawn(yield_now()).await.unwrap();
+            }
         });
-    }
+        drop(runtime);
+        assert_eq!(reports.recv(), Err(mpsc::RecvError));
+    });
 }
 
 #[test]
@@ -421,8 +413,7 @@ fn a_hook_that_panics_does_no_harm() {
         let runtime = builder.build().unwrap();
         for _ in 0..3 {
             let gate = Gate::new();
-            let wait = gate.clone();
-            let stuck = runtime.spawn(async move { wait.wait() });
+            let stuck = runtime.spawn(gate.blocks());
             called.recv_timeout(DEADLINE).expect("it is reported");
             gate.open();
             runtime.block_on(stuck).unwrap();
@@ -533,8 +524,7 @@ fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
     within_deadline(|| {
         let (runtime, reports, hook) = with_a_hook_that_blocks(1);
         let gate = Gate::new();
-        let wait = gate.clone();
-        let stuck = runtime.spawn(async move { wait.wait() });
+        let stuck = runtime.spawn(gate.blocks());
         assert_eq!(reports.recv_timeout(DEADLINE).expect("reported").id, stuck.id());
 
         let inside = Gate::new();
@@ -571,29 +561,8 @@ fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
 fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     use std::io::{ErrorKind, Write};
     use std::os::fd::OwnedFd;
-    use std::os::unix::net::UnixStream;
-    use std::process::Stdio;
 
-    const CHILD: &str = "ARC_TEST_FULL_STDERR";
-    if std::env::var_os(CHILD).is_some() {
-        let limit = Duration::from_millis(20);
-        let runtime = builder(2).long_poll_limit(limit).build().unwrap();
-        let handle = runtime.handle().clone();
-        let stuck = runtime.spawn(async move {
-            // Afterwards the report has begun: it is printed, or tries to be.
-            wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
-            let ran = Counter::new();
-            let count = ran.clone();
-            drop(arc::spawn(async move { _ = count.add() }));
-            ran.wait_for(1);
-        });
-        runtime.block_on(stuck).unwrap();
-        drop(runtime);
-        println!("it went on");
-        return;
-    }
-
-    let (near, _far) = UnixStream::pair().unwrap();
+    let (near, _far) = sockets();
     near.set_nonblocking(true).unwrap();
     let full = loop {
         if let Err(error) = (&near).write(&[b'.'; 1 << 16]) {
@@ -602,60 +571,39 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     };
     assert_eq!(full.kind(), ErrorKind::WouldBlock);
     near.set_nonblocking(false).unwrap();
-
     let name = "inspect::a_standard_error_that_nobody_reads_holds_up_nobody";
-    let words = crate::this_program::words();
-    let child = std::process::Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
-        .stdout(Stdio::piped())
-        .stderr(OwnedFd::from(near))
-        .spawn()
-        .unwrap();
-    let output = crate::this_program::output(child, DEADLINE);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("it went on"), "{}\n{text}", output.status);
+    in_process_with(name, "", OwnedFd::from(near).into(), || {
+        report_by_default(|| {
+            let ran = Counter::new();
+            let count = ran.clone();
+            drop(arc::spawn(async move { _ = count.add() }));
+            ran.wait_for(1);
+        });
+    });
+}
+
+/// Lets a poll go on until it has been reported, or tries to be, and then some more.
+fn report_by_default(goes_on: impl FnOnce() + Send + 'static) {
+    let limit = Duration::from_millis(20);
+    let runtime = builder(2).long_poll_limit(limit).build().unwrap();
+    let handle = runtime.handle().clone();
+    let stuck = runtime.spawn(async move {
+        wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
+        goes_on();
+    });
+    runtime.block_on(stuck).unwrap();
 }
 
 /// Nor does one that cannot be written: a panic would end this process, as its hook says.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_report_that_cannot_be_written_harms_nobody() {
-    const CHILD: &str = "ARC_TEST_BROKEN_STDERR";
-    if std::env::var_os(CHILD).is_some() {
-        std::panic::set_hook(Box::new(|_| std::process::exit(70)));
-        let limit = Duration::from_millis(20);
-        let runtime = builder(2).long_poll_limit(limit).build().unwrap();
-        let handle = runtime.handle().clone();
-        let stuck = runtime.spawn(async move {
-            wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
-        });
-        runtime.block_on(stuck).unwrap();
-        return;
-    }
-
-    let name = "inspect::a_report_that_cannot_be_written_harms_nobody";
-    let words = crate::this_program::words();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let child = std::process::Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
-        .stdout(std::process::Stdio::piped())
-        .stderr(full)
-        .spawn()
-        .unwrap();
-    let output = crate::this_program::output(child, DEADLINE);
-    assert!(output.status.success(), "{}", output.status);
-}
-
-#[test]
-fn a_limit_of_nothing_is_refused() {
-    let text = panic_of(|| builder(1).long_poll_limit(Duration::ZERO).clone());
-    assert!(text.contains("long_poll_limit must be in"), "{text}");
-    let runtime = builder(1).long_poll_limit(Duration::MAX).build().unwrap();
-    assert_eq!(runtime.block_on(async { 1 }), 1);
+    let name = "inspect::a_report_that_cannot_be_written_harms_nobody";
+    in_process_with(name, "", full.into(), || {
+        std::panic::set_hook(Box::new(|_| std::process::exit(70)));
+        report_by_default(|| {});
+    });
 }
 
 // The shutdown.
@@ -687,218 +635,186 @@ fn tasks_that_waited_are_told_with_their_lines() {
 
 #[test]
 fn polls_that_go_on_are_told_when_the_time_is_over() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let Blocked { gate, task: stuck } = block_worker(&runtime);
-            let (wait, began) = (gate.clone(), Gate::new());
-            let tell = began.clone();
-            let job = runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-            });
-            // Even with one worker, which is stuck.
-            began.wait();
-            let left = runtime.shutdown(Duration::from_millis(20));
-            let state = |id| left.iter().find(|left| left.id == id).map(|left| left.state);
-            let stuck_state = state(stuck.id());
-            assert!(matches!(stuck_state, Some(TaskState::Running { .. })), "{left:?}");
-            assert_eq!(state(job.id()), Some(TaskState::Blocking), "{left:?}");
-            gate.open();
-            wait_until("the poll ends", || stuck.is_finished());
+    with_each_size(|runtime| {
+        let Blocked { gate, task: stuck } = block_worker(&runtime);
+        let (wait, began) = (gate.clone(), Gate::new());
+        let tell = began.clone();
+        let job = runtime.spawn_blocking(move || {
+            tell.open();
+            wait.wait();
         });
-    }
+        // Even with one worker, which is stuck.
+        began.wait();
+        let left = runtime.shutdown(Duration::from_millis(20));
+        let state = |id| left.iter().find(|left| left.id == id).map(|left| left.state);
+        let stuck_state = state(stuck.id());
+        assert!(matches!(stuck_state, Some(TaskState::Running { .. })), "{left:?}");
+        assert_eq!(state(job.id()), Some(TaskState::Blocking), "{left:?}");
+        gate.open();
+        wait_until("the poll ends", || stuck.is_finished());
+    });
 }
 
 /// Its thread goes on beyond the limit, after the tasks were dropped.
 #[test]
 fn the_report_is_there_though_a_thread_ends_late() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let gate = Gate::new();
-            let (wait, mut builder) = (gate.clone(), builder(workers));
-            let runtime = builder.on_thread_stop(move || wait.wait()).build().unwrap();
-            let task = runtime.spawn(pending::<()>());
-            let left = runtime.shutdown(Duration::from_millis(50));
-            assert_eq!(left.iter().map(|left| left.id).collect::<Vec<_>>(), [task.id()]);
-            gate.open();
-        });
-    }
+    with_sizes(|workers| {
+        let gate = Gate::new();
+        let (wait, mut builder) = (gate.clone(), builder(workers));
+        let runtime = builder.on_thread_stop(move || wait.wait()).build().unwrap();
+        let task = runtime.spawn(pending::<()>());
+        let left = runtime.shutdown(Duration::from_millis(50));
+        assert_eq!(left.iter().map(|left| left.id).collect::<Vec<_>>(), [task.id()]);
+        gate.open();
+    });
 }
 
 /// The thread that drops it is in a job, but in none of that runtime.
 #[test]
 fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let outer = runtime(workers);
-            let job = outer.spawn_blocking(move || {
-                let (stopped, gate, inside) = (Counter::new(), Gate::new(), Gate::new());
-                let stop = stopped.clone();
-                let stop = move || {
-                    stop.add();
-                };
-                let mut builder = builder(workers).on_thread_stop(stop).clone();
-                let inner = builder.build().unwrap();
-                let handle = inner.handle().clone();
-                let _guard = handle.enter();
-                let (wait, tell, ended) = (gate.clone(), inside.clone(), Gate::new());
-                let end = ended.clone();
-                drop(inner.spawn_blocking(move || {
-                    tell.open();
-                    wait.wait();
-                    end.open();
-                }));
-                inside.wait();
-                let opener = thread::spawn(move || {
-                    // The job alone is left: time to return too early.
-                    stopped.wait_for(workers + 1);
-                    thread::sleep(Duration::from_millis(20));
-                    gate.open();
-                });
-                drop(inner);
-                let waited = ended.is_open();
-                opener.join().unwrap();
-                waited
+    with_sizes(|workers| {
+        let outer = runtime(workers);
+        let job = outer.spawn_blocking(move || {
+            let (stopped, gate, inside) = (Counter::new(), Gate::new(), Gate::new());
+            let stop = stopped.clone();
+            let stop = move || {
+                stop.add();
+            };
+            let mut builder = builder(workers).on_thread_stop(stop).clone();
+            let inner = builder.build().unwrap();
+            let handle = inner.handle().clone();
+            let _guard = handle.enter();
+            let (wait, tell, ended) = (gate.clone(), inside.clone(), Gate::new());
+            let end = ended.clone();
+            drop(inner.spawn_blocking(move || {
+                tell.open();
+                wait.wait();
+                end.open();
+            }));
+            inside.wait();
+            let opener = thread::spawn(move || {
+                // The job alone is left: time to return too early.
+                stopped.wait_for(workers + 1);
+                thread::sleep(Duration::from_millis(20));
+                gate.open();
             });
-            assert!(outer.block_on(job).unwrap());
+            drop(inner);
+            let waited = ended.is_open();
+            opener.join().unwrap();
+            waited
         });
-    }
+        assert!(outer.block_on(job).unwrap());
+    });
 }
 
 #[test]
 fn a_job_that_entered_another_runtime_can_drop_its_own() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (own, other) = (runtime(workers), runtime(workers));
-            let (handle, ended) = (own.handle().clone(), Gate::new());
-            let tell = ended.clone();
-            drop(handle.spawn_blocking(move || {
-                let _guard = other.enter();
-                drop(own);
-                tell.open();
-            }));
-            ended.wait();
-        });
-    }
+    with_sizes(|workers| {
+        let (own, other) = (runtime(workers), runtime(workers));
+        let (handle, ended) = (own.handle().clone(), Gate::new());
+        let tell = ended.clone();
+        drop(handle.spawn_blocking(move || {
+            let _guard = other.enter();
+            drop(own);
+            tell.open();
+        }));
+        ended.wait();
+    });
 }
 
 /// The last that has the runtime is a task of it, when a panic ends it.
 #[test]
 fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let mut builder =
-                builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-            let runtime = Arc::new(builder.build().unwrap());
-            let own = runtime.clone();
-            let owner = runtime.spawn(async move {
-                let _own = own;
-                pending::<()>().await;
-            });
-            let gate = Gate::new();
-            let wait = gate.clone();
-            let panicking = runtime.spawn(async move {
-                wait.wait();
-                panic!("{ON_PURPOSE}");
-            });
-            drop(runtime);
-            gate.open();
-            wait_until("both have ended", || owner.is_finished() && panicking.is_finished());
+    with_sizes(|workers| {
+        let mut builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
+        let runtime = Arc::new(builder.build().unwrap());
+        let own = runtime.clone();
+        let owner = runtime.spawn(holds(own));
+        let gate = Gate::new();
+        let wait = gate.clone();
+        let panicking = runtime.spawn(async move {
+            wait.wait();
+            panic!("{ON_PURPOSE}");
         });
-    }
+        drop(runtime);
+        gate.open();
+        wait_until("both have ended", || owner.is_finished() && panicking.is_finished());
+    });
 }
 
 /// The same while jobs run on. Whichever of the futures is dropped first, they all are: a
 /// job waits for each.
 #[test]
 fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let mut builder =
-                builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-            let runtime = Arc::new(builder.build().unwrap());
-            let (began, begun) = mpsc::channel();
-            let waits_for_a_future = || {
-                let (held, dropped) = mpsc::channel::<()>();
-                let began = began.clone();
-                let job = runtime.spawn_blocking(move || {
-                    began.send(()).unwrap();
-                    dropped.recv().unwrap_err();
-                });
-                let future = runtime.spawn(async move {
-                    let _held = held;
-                    pending::<()>().await;
-                });
-                begun.recv().unwrap();
-                [future, job]
-            };
-            let mut tasks = Vec::from(waits_for_a_future());
-            let own = runtime.clone();
-            tasks.push(runtime.spawn(async move {
-                let _own = own;
-                pending::<()>().await;
-            }));
-            tasks.extend(waits_for_a_future());
-            let handle = runtime.handle().clone();
-            drop(runtime);
-            tasks.push(handle.spawn(async { panic!("{ON_PURPOSE}") }));
-            wait_until("all have ended", || tasks.iter().all(|task| task.is_finished()));
-        });
-    }
+    with_sizes(|workers| {
+        let mut builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
+        let runtime = Arc::new(builder.build().unwrap());
+        let (began, begun) = mpsc::channel();
+        let waits_for_a_future = || {
+            let (held, dropped) = mpsc::channel::<()>();
+            let began = began.clone();
+            let job = runtime.spawn_blocking(move || {
+                began.send(()).unwrap();
+                dropped.recv().unwrap_err();
+            });
+            let future = runtime.spawn(holds(held));
+            begun.recv().unwrap();
+            [future, job]
+        };
+        let mut tasks = Vec::from(waits_for_a_future());
+        let own = runtime.clone();
+        tasks.push(runtime.spawn(holds(own)));
+        tasks.extend(waits_for_a_future());
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        tasks.push(handle.spawn(async { panic!("{ON_PURPOSE}") }));
+        wait_until("all have ended", || tasks.iter().all(|task| task.is_finished()));
+    });
 }
 
 /// Nor for those of another runtime that the task has.
 #[test]
 fn a_runtime_that_a_task_of_another_drops_at_the_end_does_not_wait_for_jobs() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (outer, inner) = (runtime(workers), runtime(workers));
-            let (began, begun) = mpsc::channel();
-            let [(early, first), (late, second)] = [began.clone(), began].map(|began| {
-                let (held, dropped) = mpsc::channel::<()>();
-                let job = inner.spawn_blocking(move || {
-                    began.send(()).unwrap();
-                    dropped.recv().unwrap_err();
-                });
-                begun.recv().unwrap();
-                (held, job)
+    with_sizes(|workers| {
+        let (outer, inner) = (runtime(workers), runtime(workers));
+        let (began, begun) = mpsc::channel();
+        let [(early, first), (late, second)] = [began.clone(), began].map(|began| {
+            let (held, dropped) = mpsc::channel::<()>();
+            let job = inner.spawn_blocking(move || {
+                began.send(()).unwrap();
+                dropped.recv().unwrap_err();
             });
-            // Whichever of the futures is dropped first.
-            drop(outer.spawn(holds(early)));
-            drop(outer.spawn(holds(inner)));
-            drop(outer.spawn(holds(late)));
-            drop(outer);
-            wait_until("both have ended", || first.is_finished() && second.is_finished());
+            begun.recv().unwrap();
+            (held, job)
         });
-    }
-}
-
-async fn holds<T>(_held: T) {
-    pending::<()>().await;
+        // Whichever of the futures is dropped first.
+        drop(outer.spawn(holds(early)));
+        drop(outer.spawn(holds(inner)));
+        drop(outer.spawn(holds(late)));
+        drop(outer);
+        wait_until("both have ended", || first.is_finished() && second.is_finished());
+    });
 }
 
 #[test]
 fn a_hook_may_end_its_runtime() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
-            let (taken, ended) = (slot.clone(), Gate::new());
-            let (tell, gate) = (ended.clone(), Gate::new());
-            let (open, wait) = (gate.clone(), gate.clone());
-            let mut builder = builder(workers).long_poll_limit(Duration::from_millis(10)).clone();
-            let builder = builder.on_long_poll(move |_| {
-                let runtime = taken.lock().unwrap().take();
-                open.open();
-                drop(runtime);
-                tell.open();
-            });
-            let runtime = slot.lock().unwrap().insert(builder.build().unwrap()).handle().clone();
-            let stuck = runtime.spawn(async move { wait.wait() });
-            ended.wait();
-            assert!(stuck.is_finished());
+    with_sizes(|workers| {
+        let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
+        let (taken, ended) = (slot.clone(), Gate::new());
+        let (tell, gate) = (ended.clone(), Gate::new());
+        let (open, wait) = (gate.clone(), gate.clone());
+        let mut builder = builder(workers).long_poll_limit(Duration::from_millis(10)).clone();
+        let builder = builder.on_long_poll(move |_| {
+            let runtime = taken.lock().unwrap().take();
+            open.open();
+            drop(runtime);
+            tell.open();
         });
-    }
+        let runtime = slot.lock().unwrap().insert(builder.build().unwrap()).handle().clone();
+        let stuck = runtime.spawn(async move { wait.wait() });
+        ended.wait();
+        assert!(stuck.is_finished());
+    });
 }
 
 #[test]
@@ -913,23 +829,3 @@ fn handles_tell_their_task_and_nothing_else() {
 }
 
 // Panics.
-
-#[test]
-fn a_panic_ends_the_runtime_if_it_shall() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let mut builder =
-                builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-            let runtime = builder.build().unwrap();
-            let other = runtime.spawn(pending::<()>());
-            let text = panic_of(|| {
-                runtime.block_on(async {
-                    drop(arc::spawn(async { panic!("{ON_PURPOSE}") }));
-                    pending::<()>().await;
-                });
-            });
-            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
-            wait_until("the other is cancelled", || other.is_finished());
-        });
-    }
-}

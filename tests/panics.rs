@@ -2,6 +2,7 @@
 //! joiner hears of it.
 
 use crate::common::*;
+use arc::runtime::Handle;
 use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::future::{Future, pending, poll_fn, ready};
@@ -178,28 +179,26 @@ fn in_the_drop_of_an_aborted_future_is_contained() {
 
 #[test]
 fn in_the_drop_of_futures_at_shutdown_leaves_none_undropped() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let drops = Counter::new();
-            let runtime = runtime(workers);
-            let tasks: Vec<_> = (0..50)
-                .map(|index| {
-                    let held = drops.on_drop();
-                    runtime.spawn(grenade(Box::pin(async move {
-                        let _held = held;
-                        if index % 2 == 0 {
-                            pending::<()>().await;
-                        }
-                        sleep(DEADLINE).await;
-                    })))
-                })
-                .collect();
-            runtime.block_on(yield_now());
-            drop(runtime);
-            assert_eq!(drops.get(), 50);
-            assert!(tasks.iter().all(arc::task::JoinHandle::is_finished));
-        });
-    }
+    with_sizes(|workers| {
+        let drops = Counter::new();
+        let runtime = runtime(workers);
+        let tasks: Vec<_> = (0..50)
+            .map(|index| {
+                let held = drops.on_drop();
+                runtime.spawn(grenade(Box::pin(async move {
+                    let _held = held;
+                    if index % 2 == 0 {
+                        pending::<()>().await;
+                    }
+                    sleep(DEADLINE).await;
+                })))
+            })
+            .collect();
+        runtime.block_on(yield_now());
+        drop(runtime);
+        assert_eq!(drops.get(), 50);
+        assert!(tasks.iter().all(arc::task::JoinHandle::is_finished));
+    });
 }
 
 #[test]
@@ -332,11 +331,13 @@ fn in_block_on_is_the_callers_and_the_tasks_go_on() {
                 runtime.block_on(async {
                     drop(arc::spawn(yield_now()));
                     drop(spawn_blocking(|| {}));
-                    yield_now().await;
+                    sleep(Duration::from_micros(100)).await;
                     panic!("the main one {ON_PURPOSE}")
                 })
             });
             assert!(text.contains("the main one"));
+            assert!(Handle::try_current().is_err(), "the thread is in no runtime");
+            assert_eq!(runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }), 1);
             let text = panic_of(|| runtime.block_on(grenade(ready(()))));
             assert!(text.contains("dropped"));
         }
@@ -346,29 +347,27 @@ fn in_block_on_is_the_callers_and_the_tasks_go_on() {
 
 #[test]
 fn in_thread_hooks_leaves_the_threads_to_their_work() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (started, stopped) = (Counter::new(), Counter::new());
-            let (start, stop) = (started.clone(), stopped.clone());
-            let runtime = builder(workers)
-                .on_thread_start(move || {
-                    start.add();
-                    panic!("at the start {ON_PURPOSE}");
-                })
-                .on_thread_stop(move || {
-                    stop.add();
-                    panic!("at the end {ON_PURPOSE}");
-                })
-                .build()
-                .unwrap();
-            started.wait_for(workers);
-            let job = runtime.spawn_blocking(|| 1);
-            assert_eq!(runtime.block_on(job).unwrap(), 1);
-            assert_healthy(&runtime);
-            drop(runtime);
-            assert!(stopped.get() >= workers);
-        });
-    }
+    with_sizes(|workers| {
+        let (started, stopped) = (Counter::new(), Counter::new());
+        let (start, stop) = (started.clone(), stopped.clone());
+        let runtime = builder(workers)
+            .on_thread_start(move || {
+                start.add();
+                panic!("at the start {ON_PURPOSE}");
+            })
+            .on_thread_stop(move || {
+                stop.add();
+                panic!("at the end {ON_PURPOSE}");
+            })
+            .build()
+            .unwrap();
+        started.wait_for(workers);
+        let job = runtime.spawn_blocking(|| 1);
+        assert_eq!(runtime.block_on(job).unwrap(), 1);
+        assert_healthy(&runtime);
+        drop(runtime);
+        assert!(stopped.get() >= workers);
+    });
 }
 
 /// Wakers of arc's own go on to work while a thread unwinds.

@@ -2,9 +2,10 @@
 //! hangs, and whoever still uses it gets an error.
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
-use arc::runtime::Handle;
+use arc::runtime::{Handle, Runtime};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::{Instant, sleep, sleep_until, timeout};
 use std::future::{pending, poll_fn};
@@ -20,145 +21,136 @@ const TICK: Duration = Duration::from_micros(100);
 
 #[test]
 fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let drops = Counter::new();
-            let waiting = Counter::new();
-            // The other halves live on outside.
-            let (sender, receiver) = async_channel::bounded::<()>(1);
-            let (outside, inside) = sockets();
-            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
-            let leave = slot.clone();
-            let other = crate::common::runtime(1);
-            let elsewhere = other.spawn(pending::<()>());
-            let mut tasks: Vec<JoinHandle<()>> = Vec::new();
-            let mut spawn = |future: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>| {
-                let (held, waiting) = (drops.on_drop(), waiting.clone());
-                tasks.push(runtime.spawn(async move {
-                    let _held = held;
-                    waiting.add();
-                    future.await;
-                }));
-            };
-            spawn(Box::pin(sleep(DEADLINE)));
-            spawn(Box::pin(pending()));
-            spawn(Box::pin(async move { receiver.recv().await.unwrap() }));
-            spawn(Box::pin(async move {
-                let inside = Async::new(inside).unwrap();
-                drop((&inside).read(&mut [0]).await);
+    with_sizes(|workers| {
+        let runtime = runtime(workers);
+        let drops = Counter::new();
+        let waiting = Counter::new();
+        // The other halves live on outside.
+        let (sender, receiver) = async_channel::bounded::<()>(1);
+        let (outside, inside) = sockets();
+        let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let leave = slot.clone();
+        let other = crate::common::runtime(1);
+        let elsewhere = other.spawn(pending::<()>());
+        let mut tasks: Vec<JoinHandle<()>> = Vec::new();
+        let mut spawn = |future: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>| {
+            let (held, waiting) = (drops.on_drop(), waiting.clone());
+            tasks.push(runtime.spawn(async move {
+                let _held = held;
+                waiting.add();
+                future.await;
             }));
-            spawn(Box::pin(async move {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                drop(listener.accept().await);
-            }));
-            spawn(Box::pin(poll_fn(move |context| {
-                *leave.lock().unwrap() = Some(context.waker().clone());
-                Poll::Pending
-            })));
-            spawn(Box::pin(async move { drop(elsewhere.await) }));
-            spawn(Box::pin(async {
-                drop(arc::spawn(pending::<()>()).await);
-            }));
-            spawn(Box::pin(async {
-                timeout(DEADLINE, pending::<()>()).await.unwrap();
-            }));
-            let count = tasks.len();
-            waiting.wait_for(count);
-            runtime.block_on(yield_now());
-            let handle = runtime.handle().clone();
-            drop(runtime);
-            assert_eq!(drops.get(), count);
-            assert_eq!(handle.tasks().len(), 0);
-            for mut task in tasks {
-                match poll_with(std::pin::Pin::new(&mut task), Waker::noop()) {
-                    Poll::Ready(result) => assert!(result.unwrap_err().is_cancelled()),
-                    Poll::Pending => panic!("a joiner would wait for ever"),
-                }
+        };
+        spawn(Box::pin(sleep(DEADLINE)));
+        spawn(Box::pin(pending()));
+        spawn(Box::pin(async move { receiver.recv().await.unwrap() }));
+        spawn(Box::pin(async move {
+            let inside = Async::new(inside).unwrap();
+            drop((&inside).read(&mut [0]).await);
+        }));
+        spawn(Box::pin(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            drop(listener.accept().await);
+        }));
+        spawn(Box::pin(poll_fn(move |context| {
+            *leave.lock().unwrap() = Some(context.waker().clone());
+            Poll::Pending
+        })));
+        spawn(Box::pin(async move { drop(elsewhere.await) }));
+        spawn(Box::pin(async {
+            drop(arc::spawn(pending::<()>()).await);
+        }));
+        spawn(Box::pin(async {
+            timeout(DEADLINE, pending::<()>()).await.unwrap();
+        }));
+        let count = tasks.len();
+        waiting.wait_for(count);
+        runtime.block_on(yield_now());
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        assert_eq!(drops.get(), count);
+        assert_eq!(handle.tasks().len(), 0);
+        for mut task in tasks {
+            match poll_with(std::pin::Pin::new(&mut task), Waker::noop()) {
+                Poll::Ready(result) => assert!(result.unwrap_err().is_cancelled()),
+                Poll::Pending => panic!("a joiner would wait for ever"),
             }
-            // What lives on outside finds nobody, and does no harm.
-            assert!(sender.try_send(()).is_err());
-            slot.lock().unwrap().take().unwrap().wake();
-            drop(outside);
-        });
-    }
+        }
+        // What lives on outside finds nobody, and does no harm.
+        assert!(sender.try_send(()).is_err());
+        slot.lock().unwrap().take().unwrap().wake();
+        drop(outside);
+    });
 }
 
 #[test]
 fn tasks_that_are_still_queued_are_dropped() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for _ in 0..50 {
-                let runtime = runtime(workers);
-                let drops = Counter::new();
-                for _ in 0..500 {
-                    let held = drops.on_drop();
-                    drop(runtime.spawn(async move {
-                        let _held = held;
-                        yield_now().await;
-                        pending::<()>().await;
-                    }));
-                }
-                drop(runtime);
-                assert_eq!(drops.get(), 500);
+    with_sizes(|workers| {
+        for _ in 0..50 {
+            let runtime = runtime(workers);
+            let drops = Counter::new();
+            for _ in 0..500 {
+                let held = drops.on_drop();
+                drop(runtime.spawn(async move {
+                    let _held = held;
+                    yield_now().await;
+                    pending::<()>().await;
+                }));
             }
-        });
-    }
+            drop(runtime);
+            assert_eq!(drops.get(), 500);
+        }
+    });
 }
 
 /// A task in the midst of a poll is waited for.
 #[test]
 fn a_poll_that_has_begun_goes_on_to_its_end() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let (gate, inside, after) = (Gate::new(), Gate::new(), Counter::new());
-            let (wait, tell, count) = (gate.clone(), inside.clone(), after.clone());
-            let task = runtime.spawn(async move {
-                tell.open();
-                wait.wait();
-                count.add();
-                yield_now().await;
-                count.add();
-            });
-            inside.wait();
-            let handle = runtime.handle().clone();
-            let dropping = thread::spawn(move || drop(runtime));
-            wait_for_shutdown(&handle);
-            assert!(!task.is_finished() && !dropping.is_finished());
-            gate.open();
-            dropping.join().unwrap();
-            // Another worker may have been just about to take a task.
-            assert!(after.get() == 1 || workers > 1, "it was polled again");
-            assert!(task.is_finished());
+    with_each_size(|runtime| {
+        let workers = runtime.handle().workers();
+        let (gate, inside, after) = (Gate::new(), Gate::new(), Counter::new());
+        let (wait, tell, count) = (gate.clone(), inside.clone(), after.clone());
+        let task = runtime.spawn(async move {
+            tell.open();
+            wait.wait();
+            count.add();
+            yield_now().await;
+            count.add();
         });
-    }
+        inside.wait();
+        let handle = runtime.handle().clone();
+        let dropping = thread::spawn(move || drop(runtime));
+        wait_for_shutdown(&handle);
+        assert!(!task.is_finished() && !dropping.is_finished());
+        gate.open();
+        dropping.join().unwrap();
+        // Another worker may have been just about to take a task.
+        assert!(after.get() == 1 || workers > 1, "it was polled again");
+        assert!(task.is_finished());
+    });
 }
 
 /// The drop of one future wakes, aborts and drops others.
 #[test]
 fn futures_that_hold_each_other_are_all_dropped() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let drops = Counter::new();
-            let mut previous: Option<(JoinHandle<()>, async_channel::Sender<()>)> = None;
-            for _ in 0..1000 {
-                let held = drops.on_drop();
-                let (sender, receiver) = async_channel::bounded(1);
-                let neighbour = previous.take();
-                let task = runtime.spawn(async move {
-                    let _held = (held, neighbour);
-                    let _ = receiver.recv().await;
-                    pending::<()>().await;
-                });
-                previous = Some((task, sender));
-            }
-            runtime.block_on(yield_now());
-            drop(runtime);
-            assert_eq!(drops.get(), 1000);
-        });
-    }
+    with_each_size(|runtime| {
+        let drops = Counter::new();
+        let mut previous: Option<(JoinHandle<()>, async_channel::Sender<()>)> = None;
+        for _ in 0..1000 {
+            let held = drops.on_drop();
+            let (sender, receiver) = async_channel::bounded(1);
+            let neighbour = previous.take();
+            let task = runtime.spawn(async move {
+                let _held = (held, neighbour);
+                let _ = receiver.recv().await;
+                pending::<()>().await;
+            });
+            previous = Some((task, sender));
+        }
+        runtime.block_on(yield_now());
+        drop(runtime);
+        assert_eq!(drops.get(), 1000);
+    });
 }
 
 /// A future whose drop uses the runtime that drops it.
@@ -176,26 +168,21 @@ fn the_drop_of_a_future_may_spawn_and_abort() {
             self.1.add();
         }
     }
-    for workers in SIZES {
-        within_deadline(move || {
+    with_sizes(|workers| {
+        for _ in 0..20 {
+            let runtime = runtime(workers);
+            let drops = Counter::new();
             for _ in 0..20 {
-                let runtime = runtime(workers);
-                let drops = Counter::new();
-                for _ in 0..20 {
-                    let other = runtime.spawn(pending());
-                    let spawner = Spawner(runtime.handle().clone(), drops.clone(), other);
-                    drop(runtime.spawn(async move {
-                        let _spawner = spawner;
-                        pending::<()>().await;
-                    }));
-                }
-                let handle = runtime.handle().clone();
-                drop(runtime);
-                assert_eq!(drops.get(), 20);
-                assert_eq!(handle.tasks().len(), 0);
+                let other = runtime.spawn(pending());
+                let spawner = Spawner(runtime.handle().clone(), drops.clone(), other);
+                drop(runtime.spawn(holds(spawner)));
             }
-        });
-    }
+            let handle = runtime.handle().clone();
+            drop(runtime);
+            assert_eq!(drops.get(), 20);
+            assert_eq!(handle.tasks().len(), 0);
+        }
+    });
 }
 
 // Races.
@@ -203,146 +190,144 @@ fn the_drop_of_a_future_may_spawn_and_abort() {
 /// A waker that fires while the runtime goes away.
 #[test]
 fn wakes_that_race_with_the_end() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for round in 0..300 {
-                let runtime = runtime(workers);
-                let drops = Counter::new();
-                let wakers: Arc<Mutex<Vec<Waker>>> = Arc::default();
-                for _ in 0..4 {
-                    let (held, leave) = (drops.on_drop(), wakers.clone());
-                    drop(runtime.spawn(async move {
-                        let _held = held;
-                        poll_fn(|context| {
-                            leave.lock().unwrap().push(context.waker().clone());
-                            Poll::<()>::Pending
-                        })
-                        .await;
-                    }));
-                }
-                wait_until("the wakers", || wakers.lock().unwrap().len() >= 4);
-                let stop = Arc::new(AtomicBool::new(false));
-                let stopped = stop.clone();
-                let mine = wakers.lock().unwrap().clone();
-                let waking = thread::spawn(move || {
-                    while !stopped.load(Ordering::SeqCst) {
-                        for waker in &mine {
-                            waker.wake_by_ref();
-                        }
-                    }
-                });
-                for _ in 0..round * 10 {
-                    std::hint::spin_loop();
-                }
-                drop(runtime);
-                // One that is being woken just then is dropped by who wakes it.
-                drops.wait_for(4);
-                stop.store(true, Ordering::SeqCst);
-                waking.join().unwrap();
-                wakers.lock().unwrap().clear();
-                assert_eq!(drops.get(), 4);
+    with_sizes(|workers| {
+        for round in 0..300 {
+            let runtime = runtime(workers);
+            let drops = Counter::new();
+            let wakers: Arc<Mutex<Vec<Waker>>> = Arc::default();
+            for _ in 0..4 {
+                let (held, leave) = (drops.on_drop(), wakers.clone());
+                drop(runtime.spawn(async move {
+                    let _held = held;
+                    poll_fn(|context| {
+                        leave.lock().unwrap().push(context.waker().clone());
+                        Poll::<()>::Pending
+                    })
+                    .await;
+                }));
             }
-        });
-    }
+            wait_until("the wakers", || wakers.lock().unwrap().len() >= 4);
+            let stop = Arc::new(AtomicBool::new(false));
+            let stopped = stop.clone();
+            let mine = wakers.lock().unwrap().clone();
+            let waking = thread::spawn(move || {
+                while !stopped.load(Ordering::SeqCst) {
+                    for waker in &mine {
+                        waker.wake_by_ref();
+                    }
+                }
+            });
+            spin(round * 10);
+            drop(runtime);
+            // One that is being woken just then is dropped by who wakes it.
+            drops.wait_for(4);
+            stop.store(true, Ordering::SeqCst);
+            waking.join().unwrap();
+            wakers.lock().unwrap().clear();
+            assert_eq!(drops.get(), 4);
+        }
+    });
 }
 
 #[test]
 fn spawns_that_race_with_the_end_are_run_or_dropped() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for _ in 0..100 {
-                let runtime = runtime(workers);
-                let handle = runtime.handle().clone();
-                let (drops, stop) = (Counter::new(), Arc::new(AtomicBool::new(false)));
-                let (count, stopped) = (drops.clone(), stop.clone());
-                let begun = Counter::new();
-                let begin = begun.clone();
-                let spawning = thread::spawn(move || {
-                    let mut tasks = Vec::new();
-                    while !stopped.load(Ordering::SeqCst) {
-                        let held = count.on_drop();
-                        tasks.push(handle.spawn(async move {
-                            let _held = held;
-                            yield_now().await;
-                        }));
-                        begin.add();
-                    }
-                    // One that surely comes too late.
+    with_sizes(|workers| {
+        for _ in 0..100 {
+            let runtime = runtime(workers);
+            let handle = runtime.handle().clone();
+            let (drops, stop) = (Counter::new(), Arc::new(AtomicBool::new(false)));
+            let (count, stopped) = (drops.clone(), stop.clone());
+            let begun = Counter::new();
+            let begin = begun.clone();
+            let spawning = thread::spawn(move || {
+                let mut tasks = Vec::new();
+                while !stopped.load(Ordering::SeqCst) {
                     let held = count.on_drop();
-                    tasks.push(handle.spawn(async move { drop(held) }));
-                    tasks
-                });
-                begun.wait_for(10);
-                drop(runtime);
-                stop.store(true, Ordering::SeqCst);
-                let tasks = spawning.join().unwrap();
-                assert_eq!(drops.get(), tasks.len());
-                assert!(tasks.iter().all(JoinHandle::is_finished));
-            }
-        });
-    }
+                    tasks.push(handle.spawn(async move {
+                        let _held = held;
+                        yield_now().await;
+                    }));
+                    begin.add();
+                }
+                // One that surely comes too late.
+                let held = count.on_drop();
+                tasks.push(handle.spawn(async move { drop(held) }));
+                tasks
+            });
+            begun.wait_for(10);
+            drop(runtime);
+            stop.store(true, Ordering::SeqCst);
+            let tasks = spawning.join().unwrap();
+            assert_eq!(drops.get(), tasks.len());
+            assert!(tasks.iter().all(JoinHandle::is_finished));
+        }
+    });
 }
 
+/// Of tasks, and of a thread that drops its own meanwhile.
 #[test]
 fn timers_sockets_and_jobs_that_race_with_the_end() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for round in 0..60 {
-                let runtime = runtime(workers);
-                let handle = runtime.handle().clone();
-                let begun = Counter::new();
-                for _ in 0..8 {
-                    let begun = begun.clone();
-                    drop(runtime.spawn(async move {
-                        loop {
-                            begun.add();
-                            let (_outside, inside) = sockets();
-                            let Ok(inside) = Async::new(inside) else {
-                                break;
-                            };
-                            let mut byte = [0];
-                            let mut io = &inside;
-                            let read = io.read(&mut byte);
-                            drop(timeout(Duration::from_micros(round), read).await);
-                            drop(spawn_blocking(|| {}).await);
-                        }
-                    }));
-                }
-                begun.wait_for(8 + round as usize);
-                drop(runtime);
-                assert_eq!(handle.tasks().len(), 0);
+    with_sizes(|workers| {
+        for round in 0..60 {
+            let runtime = runtime(workers);
+            let handle = runtime.handle().clone();
+            let begun = Counter::new();
+            for _ in 0..8 {
+                let begun = begun.clone();
+                drop(runtime.spawn(async move {
+                    loop {
+                        begun.add();
+                        let (_outside, inside) = sockets();
+                        let Ok(inside) = Async::new(inside) else {
+                            break;
+                        };
+                        let mut byte = [0];
+                        let mut io = &inside;
+                        let read = io.read(&mut byte);
+                        drop(timeout(Duration::from_micros(round), read).await);
+                        drop(spawn_blocking(|| {}).await);
+                    }
+                }));
             }
-        });
-    }
+            let outside = runtime.block_on(async {
+                let mut timer = Box::pin(sleep(DEADLINE));
+                assert!(poll_with(timer.as_mut(), Waker::noop()).is_pending());
+                (timer, Async::new(sockets().0))
+            });
+            begun.wait_for(8 + round as usize);
+            let thread = thread::spawn(move || drop(outside));
+            drop(runtime);
+            thread.join().unwrap();
+            assert_eq!(handle.tasks().len(), 0);
+        }
+    });
 }
 
 #[test]
 fn threads_in_block_on_that_race_with_the_end() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for round in 0..100 {
-                let runtime = runtime(workers);
-                let entered = Counter::new();
-                let threads: Vec<_> = (0..3)
-                    .map(|_| {
-                        let (handle, entered) = (runtime.handle().clone(), entered.clone());
-                        thread::spawn(move || {
-                            handle.block_on(async {
-                                entered.add();
-                                // Ends when the runtime does.
-                                while arc::spawn(yield_now()).await.is_ok() {}
-                            });
-                        })
+    with_sizes(|workers| {
+        for round in 0..100 {
+            let runtime = runtime(workers);
+            let entered = Counter::new();
+            let threads: Vec<_> = (0..3)
+                .map(|_| {
+                    let (handle, entered) = (runtime.handle().clone(), entered.clone());
+                    thread::spawn(move || {
+                        handle.block_on(async {
+                            entered.add();
+                            // Ends when the runtime does.
+                            while arc::spawn(yield_now()).await.is_ok() {}
+                        });
                     })
-                    .collect();
-                entered.wait_for(round % 4);
-                drop(runtime);
-                for thread in threads {
-                    thread.join().unwrap();
-                }
+                })
+                .collect();
+            entered.wait_for(round % 4);
+            drop(runtime);
+            for thread in threads {
+                thread.join().unwrap();
             }
-        });
-    }
+        }
+    });
 }
 
 // Using it afterwards.
@@ -369,16 +354,18 @@ fn afterwards_spawning_gives_a_cancelled_task() {
 fn afterwards_a_timer_panics_clearly_and_its_drop_is_silent() {
     with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
+        let (waker, wakes) = counting_waker();
         let mut armed = Box::pin(sleep(DEADLINE));
         {
             let _guard = runtime.enter();
-            let (waker, _) = counting_waker();
             assert!(poll_with(armed.as_mut(), &waker).is_pending());
         }
         let mut dropped = Box::pin(sleep(DEADLINE));
         runtime.block_on(async { poll_with(dropped.as_mut(), Waker::noop()) }).is_ready();
         drop(runtime);
         drop(dropped);
+        // It was woken, and has nobody to arm it again.
+        wakes.wait_for(1);
         let _guard = handle.enter();
         let text = panic_of(|| poll_with(armed.as_mut(), Waker::noop()));
         assert!(text.contains("has ended"), "{text}");
@@ -481,11 +468,7 @@ fn dropped_inside_a_task_it_panics_clearly_and_the_process_goes_on() {
         for workers in SIZES {
             let drops = Counter::new();
             let inner = runtime(workers);
-            let held = drops.on_drop();
-            drop(inner.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            }));
+            drop(inner.spawn(drops.never()));
             let error = outer.block_on(outer.spawn(async move { drop(inner) })).unwrap_err();
             let text = message(error.into_panic());
             assert!(text.contains("dropped inside a task"), "{text}");
@@ -499,43 +482,35 @@ fn dropped_inside_a_task_it_panics_clearly_and_the_process_goes_on() {
 
 #[test]
 fn dropped_inside_one_of_its_own_tasks_it_panics_clearly_and_ends() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let handle = runtime.handle().clone();
-            let (drops, held) = (Counter::new(), Counter::new());
-            let other = drops.on_drop();
-            drop(handle.spawn(async move {
-                let _other = other;
-                pending::<()>().await;
-            }));
-            let count = held.clone();
-            drop(handle.spawn(async move {
-                yield_now().await;
-                let text = panic_of(|| drop(runtime));
-                assert!(text.contains("dropped inside a task"), "{text}");
-                count.add();
-            }));
-            held.wait_for(1);
-            drops.wait_for(1);
-            wait_until("it has ended", || handle.tasks().is_empty());
-        });
-    }
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        let (drops, held) = (Counter::new(), Counter::new());
+        let other = drops.on_drop();
+        drop(handle.spawn(holds(other)));
+        let count = held.clone();
+        drop(handle.spawn(async move {
+            yield_now().await;
+            let text = panic_of(|| drop(runtime));
+            assert!(text.contains("dropped inside a task"), "{text}");
+            count.add();
+        }));
+        held.wait_for(1);
+        drops.wait_for(1);
+        wait_until("it has ended", || handle.tasks().is_empty());
+    });
 }
 
 #[test]
 fn dropped_inside_block_on_it_panics_clearly() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (outer, inner) = (runtime(workers), runtime(1));
-            let text = panic_of(|| outer.block_on(async move { drop(inner) }));
-            assert!(text.contains("dropped inside a task or block_on"), "{text}");
-            // Its own, by way of a handle.
-            let handle = outer.handle().clone();
-            let text = panic_of(|| handle.block_on(async move { drop(outer) }));
-            assert!(text.contains("dropped inside a task or block_on"), "{text}");
-        });
-    }
+    with_sizes(|workers| {
+        let (outer, inner) = (runtime(workers), runtime(1));
+        let text = panic_of(|| outer.block_on(async move { drop(inner) }));
+        assert!(text.contains("dropped inside a task or block_on"), "{text}");
+        // Its own, by way of a handle.
+        let handle = outer.handle().clone();
+        let text = panic_of(|| handle.block_on(async move { drop(outer) }));
+        assert!(text.contains("dropped inside a task or block_on"), "{text}");
+    });
 }
 
 /// While a panic unwinds another one would abort the process.
@@ -552,54 +527,27 @@ fn dropped_by_a_panic_inside_a_task_it_keeps_quiet() {
     });
 }
 
+/// So does a shutdown within no time, as tokio's `shutdown_timeout`.
 #[test]
 fn shutdown_background_works_inside_a_task() {
-    for workers in SIZES {
-        within_deadline(move || {
+    let background: fn(Runtime) = Runtime::shutdown_background;
+    let within_no_time: fn(Runtime) = |runtime| drop(runtime.shutdown(Duration::ZERO));
+    for end in [background, within_no_time] {
+        with_sizes(move |workers| {
             let (outer, inner) = (runtime(1), runtime(workers));
             let drops = Counter::new();
-            let held = drops.on_drop();
-            drop(inner.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            }));
-            let done = outer.spawn(async move { inner.shutdown_background() });
-            outer.block_on(done).unwrap();
-            drops.wait_for(1);
-            // Of its own runtime.
-            let own = runtime(workers);
-            let handle = own.handle().clone();
-            drop(handle.spawn(async move { own.shutdown_background() }));
-            wait_until("it has ended", || handle.spawn(pending::<()>()).is_finished());
-            wait_until("no task is left", || handle.tasks().is_empty());
-        });
-    }
-}
-
-/// As tokio's `shutdown_timeout`, which is its `shutdown_background` then.
-#[test]
-fn shutdown_within_no_time_works_inside_a_task() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let (outer, inner) = (runtime(1), runtime(workers));
-            let drops = Counter::new();
-            let held = drops.on_drop();
-            drop(inner.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            }));
-            outer.block_on(async move {
-                arc::spawn(async move { drop(inner.shutdown(Duration::ZERO)) }).await.unwrap();
-            });
+            drop(inner.spawn(drops.never()));
+            outer.block_on(outer.spawn(async move { end(inner) })).unwrap();
             drops.wait_for(1);
 
             // Also of its own runtime, and in block_on.
             let own = runtime(workers);
             let handle = own.handle().clone();
-            drop(handle.spawn(async move { drop(own.shutdown(Duration::ZERO)) }));
+            drop(handle.spawn(async move { end(own) }));
             wait_until("it has ended", || handle.spawn(pending::<()>()).is_finished());
+            wait_until("no task is left", || handle.tasks().is_empty());
             let another = runtime(workers);
-            outer.block_on(async move { drop(another.shutdown(Duration::ZERO)) });
+            outer.block_on(async move { end(another) });
         });
     }
 }
@@ -611,26 +559,21 @@ fn shutdown_within_no_time_works_inside_a_task() {
 fn dropped_with_the_thread_local_that_holds_it_it_ends() {
     use std::cell::Cell;
     thread_local!(static HELD: Cell<Option<arc::runtime::Runtime>> = const { Cell::new(None) });
-    for workers in SIZES {
-        within_deadline(move || {
-            let drops = Counter::new();
-            let held = drops.on_drop();
-            let thread = thread::spawn(move || {
-                let runtime = runtime(workers);
-                runtime.block_on(async {
-                    let task = arc::spawn(async move {
-                        let _held = held;
-                        pending::<()>().await;
-                    });
-                    yield_now().await;
-                    drop(task);
-                });
-                HELD.set(Some(runtime));
+    with_sizes(|workers| {
+        let drops = Counter::new();
+        let held = drops.on_drop();
+        let thread = thread::spawn(move || {
+            let runtime = runtime(workers);
+            runtime.block_on(async {
+                let task = arc::spawn(holds(held));
+                yield_now().await;
+                drop(task);
             });
-            thread.join().unwrap();
-            assert_eq!(drops.get(), 1);
+            HELD.set(Some(runtime));
         });
-    }
+        thread.join().unwrap();
+        assert_eq!(drops.get(), 1);
+    });
 }
 
 /// The futures that it leaves wake each other in their drops.
@@ -667,169 +610,137 @@ fn dropped_by_a_panic_outside_it_ends_as_ever() {
 
 #[test]
 fn dropped_inside_one_of_its_own_blocking_jobs_it_ends() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let handle = runtime.handle().clone();
-            let (drops, done) = (Counter::new(), Counter::new());
-            let (held, count) = (drops.on_drop(), done.clone());
-            drop(handle.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            }));
-            drop(handle.spawn_blocking(move || {
-                drop(runtime);
-                count.add();
-            }));
-            done.wait_for(1);
-            assert_eq!(drops.get(), 1);
-        });
-    }
-}
-
-#[test]
-fn dropped_inside_a_blocking_job_of_another_it_ends() {
-    within_deadline(|| {
-        let outer = runtime(1);
-        for workers in SIZES {
-            let inner = runtime(workers);
-            let job = inner.spawn_blocking(|| 1);
-            outer.block_on(outer.spawn_blocking(move || drop(inner))).unwrap();
-            assert!(job.is_finished());
-        }
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        let (drops, done) = (Counter::new(), Counter::new());
+        let (held, count) = (drops.on_drop(), done.clone());
+        drop(handle.spawn(holds(held)));
+        drop(handle.spawn_blocking(move || {
+            drop(runtime);
+            count.add();
+        }));
+        done.wait_for(1);
+        assert_eq!(drops.get(), 1);
     });
 }
 
 /// On a thread that has made it the current one.
 #[test]
 fn dropped_under_its_own_guard_it_waits_for_its_jobs_as_ever() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let handle = runtime.handle().clone();
-            let _guard = handle.enter();
-            let (gate, inside, done) = (Gate::new(), Gate::new(), Counter::new());
-            let (wait, tell, count) = (gate.clone(), inside.clone(), done.clone());
-            drop(runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-                count.add();
-            }));
-            inside.wait();
-            let dropping = {
-                let handle = handle.clone();
-                thread::spawn(move || {
-                    let _guard = handle.enter();
-                    drop(runtime);
-                    done.get()
-                })
-            };
-            wait_until("the end has begun", || handle.spawn(pending::<()>()).is_finished());
-            gate.open();
-            assert_eq!(dropping.join().unwrap(), 1, "it did not wait for the job");
-        });
-    }
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        let _guard = handle.enter();
+        let (gate, inside, done) = (Gate::new(), Gate::new(), Counter::new());
+        let (wait, tell, count) = (gate.clone(), inside.clone(), done.clone());
+        drop(runtime.spawn_blocking(move || {
+            tell.open();
+            wait.wait();
+            count.add();
+        }));
+        inside.wait();
+        let dropping = {
+            let handle = handle.clone();
+            thread::spawn(move || {
+                let _guard = handle.enter();
+                drop(runtime);
+                done.get()
+            })
+        };
+        wait_until("the end has begun", || handle.spawn(pending::<()>()).is_finished());
+        gate.open();
+        assert_eq!(dropping.join().unwrap(), 1, "it did not wait for the job");
+    });
 }
 
 // With a limit.
 
 #[test]
 fn shutdown_tells_which_jobs_still_run() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let (gate, inside) = (Gate::new(), Counter::new());
-            let mut line = 0;
-            for _ in 0..3 {
-                let (wait, tell) = (gate.clone(), inside.clone());
-                let job = move || {
-                    tell.add();
-                    wait.wait();
-                };
-                line = line!() + 1;
-                drop(runtime.spawn_blocking(job));
-            }
-            inside.wait_for(3);
-            let left = runtime.shutdown(Duration::from_millis(10));
-            assert_eq!(left.len(), 3, "{left:?}");
-            assert!(left.iter().all(|job| job.state == TaskState::Blocking), "{left:?}");
-            assert!(left.iter().all(|job| job.location.line() == line), "{left:?}");
-            gate.open();
-        });
-    }
+    with_each_size(|runtime| {
+        let (gate, inside) = (Gate::new(), Counter::new());
+        let mut line = 0;
+        for _ in 0..3 {
+            let (wait, tell) = (gate.clone(), inside.clone());
+            let job = move || {
+                tell.add();
+                wait.wait();
+            };
+            line = line!() + 1;
+            drop(runtime.spawn_blocking(job));
+        }
+        inside.wait_for(3);
+        let left = runtime.shutdown(Duration::from_millis(10));
+        assert_eq!(left.len(), 3, "{left:?}");
+        assert!(left.iter().all(|job| job.state == TaskState::Blocking), "{left:?}");
+        assert!(left.iter().all(|job| job.location.line() == line), "{left:?}");
+        gate.open();
+    });
 }
 
 #[test]
 fn shutdown_ends_as_soon_as_the_jobs_do() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let idle = runtime(workers);
-            assert!(idle.shutdown(Duration::MAX).is_empty());
-            let runtime = runtime(workers);
-            let (gate, inside, done) = (Gate::new(), Gate::new(), Counter::new());
-            let (wait, tell, count) = (gate.clone(), inside.clone(), done.clone());
-            drop(runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-                count.add();
-            }));
-            inside.wait();
-            let opener = thread::spawn(move || gate.open());
-            assert!(runtime.shutdown(DEADLINE + DEADLINE).is_empty());
-            assert_eq!(done.get(), 1);
-            opener.join().unwrap();
-        });
-    }
+    with_sizes(|workers| {
+        let idle = runtime(workers);
+        assert!(idle.shutdown(Duration::MAX).is_empty());
+        let runtime = runtime(workers);
+        let (gate, inside, done) = (Gate::new(), Gate::new(), Counter::new());
+        let (wait, tell, count) = (gate.clone(), inside.clone(), done.clone());
+        drop(runtime.spawn_blocking(move || {
+            tell.open();
+            wait.wait();
+            count.add();
+        }));
+        inside.wait();
+        let opener = thread::spawn(move || gate.open());
+        assert!(runtime.shutdown(DEADLINE + DEADLINE).is_empty());
+        assert_eq!(done.get(), 1);
+        opener.join().unwrap();
+    });
 }
 
 #[test]
 fn shutdown_within_no_time_does_not_wait_for_jobs() {
-    for workers in SIZES {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (wait, tell) = (gate.clone(), inside.clone());
-            let job = runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-                6
-            });
-            inside.wait();
-            assert!(!runtime.shutdown(Duration::ZERO).is_empty());
-            gate.open();
-            // Left to itself, it ends, and its handle tells.
-            wait_until("the job", || job.is_finished());
+    with_each_size(|runtime| {
+        let (gate, inside) = (Gate::new(), Gate::new());
+        let (wait, tell) = (gate.clone(), inside.clone());
+        let job = runtime.spawn_blocking(move || {
+            tell.open();
+            wait.wait();
+            6
         });
-    }
+        inside.wait();
+        assert!(!runtime.shutdown(Duration::ZERO).is_empty());
+        gate.open();
+        // Left to itself, it ends, and its handle tells.
+        wait_until("the job", || job.is_finished());
+    });
 }
 
 // Again and again.
 
 #[test]
 fn hundreds_of_runtimes_are_built_used_and_dropped() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for round in 0..300 {
-                let runtime = runtime(workers);
-                if round % 2 == 0 {
-                    let sum = runtime.block_on(async {
-                        let task = arc::spawn(async { 1 });
-                        sleep(Duration::from_micros(10)).await;
-                        task.await.unwrap()
-                    });
-                    assert_eq!(sum, 1);
-                }
-                if round % 5 == 0 {
-                    drop(runtime.spawn(pending::<()>()));
-                }
-                match round % 3 {
-                    0 => drop(runtime),
-                    1 => assert!(runtime.shutdown(DEADLINE).len() <= 1),
-                    _ => runtime.shutdown_background(),
-                }
+    with_sizes(|workers| {
+        for round in 0..300 {
+            let runtime = runtime(workers);
+            if round % 2 == 0 {
+                let sum = runtime.block_on(async {
+                    let task = arc::spawn(async { 1 });
+                    sleep(Duration::from_micros(10)).await;
+                    task.await.unwrap()
+                });
+                assert_eq!(sum, 1);
             }
-        });
-    }
+            if round % 5 == 0 {
+                drop(runtime.spawn(pending::<()>()));
+            }
+            match round % 3 {
+                0 => drop(runtime),
+                1 => assert!(runtime.shutdown(DEADLINE).len() <= 1),
+                _ => runtime.shutdown_background(),
+            }
+        }
+    });
 }
 
 #[test]
@@ -856,7 +767,6 @@ fn several_runtimes_end_at_once() {
 #[cfg(target_os = "linux")]
 mod leaves_nothing {
     use super::*;
-    use arc::runtime::Runtime;
     use std::fs;
 
     fn descriptors() -> usize {

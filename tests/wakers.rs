@@ -4,6 +4,7 @@
 #![allow(clippy::waker_clone_wake, reason = "clones of wakers are what is tested")]
 
 use crate::common::*;
+use crate::net_common::spin;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::net::TcpListener;
 use arc::runtime::Handle;
@@ -77,9 +78,7 @@ fn a_wake_just_as_the_poll_ends_causes_another_poll() {
                 return Poll::Ready(());
             }
             count.store(polls, Ordering::SeqCst);
-            for _ in 0..polls % 32 {
-                std::hint::spin_loop();
-            }
+            spin(polls % 32);
             Poll::Pending
         }));
         wait_until("the waker", || slot.lock().unwrap().is_some());
@@ -90,9 +89,7 @@ fn a_wake_just_as_the_poll_ends_causes_another_poll() {
             for _ in 0..100 {
                 spin_until("another poll", || polled.load(Ordering::SeqCst) > seen);
                 seen = polled.load(Ordering::SeqCst);
-                for _ in 0..seen % 61 {
-                    std::hint::spin_loop();
-                }
+                spin(seen % 61);
                 waker.wake_by_ref();
             }
         }
@@ -517,28 +514,26 @@ fn a_wake_from_the_destructor_of_a_thread_local_is_not_lost() {
 
 #[test]
 fn a_worker_whose_thread_locals_wake_tasks_ends_quietly() {
-    for workers in SIZES {
-        within_deadline(move || {
-            for _ in 0..30 {
-                let runtime = runtime(workers);
-                let dropped = Counter::new();
-                let slot = Slot::default();
-                let waiting = runtime.spawn(second_poll(&slot));
-                wait_until("the waker", || slot.lock().unwrap().is_some());
-                let (waker, count) = (slot.lock().unwrap().take(), dropped.clone());
-                // Not in `block_on`: on one of the workers' own threads.
-                let planted = runtime.spawn(async move {
-                    LAST.with_borrow_mut(|last| last.push(WakeOnDrop(waker, count)));
-                });
-                wait_until("it is planted", || planted.is_finished());
-                drop(runtime);
-                // The runtime waits for its threads. But what one of them wakes just as the
-                // last one drops the tasks is dropped a little later, by another.
-                assert_eq!(dropped.get(), 1);
-                wait_until("the task is dropped", || waiting.is_finished());
-            }
-        });
-    }
+    with_sizes(|workers| {
+        for _ in 0..30 {
+            let runtime = runtime(workers);
+            let dropped = Counter::new();
+            let slot = Slot::default();
+            let waiting = runtime.spawn(second_poll(&slot));
+            wait_until("the waker", || slot.lock().unwrap().is_some());
+            let (waker, count) = (slot.lock().unwrap().take(), dropped.clone());
+            // Not in `block_on`: on one of the workers' own threads.
+            let planted = runtime.spawn(async move {
+                LAST.with_borrow_mut(|last| last.push(WakeOnDrop(waker, count)));
+            });
+            wait_until("it is planted", || planted.is_finished());
+            drop(runtime);
+            // The runtime waits for its threads. But what one of them wakes just as the
+            // last one drops the tasks is dropped a little later, by another.
+            assert_eq!(dropped.get(), 1);
+            wait_until("the task is dropped", || waiting.is_finished());
+        }
+    });
 }
 
 #[test]

@@ -22,89 +22,14 @@ impl<J: Future<Output = Result<T, E>> + Unpin, T, E: std::fmt::Debug> Future for
     }
 }
 
-/// arc.
-pub struct Arc(arc::runtime::Runtime);
-
-impl Runtime for Arc {
-    type Join<T: Send + 'static> = Unwrap<arc::task::JoinHandle<T>>;
-    type Listener = arc::net::TcpListener;
-    type Stream = arc::net::TcpStream;
-
-    const NAME: &'static str = "arc";
-
-    fn start(workers: usize) -> Self {
-        let mut builder = arc::runtime::Builder::new_multi_thread();
-        Self(builder.workers(workers).build().expect("arc starts"))
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.block_on(future)
-    }
-
-    fn spawn_outside<F: Future<Output = ()> + Send + 'static>(&self, future: F) {
-        drop(self.0.spawn(future));
-    }
-
-    fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
-        future: F,
-    ) -> Self::Join<F::Output> {
-        Unwrap(arc::spawn(future))
-    }
-
-    fn spawn_detached<F: Future<Output = ()> + Send + 'static>(future: F) {
-        drop(arc::spawn(future));
-    }
-
-    fn spawn_blocking(job: impl FnOnce() + Send + 'static) {
-        drop(arc::task::spawn_blocking(job));
-    }
-
-    fn yield_now() -> impl Future<Output = ()> + Send {
-        arc::task::yield_now()
-    }
-
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-        arc::time::sleep(duration)
-    }
-
-    async fn timeout<F: Future<Output = ()> + Send>(limit: Duration, future: F) -> bool {
-        arc::time::timeout(limit, future).await.is_ok()
-    }
-
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = arc::net::TcpListener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
-        let stream = arc::net::TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        arc::io::AsyncReadExt::read(stream, buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        arc::io::AsyncWriteExt::write_all(stream, bytes).await
-    }
-}
-
-/// What the two flavours of tokio have in common.
-macro_rules! tokio_runtime {
-    ($runtime:ident, $name:literal) => {
+/// What arc and the two flavours of tokio have in common: the same names. Only the IO traits are
+/// others.
+macro_rules! runtime {
+    ($crate_name:ident, $runtime:ident, $name:literal) => {
         impl Runtime for $runtime {
-            type Join<T: Send + 'static> = Unwrap<tokio::task::JoinHandle<T>>;
-            type Listener = tokio::net::TcpListener;
-            type Stream = tokio::net::TcpStream;
+            type Join<T: Send + 'static> = Unwrap<$crate_name::task::JoinHandle<T>>;
+            type Listener = $crate_name::net::TcpListener;
+            type Stream = $crate_name::net::TcpStream;
 
             const NAME: &'static str = $name;
 
@@ -123,31 +48,31 @@ macro_rules! tokio_runtime {
             fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
                 future: F,
             ) -> Self::Join<F::Output> {
-                Unwrap(tokio::spawn(future))
+                Unwrap($crate_name::spawn(future))
             }
 
             fn spawn_detached<F: Future<Output = ()> + Send + 'static>(future: F) {
-                drop(tokio::spawn(future));
+                drop($crate_name::spawn(future));
             }
 
             fn spawn_blocking(job: impl FnOnce() + Send + 'static) {
-                drop(tokio::task::spawn_blocking(job));
+                drop($crate_name::task::spawn_blocking(job));
             }
 
             fn yield_now() -> impl Future<Output = ()> + Send {
-                tokio::task::yield_now()
+                $crate_name::task::yield_now()
             }
 
             fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-                tokio::time::sleep(duration)
+                $crate_name::time::sleep(duration)
             }
 
             async fn timeout<F: Future<Output = ()> + Send>(limit: Duration, future: F) -> bool {
-                tokio::time::timeout(limit, future).await.is_ok()
+                $crate_name::time::timeout(limit, future).await.is_ok()
             }
 
             async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-                let listener = tokio::net::TcpListener::bind(LOOPBACK).await?;
+                let listener = $crate_name::net::TcpListener::bind(LOOPBACK).await?;
                 let address = listener.local_addr()?;
                 Ok((listener, address))
             }
@@ -159,21 +84,41 @@ macro_rules! tokio_runtime {
             }
 
             async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
-                let stream = tokio::net::TcpStream::connect(address).await?;
+                let stream = $crate_name::net::TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
                 Ok(stream)
             }
 
             async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-                tokio::io::AsyncReadExt::read(stream, buffer).await
+                $crate_name::io::AsyncReadExt::read(stream, buffer).await
             }
 
             async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-                tokio::io::AsyncWriteExt::write_all(stream, bytes).await
+                $crate_name::io::AsyncWriteExt::write_all(stream, bytes).await
             }
         }
     };
 }
+
+/// arc.
+pub struct Arc(arc::runtime::Runtime);
+
+impl Arc {
+    fn build(workers: usize) -> Self {
+        let mut builder = arc::runtime::Builder::new_multi_thread();
+        Self(builder.workers(workers).build().expect("arc starts"))
+    }
+
+    fn run<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn handle(&self) -> &arc::runtime::Handle {
+        self.0.handle()
+    }
+}
+
+runtime!(arc, Arc, "arc");
 
 /// tokio's multi-thread runtime.
 pub struct Tokio(tokio::runtime::Runtime);
@@ -194,7 +139,7 @@ impl Tokio {
     }
 }
 
-tokio_runtime!(Tokio, "tokio");
+runtime!(tokio, Tokio, "tokio");
 
 /// tokio's current-thread runtime, one for the calling thread and one on a thread
 /// of its own that runs what is spawned from outside.
@@ -225,7 +170,7 @@ impl TokioCurrentThread {
     }
 }
 
-tokio_runtime!(TokioCurrentThread, "tokio-current-thread");
+runtime!(tokio, TokioCurrentThread, "tokio-current-thread");
 
 /// smol's global executor. Its threads are counted by the environment once per
 /// process, so a process starts it with one number of workers only.

@@ -13,7 +13,7 @@ use std::fs;
 use std::future::Future;
 use std::panic::{self, resume_unwind};
 use std::pin::Pin;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, Once};
@@ -71,14 +71,25 @@ pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Runs a test with a runtime of 1, of 2 and of 4 workers, one after the other.
+/// Runs a test with each of [`SIZES`], one after the other.
 #[track_caller]
-pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
+pub fn with_sizes(test: impl Fn(usize) + Send + Sync + 'static) {
     let test = Arc::new(test);
     for workers in SIZES {
         let test = test.clone();
-        within_deadline(move || test(runtime(workers)));
+        within_deadline(move || test(workers));
     }
+}
+
+/// The same with a runtime of so many workers.
+#[track_caller]
+pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
+    with_sizes(move |workers| test(runtime(workers)));
+}
+
+/// A builder for each of [`SIZES`], and one for a current-thread runtime.
+pub fn builders() -> impl Iterator<Item = Builder> {
+    SIZES.map(builder).into_iter().chain([Builder::new_current_thread()])
 }
 
 /// As `with_each_size`, and then with a current-thread runtime: the test may expect nothing
@@ -89,6 +100,11 @@ pub fn with_each_flavor(test: impl Fn(Runtime) + Send + Sync + 'static) {
     let again = test.clone();
     with_each_size(move |runtime| test(runtime));
     within_deadline(move || again(current_thread()));
+}
+
+/// A future that never ends, and holds something until it is dropped.
+pub async fn holds<T>(_held: T) {
+    std::future::pending().await
 }
 
 /// Waits for a condition that another thread brings about.
@@ -195,6 +211,12 @@ impl Gate {
         *self.0.0.lock().unwrap()
     }
 
+    /// Blocks the thread that polls it.
+    pub fn blocks(&self) -> impl Future<Output = ()> + Send + use<> {
+        let gate = self.clone();
+        async move { gate.wait() }
+    }
+
     /// Blocks this thread.
     #[track_caller]
     pub fn wait(&self) {
@@ -249,6 +271,11 @@ impl Counter {
     /// Something that counts when it is dropped.
     pub fn on_drop(&self) -> Dropped {
         Dropped(self.clone())
+    }
+
+    /// A future that never ends, and counts when it is dropped.
+    pub fn never(&self) -> impl Future<Output = ()> + Send + use<> {
+        holds(self.on_drop())
     }
 }
 
@@ -389,24 +416,24 @@ pub fn sockets() -> (Socket, Socket) {
 /// counts or limits is its own. `name` is the test that calls this.
 #[track_caller]
 pub fn in_own_process(name: &str, test: impl FnOnce() + Send + 'static) {
-    const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
-    if env::var_os(MARK).is_some() {
-        return within_deadline(test);
+    in_process_with(name, "", Stdio::piped(), test);
+}
+
+/// The same, behind a line of shell such as `ulimit -n 64`, and with this standard error.
+#[track_caller]
+pub fn in_process_with(
+    name: &str,
+    shell: &str,
+    stderr: Stdio,
+    test: impl FnOnce() + Send + 'static,
+) {
+    match this_program::own_process(name, shell) {
+        None => within_deadline(test),
+        Some(mut command) => {
+            let child = command.stderr(stderr).spawn().unwrap();
+            this_program::expect_passed(child, DEADLINE + DEADLINE);
+        }
     }
-    let words = this_program::words();
-    let child = Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(MARK, "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = this_program::output(child, DEADLINE + DEADLINE);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let went_well = output.status.success() && out.contains("1 passed");
-    assert!(went_well, "the process of {name}: {}\n{out}\n{err}", output.status);
 }
 
 /// How often the runtimes' threads have gone to sleep.

@@ -11,7 +11,6 @@ use std::future::Future;
 use std::io::Write as _;
 use std::panic::resume_unwind;
 use std::pin::pin;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
@@ -78,6 +77,24 @@ pub fn run_each<F: Future<Output = ()>>(test: impl Fn() -> F + Clone + Send + 's
         let runtime = Builder::new_current_thread().build().expect("the runtime is built");
         runtime.block_on(test());
     });
+}
+
+/// Spawns a task for each, and joins them all.
+pub async fn join_each<I, F>(items: impl IntoIterator<Item = I>, task: impl Fn(I) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let tasks: Vec<_> = items.into_iter().map(|item| arc::spawn(task(item))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+/// Lets a moment pass.
+pub fn spin(rounds: impl TryInto<usize>) {
+    for _ in 0..rounds.try_into().unwrap_or(0) {
+        std::hint::spin_loop();
+    }
 }
 
 /// An executor that knows nothing of arc.
@@ -242,41 +259,16 @@ impl Pattern {
     }
 }
 
-/// Set for the process that `in_child` starts.
-const CHILD: &str = "ARC_TEST_CHILD";
-
 /// Runs a test in a process of its own, behind a line of shell such as `ulimit
 /// -n 64`. `test` is its name.
 #[cfg(unix)]
 #[track_caller]
 pub fn in_child(test: &str, shell: &str, body: impl FnOnce() + Send + 'static) {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{shell}\nexec \"$0\" \"$@\""));
-    command.args(this_program::words());
-    in_process(test, command, body);
-}
-
-#[track_caller]
-fn in_process(test: &str, mut command: Command, body: impl FnOnce() + Send + 'static) {
-    if std::env::var_os(CHILD).is_some() {
-        within_limit(body);
-        return;
+    match this_program::own_process(test, shell) {
+        None => within_limit(body),
+        Some(mut command) => {
+            let child = command.spawn().expect("start the child");
+            this_program::expect_passed(child, LIMIT + LIMIT);
+        }
     }
-    let child = command
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("start the child");
-    let id = child.id();
-    let output = this_program::output(child, LIMIT + LIMIT);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let ran = out.contains("1 passed");
-    assert!(
-        output.status.success() && ran,
-        "process {id} for {test}: {}\n{out}\n{err}",
-        output.status
-    );
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::process::{Child, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +15,35 @@ pub fn words() -> Vec<OsString> {
     let runner = std::env::var("ARC_TEST_RUNNER").unwrap_or_default();
     let program = std::env::current_exe().expect("the test's own program");
     runner.split_whitespace().map(OsString::from).chain([program.into()]).collect()
+}
+
+/// The command that runs the test `name` of this program in a process of its own, behind a line of
+/// shell such as `ulimit -n 64`. In that process there is none: it is to run the test.
+pub fn own_process(name: &str, shell: &str) -> Option<Command> {
+    const MARK: &str = "ARC_TEST_IN_OWN_PROCESS";
+    if std::env::var_os(MARK).is_some() {
+        return None;
+    }
+    let words = words();
+    let mut command = Command::new(&words[0]);
+    if !shell.is_empty() {
+        command = Command::new("sh");
+        command.arg("-c").arg(format!("{shell}\nexec \"$0\" \"$@\"")).arg(&words[0]);
+    }
+    command.args(&words[1..]).args(["--exact", name, "--nocapture", "--test-threads=1"]);
+    command.env(MARK, "1").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Some(command)
+}
+
+/// Waits for such a process, up to a limit, and gives what it printed.
+#[track_caller]
+pub fn expect_passed(child: Child, limit: Duration) -> (String, String) {
+    let output = output(child, limit);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let went_well = output.status.success() && out.contains("1 passed");
+    assert!(went_well, "{}:\n{out}\n{err}", output.status);
+    (out, err)
 }
 
 /// Waits for a process, and gives what it printed into pipes. One that takes longer is killed.

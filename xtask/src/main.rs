@@ -13,8 +13,8 @@
 //! | `tree.rs` | asks cargo what a build consists of |
 //! | `table.rs` | tables for people |
 //!
-//! `trust`, `inside` and `book` are programs of their own, and so are `versus`, `ratios` and
-//! `chart`.
+//! `inside` and `book` are programs of their own, and so are `versus` and `ratios`. `trust` is a
+//! script.
 
 mod audit;
 mod ci;
@@ -57,8 +57,6 @@ enum Task {
     Inside(Arguments),
     /// Fill the code into the book, and check its pages (some seconds): `book --help`
     Book(Arguments),
-    /// Draw what was measured: `chart FILE.json OUT.svg`
-    Chart(Arguments),
 }
 
 /// What is for another program.
@@ -87,12 +85,15 @@ impl Task {
             Task::Audit => audit::run(),
             Task::Loc => audit::loc(),
             Task::Report(arguments) => report::run(&arguments),
-            Task::Trust(arguments) => pass("arc-trust", None, arguments),
+            Task::Trust(arguments) => {
+                let mut bash = Command::new("bash");
+                bash.arg("lab/trust/run").args(arguments.words).current_dir(workspace_root());
+                finish(&mut bash)
+            }
             Task::Inside(arguments) => pass("arc-inside", None, arguments),
             Task::Book(arguments) => pass("arc-book", None, arguments),
             Task::Versus(arguments) => pass("arc-compare", Some("versus"), arguments),
             Task::Ratios(arguments) => pass("arc-compare", Some("ratios"), arguments),
-            Task::Chart(arguments) => pass("arc-compare", Some("chart"), arguments),
         }
     }
 }

@@ -15,64 +15,39 @@ use arc_benches::runtimes::{Arc, Smol, Tokio, TokioCurrentThread};
 use arc_benches::stats::{cpu_time, median};
 use arc_benches::suite::{all, set_smol_threads};
 
+use clap::Parser;
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZero;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-const HELP: &str = "\
-Every workload on arc and its peers, in interleaved rounds.
-
-  --workers N   workers of each runtime that has more than one (2)
-  --rounds N    rounds (9)
-  --only TEXT   only workloads whose name has this in it; may be repeated
-  --peers LIST  of tokio, tokio-current-thread, smol (all)
-  --before FILE this program built with another arc, as one more peer;
-                `cargo xtask ratios --commit REV` builds it
-  --serve NAME  be the process of that runtime: run the workloads that stdin names
-  --json FILE   write the figures there as well";
-
+/// Every workload on arc and its peers, in interleaved rounds
+#[derive(Parser)]
 struct Options {
-    workers: usize,
-    rounds: usize,
+    /// Workers of each runtime that has more than one
+    #[arg(long, default_value = "2")]
+    workers: NonZero<usize>,
+    /// Rounds
+    #[arg(long, default_value = "9")]
+    rounds: NonZero<usize>,
+    /// Only workloads whose name has this in it; may be repeated
+    #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
+    /// Of tokio, tokio-current-thread, smol (all)
+    #[arg(long, value_name = "LIST")]
     peers: Option<String>,
+    /// This program built with another arc, as one more peer; `cargo xtask ratios --commit REV`
+    /// builds it
+    #[arg(long, value_name = "FILE")]
     before: Option<String>,
+    /// Be the process of that runtime: run the workloads that stdin names
+    #[arg(long, value_name = "NAME")]
     serve: Option<String>,
+    /// Write the figures there as well
+    #[arg(long, value_name = "FILE")]
     json: Option<String>,
 }
 
 impl Options {
-    fn parse() -> Result<Self, String> {
-        let mut options = Self {
-            workers: 2,
-            rounds: 9,
-            only: Vec::new(),
-            peers: None,
-            before: None,
-            serve: None,
-            json: None,
-        };
-        let mut arguments = std::env::args().skip(1);
-        while let Some(name) = arguments.next() {
-            let mut value = || arguments.next().ok_or_else(|| format!("{name} takes a value"));
-            let number = |text: String| match text.parse() {
-                Ok(number @ 1..) => Ok(number),
-                _ => Err(format!("{name} takes a number from 1, not `{text}`")),
-            };
-            match name.as_str() {
-                "--workers" => options.workers = number(value()?)?,
-                "--rounds" => options.rounds = number(value()?)?,
-                "--only" => options.only.push(value()?),
-                "--peers" => options.peers = Some(value()?),
-                "--before" => options.before = Some(value()?),
-                "--serve" => options.serve = Some(value()?),
-                "--json" => options.json = Some(value()?),
-                "--help" => return Err(HELP.to_owned()),
-                _ => return Err(format!("unknown option {name}\n\n{HELP}")),
-            }
-        }
-        Ok(options)
-    }
-
     fn wants(&self, peer: &str) -> bool {
         let peers = self.peers.as_deref();
         peer == Arc::NAME || peers.is_none_or(|peers| peers.split(',').any(|name| name == peer))
@@ -136,17 +111,15 @@ fn serve<R: Runtime>(workers: usize) {
 const PEERS: [&str; 3] = [Tokio::NAME, TokioCurrentThread::NAME, Smol::NAME];
 
 fn main() {
-    let options = Options::parse().unwrap_or_else(|text| {
-        eprintln!("{text}");
-        std::process::exit(2);
-    });
-    set_smol_threads(options.workers);
+    let options = Options::parse();
+    let (workers, rounds) = (options.workers.get(), options.rounds.get());
+    set_smol_threads(workers);
     match options.serve.as_deref() {
         None => {}
-        Some(Arc::NAME) => return serve::<Arc>(options.workers),
-        Some(Tokio::NAME) => return serve::<Tokio>(options.workers),
-        Some(TokioCurrentThread::NAME) => return serve::<TokioCurrentThread>(options.workers),
-        Some(Smol::NAME) => return serve::<Smol>(options.workers),
+        Some(Arc::NAME) => return serve::<Arc>(workers),
+        Some(Tokio::NAME) => return serve::<Tokio>(workers),
+        Some(TokioCurrentThread::NAME) => return serve::<TokioCurrentThread>(workers),
+        Some(Smol::NAME) => return serve::<Smol>(workers),
         Some(other) => {
             eprintln!("there is no runtime `{other}` here");
             std::process::exit(2);
@@ -163,13 +136,13 @@ fn main() {
     println!(
         "{} workers, {} rounds; time: wall of one operation (or of the whole); ratios: \
          arc's time to the peer's, wall (least to most) and CPU\n",
-        options.workers, options.rounds
+        workers, rounds
     );
     let mut records = Vec::new();
     for workload in all::<Arc>() {
         let name = workload.name;
         if options.only.is_empty() || options.only.iter().any(|part| name.contains(part)) {
-            let runs = run_rounds(&entrants, options.workers, name, options.rounds);
+            let runs = run_rounds(&entrants, workers, name, rounds);
             let names = entrants.iter().map(|entrant| entrant.0);
             records.push(compare(name, workload.per == 1, names, runs));
         }

@@ -9,13 +9,61 @@ const MS: u64 = 1_000_000;
 /// The number of a task that is a job of `spawn_blocking`.
 const JOB: u64 = 100;
 
-/// A timeline of threads, each with a worker and its events: when, and what.
-fn recording(threads: &[&[(u64, Event)]]) -> Timeline {
+/// A timeline of threads, each with a worker and its events ([`events`]).
+fn recording(threads: &[&str]) -> Timeline {
     Timeline::new(&records(threads))
 }
 
-fn records(threads: &[&[(u64, Event)]]) -> Recording {
-    let thread = |(index, events): (usize, &&[(u64, Event)])| Thread {
+fn records(threads: &[&str]) -> Recording {
+    records_of(&threads.iter().map(|text| events(text)).collect::<Vec<_>>())
+}
+
+/// The events of a thread: when, what, and the numbers that it has.
+fn events(text: &str) -> Vec<(u64, Event)> {
+    let event = |text: &str| {
+        let (at, event) = text.split_once(' ').expect("when, and what");
+        let (what, numbers) = event.split_once(' ').unwrap_or((event, ""));
+        let numbers: Vec<u64> = numbers.split_whitespace().map(nanos).collect();
+        let event = match (what, &numbers[..]) {
+            ("spawned", &[task]) => spawned(task),
+            ("spawned", &[task, runtime]) => Event::Spawned { task, runtime },
+            ("step", &[task, number]) => step(task, number),
+            ("polled", &[task]) => polled(task),
+            ("polled", &[task, operations]) => {
+                Event::Polled { task, operations: operations as u32 }
+            }
+            ("ended", &[task]) => Event::Ended { task },
+            ("blocks_on", &[task]) => Event::BlocksOn { task },
+            ("reads" | "writes", &[source]) => {
+                Event::WaitsForIo { source: source as i64, write: what == "writes" }
+            }
+            ("ready", &[source]) => {
+                Event::Ready { source: source as i64, read: true, write: false }
+            }
+            ("timer", &[deadline]) => Event::WaitsForTime { deadline },
+            ("waits" | "looks", []) => Event::AsksKernel { waits: what == "waits" },
+            ("told", []) => Event::KernelTold,
+            ("sleeps", []) => Event::Sleeps,
+            ("awake", []) => Event::Awake,
+            ("closes", &[runtime]) => Event::RuntimeCloses { runtime },
+            _ => panic!("no event: {text}"),
+        };
+        (nanos(at), event)
+    };
+    text.split(", ").map(event).collect()
+}
+
+/// Nanoseconds; `20ms+1` is one after 20 milliseconds.
+fn nanos(text: &str) -> u64 {
+    let part = |part: &str| match part.strip_suffix("ms") {
+        Some(millis) => millis.parse::<u64>().expect("a number") * MS,
+        None => part.parse().expect("a number"),
+    };
+    text.split('+').map(part).sum()
+}
+
+fn records_of(threads: &[Vec<(u64, Event)>]) -> Recording {
+    let thread = |(index, events): (usize, &Vec<(u64, Event)>)| Thread {
         name: format!("arc-worker-{index}"),
         worker: Some((0, index as u32)),
         main: None,
@@ -75,21 +123,11 @@ fn finds_line(text: &str, part: &str, other: &str) {
 /// A task that is woken by the kernel, and waits for the same again, with so many operations
 /// between.
 fn woken_twice(operations: u32) -> Timeline {
-    let reads = Event::WaitsForIo { source: 5, write: false };
-    recording(&[&[
-        (0, spawned(1)),
-        (1, step(1, 1)),
-        (2, step(1, 2)),
-        (3, reads),
-        (4, polled(1)),
-        (5, Event::AsksKernel { waits: true }),
-        (9, Event::KernelTold),
-        (10, Event::Ready { source: 5, read: true, write: false }),
-        (11, step(1, 3)),
-        (12, step(1, 4)),
-        (13, reads),
-        (14, Event::Polled { task: 1, operations }),
-    ]])
+    recording(&[&format!(
+        "\
+        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 reads 5, 4 polled 1, 5 waits, 9 told, \
+        10 ready 5, 11 step 1 3, 12 step 1 4, 13 reads 5, 14 polled 1 {operations}"
+    )])
 }
 
 #[test]
@@ -111,17 +149,10 @@ fn an_event_of_the_kernel_is_the_cause_of_the_poll_that_it_brought() {
 fn a_worker_that_slept_while_work_waited_is_told() {
     let events = |slept: u64| {
         recording(&[
-            &[
-                (0, spawned(1)),
-                (1, spawned(2)),
-                (2, step(1, 1)),
-                (3, step(1, 2)),
-                (4, step(2, 1)),
-                (20 * MS, polled(1)),
-                (20 * MS + 1, step(2, 2)),
-                (20 * MS + 2, polled(2)),
-            ],
-            &[(5, Event::Sleeps), (5 + slept, Event::Awake)],
+            "\
+                0 spawned 1, 1 spawned 2, 2 step 1 1, 3 step 1 2, 4 step 2 1, \
+                20ms polled 1, 20ms+1 step 2 2, 20ms+2 polled 2",
+            &format!("5 sleeps, 5+{slept} awake"),
         ])
     };
     finds(&events(15 * MS), "worker 1 slept for 15.0 ms while task 2 \"name 2\"");
@@ -130,22 +161,10 @@ fn a_worker_that_slept_while_work_waited_is_told() {
 
 #[test]
 fn a_timer_that_a_long_poll_held_up_names_the_poll() {
-    let timeline = recording(&[&[
-        (0, spawned(1)),
-        (1, spawned(2)),
-        (2, step(1, 1)),
-        (3, step(1, 2)),
-        (4, Event::WaitsForTime { deadline: MS }),
-        (5, polled(1)),
-        (6, step(2, 1)),
-        (7, step(2, 2)),
-        (40 * MS, polled(2)),
-        (40 * MS + 1, Event::AsksKernel { waits: false }),
-        (40 * MS + 2, Event::KernelTold),
-        (40 * MS + 3, step(1, 3)),
-        (40 * MS + 4, step(1, 4)),
-        (40 * MS + 5, polled(1)),
-    ]]);
+    let timeline = recording(&["\
+        0 spawned 1, 1 spawned 2, 2 step 1 1, 3 step 1 2, 4 timer 1ms, 5 polled 1, \
+        6 step 2 1, 7 step 2 2, 40ms polled 2, 40ms+1 looks, 40ms+2 told, \
+        40ms+3 step 1 3, 40ms+4 step 1 4, 40ms+5 polled 1"]);
     finds(&timeline, "late timer: the timer of task 1 \"name 1\"");
     finds(&timeline, "nobody looked at the clock, because of a poll of task 2 \"name 2\"");
 }
@@ -155,56 +174,25 @@ fn a_timer_that_a_long_poll_held_up_names_the_poll() {
 #[test]
 fn a_timer_that_nobody_waits_for_is_not_late() {
     let timeline = |lateness: u64| {
-        recording(&[&[
-            (0, spawned(1)),
-            (1, step(1, 1)),
-            (2, step(1, 2)),
-            (3, Event::WaitsForTime { deadline: 500 * MS }),
-            (4, polled(1)),
-            (5, Event::AsksKernel { waits: true }),
-            (500 * MS, Event::KernelTold),
-            (500 * MS + 1, step(1, 3)),
-            (500 * MS + 2, step(1, 4)),
-            (500 * MS + 3, Event::WaitsForTime { deadline: 500 * MS + 3 }),
-            (500 * MS + 4, Event::WaitsForTime { deadline: 700 * MS }),
-            (500 * MS + 5, Event::WaitsForTime { deadline: 1_000 * MS }),
-            (500 * MS + 6, polled(1)),
-            (500 * MS + 7, Event::AsksKernel { waits: true }),
-            (1_000 * MS + lateness, Event::KernelTold),
-            (1_000 * MS + lateness + 1, step(1, 5)),
-            (1_000 * MS + lateness + 2, step(1, 6)),
-            (1_000 * MS + lateness + 3, polled(1)),
-        ]])
+        recording(&[&format!(
+            "\
+            0 spawned 1, 1 step 1 1, 2 step 1 2, 3 timer 500ms, 4 polled 1, 5 waits, \
+            500ms told, 500ms+1 step 1 3, 500ms+2 step 1 4, 500ms+3 timer 500ms+3, \
+            500ms+4 timer 700ms, 500ms+5 timer 1000ms, 500ms+6 polled 1, 500ms+7 waits, \
+            1000ms+{lateness} told, 1000ms+{lateness}+1 step 1 5, \
+            1000ms+{lateness}+2 step 1 6, 1000ms+{lateness}+3 polled 1"
+        )])
     };
     finds_not(&timeline(0), "late timer");
     // A sleep that ends, and then something that is no timer.
-    let other = recording(&[&[
-        (0, spawned(1)),
-        (1, step(1, 1)),
-        (2, step(1, 2)),
-        (3, Event::WaitsForTime { deadline: 2 }),
-        (4, Event::WaitsForIo { source: 7, write: false }),
-        (5, polled(1)),
-        (6, Event::AsksKernel { waits: true }),
-        (90 * MS, Event::KernelTold),
-        (90 * MS + 1, step(1, 3)),
-        (90 * MS + 2, step(1, 4)),
-        (90 * MS + 3, polled(1)),
-    ]]);
+    let other = recording(&["\
+        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 timer 2, 4 reads 7, 5 polled 1, 6 waits, \
+        90ms told, 90ms+1 step 1 3, 90ms+2 step 1 4, 90ms+3 polled 1"]);
     finds_not(&other, "late timer");
     // Its own poll may have held it up.
-    let held_up = recording(&[&[
-        (0, spawned(1)),
-        (1, step(1, 1)),
-        (2, step(1, 2)),
-        (3, Event::WaitsForTime { deadline: 10 * MS }),
-        (50 * MS, polled(1)),
-        (50 * MS + 1, Event::AsksKernel { waits: false }),
-        (50 * MS + 2, Event::KernelTold),
-        (50 * MS + 3, step(1, 3)),
-        (50 * MS + 4, step(1, 4)),
-        (50 * MS + 5, polled(1)),
-    ]]);
+    let held_up = recording(&["\
+        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 timer 10ms, 50ms polled 1, 50ms+1 looks, \
+        50ms+2 told, 50ms+3 step 1 3, 50ms+4 step 1 4, 50ms+5 polled 1"]);
     finds(&held_up, ") was due 40.0 ms before");
     finds(&timeline(7 * MS), ") was due 7.00 ms before");
     // The slack of the timers is nobody's fault, nor is the time of a wake-up.
@@ -215,8 +203,7 @@ fn a_timer_that_nobody_waits_for_is_not_late() {
 #[test]
 fn a_long_name_is_cut() {
     let name = "n\u{e4}".repeat(100_000);
-    let mut recording =
-        records(&[&[(0, spawned(1)), (1, step(1, 1)), (2, step(1, 2)), (30 * MS, polled(1))]]);
+    let mut recording = records(&["0 spawned 1, 1 step 1 1, 2 step 1 2, 30ms polled 1"]);
     recording.tasks.get_mut(&1).expect("it was spawned").name = Some(name.as_str().into());
     recording.threads[0].name = name.clone();
     let timeline = Timeline::new(&recording);
@@ -231,26 +218,18 @@ fn a_long_name_is_cut() {
 #[test]
 fn a_task_that_was_taken_by_another_worker_waited_in_the_queue_of_the_first() {
     let timeline = recording(&[
-        &[(0, spawned(1)), (1, spawned(2)), (2, step(2, 1)), (3, step(2, 2)), (4, step(1, 1))],
-        &[(5 * MS, step(1, 2)), (5 * MS + 1, polled(1))],
+        "0 spawned 1, 1 spawned 2, 2 step 2 1, 3 step 2 2, 4 step 1 1",
+        "5ms step 1 2, 5ms+1 polled 1",
     ]);
     finds(&timeline, "waited 5.00 ms in the queue of worker 0 behind one poll, of task 2");
 }
 
+/// Of the second task nothing is known: it is an old one, of too many.
 #[test]
 fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
-    let timeline = recording(&[&[
-        (0, spawned(1)),
-        (1, step(1, 1)),
-        (2, step(1, 2)),
-        (3, Event::WaitsForIo { source: 7, write: true }),
-        (4, polled(1)),
-        (20 * MS, Event::RuntimeCloses { runtime: 0 }),
-        (20 * MS + 1, step(1, 3)),
-        // Of this one nothing is known: it is an old task, of too many.
-        (20 * MS + 1, step(2, 3)),
-        (90 * MS, Event::Sleeps),
-    ]]);
+    let timeline = recording(&["\
+        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 writes 7, 4 polled 1, 20ms closes 0, \
+        20ms+1 step 1 3, 20ms+1 step 2 3, 90ms sleeps"]);
     let text = Format::Text.render(&timeline);
     assert!(text.contains("has waited for 20.0 ms to write to descriptor 7"), "{text}");
     finds_not(&timeline, "waits in");
@@ -261,22 +240,11 @@ fn what_the_end_of_the_runtime_woke_waits_for_what_it_waited_for() {
 #[test]
 fn what_the_end_of_the_runtime_dropped_waits_no_longer() {
     let timeline = recording(&[
-        &[
-            (0, spawned(1)),
-            (1, spawned(2)),
-            (2, Event::Spawned { task: 3, runtime: 9 }),
-            (3, spawned(JOB)),
-            (4, step(1, 1)),
-            (5, step(2, 1)),
-            (6, step(3, 1)),
-            (7, step(JOB, 1)),
-            (8, step(2, 2)),
-            (9, Event::Ended { task: 2 }),
-            (10, polled(2)),
-            (30 * MS, Event::RuntimeCloses { runtime: 0 }),
-            (90 * MS, Event::Sleeps),
-        ],
-        &[(11, step(JOB, 2))],
+        "\
+            0 spawned 1, 1 spawned 2, 2 spawned 3 9, 3 spawned 100, 4 step 1 1, \
+            5 step 2 1, 6 step 3 1, 7 step 100 1, 8 step 2 2, 9 ended 2, 10 polled 2, \
+            30ms closes 0, 90ms sleeps",
+        "11 step 100 2",
     ]);
     let dropped: Vec<u64> = timeline
         .tasks
@@ -294,21 +262,10 @@ fn what_the_end_of_the_runtime_dropped_waits_no_longer() {
 /// `Handle::block_on` in a job of `spawn_blocking`.
 #[test]
 fn block_on_in_a_job_ends_and_the_job_as_well() {
-    let timeline = recording(&[&[
-        (0, spawned(JOB)),
-        (1, step(JOB, 1)),
-        (2, step(JOB, 2)),
-        (3, spawned(8)),
-        (4, Event::BlocksOn { task: 8 }),
-        (5, step(8, 1)),
-        (6, spawned(1)),
-        (7, step(8, 2)),
-        (8, Event::Ended { task: 8 }),
-        (9, step(1, 1)),
-        (10, Event::Ended { task: JOB }),
-        (11, spawned(2)),
-        (90 * MS, Event::Sleeps),
-    ]]);
+    let timeline = recording(&["\
+        0 spawned 100, 1 step 100 1, 2 step 100 2, 3 spawned 8, 4 blocks_on 8, \
+        5 step 8 1, 6 spawned 1, 7 step 8 2, 8 ended 8, 9 step 1 1, 10 ended 100, \
+        11 spawned 2, 90ms sleeps"]);
     let ends: Vec<_> = timeline.polls.iter().map(|poll| (poll.task, poll.end)).collect();
     assert_eq!(ends, [(JOB, Some(10)), (8, Some(7))]);
     assert_eq!(timeline.tasks[&1].spawned, Some((6, By::Poll(1))));
@@ -320,17 +277,9 @@ fn block_on_in_a_job_ends_and_the_job_as_well() {
 /// The main future of a simulation runs the jobs in its polls.
 #[test]
 fn job_in_a_block_on_leaves_the_rest_of_the_poll_to_it() {
-    let timeline = recording(&[&[
-        (0, spawned(8)),
-        (1, Event::BlocksOn { task: 8 }),
-        (2, spawned(JOB)),
-        (3, step(JOB, 1)),
-        (4, step(8, 1)),
-        (5, step(JOB, 2)),
-        (6, Event::Ended { task: JOB }),
-        (7, spawned(1)),
-        (8, step(8, 2)),
-    ]]);
+    let timeline = recording(&["\
+        0 spawned 8, 1 blocks_on 8, 2 spawned 100, 3 step 100 1, 4 step 8 1, \
+        5 step 100 2, 6 ended 100, 7 spawned 1, 8 step 8 2"]);
     let ends: Vec<_> = timeline.polls.iter().map(|poll| (poll.task, poll.end)).collect();
     assert_eq!(ends, [(8, Some(8)), (JOB, Some(6))]);
     assert_eq!(timeline.tasks[&1].spawned, Some((7, By::Poll(0))));
@@ -410,7 +359,7 @@ fn tasks_of_one_line_that_wait_are_told_together() {
         events.extend(polls.map(|event| (10 + task, event)));
     }
     events.push((30 * MS, Event::Sleeps));
-    let timeline = recording(&[&events]);
+    let timeline = Timeline::new(&records_of(&[events.clone()]));
     let findings = timeline.findings();
     assert_eq!(findings.len(), 3, "{findings:#?}");
     finds(&timeline, "worker 0 is stuck: it has polled task 1");
@@ -421,7 +370,7 @@ fn tasks_of_one_line_that_wait_are_told_together() {
 
     // The end of the runtime drops them.
     events.push((40 * MS, Event::RuntimeCloses { runtime: 0 }));
-    let timeline = recording(&[&events]);
+    let timeline = Timeline::new(&records_of(&[events.clone()]));
     finds(&timeline, "waited in a queue until its runtime ended, for 40.0 ms behind");
     finds(&timeline, "; with it, 10 tasks from this line did so");
 }
@@ -440,7 +389,7 @@ fn tasks_that_panicked_are_told_first_and_by_their_line() {
     }
     // A task of a `LocalSet`, of which nothing else is known.
     events.push((31 * MS + 100, Event::Panicked { task: 77 }));
-    let timeline = recording(&[&events]);
+    let timeline = Timeline::new(&records_of(&[events.clone()]));
     let findings = timeline.findings();
     let first = "panic: job 100 \"name 100\"";
     assert!(findings[0].text.starts_with(first), "{findings:#?}");
@@ -466,7 +415,7 @@ fn a_long_queue_is_written_in_no_time() {
         events.extend([(begin, step(task, 2)), (begin + 19_000, polled(task))]);
         events.push((begin + 19_000, Event::Ended { task }));
     }
-    let timeline = recording(&[&events]);
+    let timeline = Timeline::new(&records_of(&[events.clone()]));
     let start = std::time::Instant::now();
     finds(&timeline, "; with it, 20000 tasks from this line do so");
     for format in [Format::Html, Format::Json, Format::Text, Format::Svg] {
@@ -480,12 +429,7 @@ fn a_long_queue_is_written_in_no_time() {
 #[test]
 fn a_poll_belongs_to_the_step_before_it_and_to_no_other() {
     let timeline = |number| {
-        recording(&[&[
-            (0, spawned(1)),
-            (1, step(1, 1)),
-            (500 * MS, step(1, number)),
-            (500 * MS + 1, polled(1)),
-        ]])
+        recording(&[&format!("0 spawned 1, 1 step 1 1, 500ms step 1 {number}, 500ms+1 polled 1")])
     };
     finds_not(&timeline(20_000), "late");
     assert_eq!(timeline(20_000).polls[0].queued, None);
@@ -496,19 +440,11 @@ fn a_poll_belongs_to_the_step_before_it_and_to_no_other() {
 #[test]
 fn nothing_is_said_of_a_task_whose_later_steps_may_be_left_out() {
     let timeline = |left_out, ended| {
-        let waits = Event::WaitsForIo { source: 1, write: false };
         let mut recording = records(&[
-            &[
-                (0, spawned(1)),
-                (1, spawned(2)),
-                (2, step(2, 1)),
-                (3, step(1, 1)),
-                (4, step(2, 2)),
-                (5, polled(2)),
-                (6, spawned(3)),
-                (7, step(3, 1)),
-            ],
-            &[(80 * MS, step(3, 2)), (80 * MS + 1, waits), (90 * MS, polled(3))],
+            "\
+                0 spawned 1, 1 spawned 2, 2 step 2 1, 3 step 1 1, 4 step 2 2, 5 polled 2, \
+                6 spawned 3, 7 step 3 1",
+            "80ms step 3 2, 80ms+1 reads 1, 90ms polled 3",
         ]);
         recording.threads[1].left_out = left_out;
         recording.tasks.get_mut(&1).expect("it was spawned").ended = ended;
@@ -537,49 +473,21 @@ fn nothing_is_said_of_a_task_whose_later_steps_may_be_left_out() {
 /// Two runtimes with a worker each. What runs on the one holds up nothing of the other.
 #[test]
 fn the_culprit_is_of_the_same_runtime() {
-    let of = |task| Event::Spawned { task, runtime: task / 10 };
     let mut recording = records(&[
         // The one polls "name 11" all the time.
-        &[(0, of(11)), (1, step(11, 1)), (2, step(11, 2)), (90 * MS, polled(11))],
+        "0 spawned 11 1, 1 step 11 1, 2 step 11 2, 90ms polled 11",
         // The other one polls "name 21", and looks neither at its queue nor at the clock.
-        &[
-            (3, of(22)),
-            (4, step(22, 1)),
-            (5, step(22, 2)),
-            (6, Event::WaitsForTime { deadline: MS }),
-            (7, polled(22)),
-            (8, of(23)),
-            (9, step(23, 1)),
-            (10, step(23, 2)),
-            (11, Event::WaitsForIo { source: 5, write: false }),
-            (12, polled(23)),
-            (13, Event::AsksKernel { waits: false }),
-            (14, Event::KernelTold),
-            (15, of(21)),
-            (16, step(21, 1)),
-            (17, step(21, 2)),
-            (40 * MS, polled(21)),
-            (40 * MS + 1, Event::AsksKernel { waits: false }),
-            (40 * MS + 2, Event::KernelTold),
-            (40 * MS + 2, Event::Ready { source: 5, read: true, write: false }),
-            (40 * MS + 3, step(22, 3)),
-            (40 * MS + 3, step(23, 3)),
-            (40 * MS + 4, step(22, 4)),
-            (40 * MS + 5, polled(22)),
-            (40 * MS + 5, step(23, 4)),
-            (40 * MS + 6, polled(23)),
-            (40 * MS + 7, step(24, 2)),
-            (40 * MS + 8, polled(24)),
-        ],
+        "\
+            3 spawned 22 2, 4 step 22 1, 5 step 22 2, 6 timer 1ms, 7 polled 22, \
+            8 spawned 23 2, 9 step 23 1, 10 step 23 2, 11 reads 5, 12 polled 23, \
+            13 looks, 14 told, 15 spawned 21 2, 16 step 21 1, 17 step 21 2, \
+            40ms polled 21, 40ms+1 looks, 40ms+2 told, 40ms+2 ready 5, 40ms+3 step 22 3, \
+            40ms+3 step 23 3, 40ms+4 step 22 4, 40ms+5 polled 22, 40ms+5 step 23 4, \
+            40ms+6 polled 23, 40ms+7 step 24 2, 40ms+8 polled 24",
         // A thread of no runtime spawns two tasks, of which one is never polled.
-        &[(18, of(24)), (19, step(24, 1)), (20, of(25)), (21, step(25, 1))],
+        "18 spawned 24 2, 19 step 24 1, 20 spawned 25 2, 21 step 25 1",
         // The first one has another worker, which sleeps, and looks at the kernel meanwhile.
-        &[
-            (22, Event::Sleeps),
-            (20 * MS, Event::AsksKernel { waits: false }),
-            (20 * MS, Event::KernelTold),
-            (90 * MS, Event::Awake),
-        ],
+        "22 sleeps, 20ms looks, 20ms told, 90ms awake",
     ]);
     recording.threads[0].worker = Some((1, 0));
     recording.threads[1].worker = Some((2, 0));

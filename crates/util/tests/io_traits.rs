@@ -298,31 +298,6 @@ async fn a_reader_is_read_to_its_end_however_large_it_is() {
 }
 
 #[arc::test]
-async fn numbers_come_back_as_they_were_written() {
-    let mut bytes = Vec::new();
-    bytes.write_u8(1).await.unwrap();
-    bytes.write_i8(-2).await.unwrap();
-    bytes.write_u16(0x0102).await.unwrap();
-    bytes.write_u16_le(0x0304).await.unwrap();
-    bytes.write_i32(-5).await.unwrap();
-    bytes.write_i128_le(-6).await.unwrap();
-    bytes.write_f64(7.5).await.unwrap();
-    bytes.write_f32_le(-8.5).await.unwrap();
-    assert_eq!(bytes[..6], [1, 254, 1, 2, 4, 3]);
-
-    let mut reader = &bytes[..];
-    assert_eq!(reader.read_u8().await.unwrap(), 1);
-    assert_eq!(reader.read_i8().await.unwrap(), -2);
-    assert_eq!(reader.read_u16().await.unwrap(), 0x0102);
-    assert_eq!(reader.read_u16_le().await.unwrap(), 0x0304);
-    assert_eq!(reader.read_i32().await.unwrap(), -5);
-    assert_eq!(reader.read_i128_le().await.unwrap(), -6);
-    assert_eq!(reader.read_f64().await.unwrap(), 7.5);
-    assert_eq!(reader.read_f32_le().await.unwrap(), -8.5);
-    assert!(reader.is_empty());
-}
-
-#[arc::test]
 async fn what_has_a_position_is_moved_in_and_limited_and_joined() {
     let mut cursor = Cursor::new(b"0123456789".to_vec());
     assert_eq!(cursor.seek(SeekFrom::Start(4)).await.unwrap(), 4);

@@ -317,14 +317,6 @@ fn without_threads_the_caller_runs_the_tasks() {
 }
 
 #[test]
-fn outside_a_runtime_it_says_so() {
-    within_limit(|| {
-        let text = panic_of(|| scope(|_| {}));
-        assert!(text.contains("outside an arc runtime"), "{text}");
-    });
-}
-
-#[test]
 fn what_would_be_unsound_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/scope_*.rs");
 }

@@ -1,13 +1,12 @@
 //! Permits are acquired, waited for in line, and never lost.
 
-use crate::common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
+use crate::common::{Woken, panicking_waker, poll_once, soon};
 use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
 use futures_util::FutureExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
-use std::time::Instant;
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn no_more_than_the_permits_are_out() {
@@ -74,25 +73,6 @@ fn who_gives_up_stands_in_nobodys_way() {
     drop(waits);
     semaphore.add_permits(1);
     assert!(semaphore.try_acquire().is_ok());
-}
-
-#[arc::test(flavor = "multi_thread", workers = 1)]
-async fn permits_that_are_always_there_starve_nobody() {
-    let semaphore = Semaphore::new(1);
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = stop.clone();
-    let mut set = JoinSet::new();
-    set.spawn(async move {
-        // The loop has a time limit: a runtime with an endless poll would never end.
-        let start = Instant::now();
-        while !stopped.load(Ordering::SeqCst) {
-            assert!(start.elapsed() < DEADLINE, "it never let the other run");
-            drop(semaphore.acquire().await);
-        }
-    });
-    // This task is behind the other in the queue of the only worker.
-    set.spawn(async move { stop.store(true, Ordering::SeqCst) });
-    soon(set.join_all()).await;
 }
 
 #[test]

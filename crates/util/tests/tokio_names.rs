@@ -28,7 +28,7 @@ async fn numbers_of_each_type_are_read_as_they_were_written() {
     written.write_u16_le(0x0102).await.unwrap();
     written.write_i32(-3).await.unwrap();
     written.write_u64_le(4).await.unwrap();
-    written.write_i128(-5).await.unwrap();
+    written.write_i128_le(-5).await.unwrap();
     written.write_f64(0.5).await.unwrap();
     written.write_f32_le(1.5).await.unwrap();
     assert_eq!(written[..6], [1, 0xfe, 1, 2, 2, 1]);
@@ -41,7 +41,7 @@ async fn numbers_of_each_type_are_read_as_they_were_written() {
         assert_eq!(reader.read_u16_le().await.unwrap(), 0x0102);
         assert_eq!(reader.read_i32().await.unwrap(), -3);
         assert_eq!(reader.read_u64_le().await.unwrap(), 4);
-        assert_eq!(reader.read_i128().await.unwrap(), -5);
+        assert_eq!(reader.read_i128_le().await.unwrap(), -5);
         assert_eq!(reader.read_f64().await.unwrap(), 0.5);
         assert_eq!(reader.read_f32_le().await.unwrap(), 1.5);
         let error = reader.read_u32().await.unwrap_err();

@@ -88,18 +88,6 @@ async fn errors_of_the_system_keep_their_numbers() {
     assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
 }
 
-#[arc::test]
-async fn errors_that_are_not_of_the_system_say_what_and_where() {
-    let path = "/tmp/a\0b";
-    let error = UnixStream::connect(path).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains(&format!("connecting to {path}")), "{error}");
-    let (left, _right) = UnixStream::pair().unwrap();
-    let nobody = left.peer_addr().unwrap();
-    let error = UnixStream::connect_addr(&nobody).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-}
-
 #[arc::test(flavor = "multi_thread")]
 async fn attempts_without_waiting_say_would_block() {
     let (mut left, right) = UnixStream::pair().unwrap();

@@ -118,7 +118,7 @@ async fn waiting_for_a_value_looks_at_the_last_one_before_it_fails() {
     assert!(soon(receiver.wait_for(|value| *value == 3)).await.is_err());
 }
 
-/// A closure that panics has seen the value.
+/// A closure that panics has seen the value. Its borrow of the value ends.
 #[test]
 fn a_value_is_seen_also_if_the_question_about_it_panics() {
     let (sender, mut receiver) = channel(1);
@@ -130,6 +130,8 @@ fn a_value_is_seen_also_if_the_question_about_it_panics() {
     }));
     assert!(asked.is_err());
     assert!(!receiver.has_changed().unwrap());
+    sender.send(3).unwrap();
+    assert_eq!(*receiver.borrow_and_update(), 3);
 }
 
 #[test]

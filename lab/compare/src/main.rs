@@ -7,10 +7,9 @@
 //! | `options.rs` | the command line, and the servers |
 //! | `workload.rs` | what the servers do |
 //! | `measure.rs` | one measurement of one server |
-//! | `before.rs` | arc of another commit, to be measured beside the present one |
+//! | `before.rs`, `../before.sh` | arc of another commit, to be measured beside the present one |
 //! | `ratios.rs` | the same for single operations |
 //! | `load.rs` | the load generators: oha, wrk and those of `lab/versus/` |
-//! | `costs.rs` | instructions per request, sizes, memory per connection |
 //! | `process.rs` | processes that end in any case |
 //! | `proc.rs` | what Linux says about CPU, context switches and memory |
 //! | `machine.rs` | machine, versions and commit |
@@ -19,7 +18,6 @@
 //! | `report.rs` | the tables on the terminal |
 
 mod before;
-mod costs;
 mod load;
 mod machine;
 mod measure;

@@ -109,13 +109,8 @@ pub fn keep_busy(programs: &std::path::Path, cores: usize) -> Result<Vec<Process
 ///
 /// It does not say where it listens.
 pub fn start(command: Command) -> Result<(Process, String), Failure> {
-    start_within(command, START_LIMIT)
-}
-
-/// The same with a deadline of its own.
-pub fn start_within(command: Command, limit: Duration) -> Result<(Process, String), Failure> {
     let mut server = Process::start(command)?;
-    let line = server.line(limit)?;
+    let line = server.line(START_LIMIT)?;
     match line.strip_prefix("listening on ") {
         Some(address) => Ok((server, address.to_owned())),
         None => Err(Failure(format!("a server began with {line:?}"))),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use clap::{ArgGroup, Args};
+use clap::Args;
 
 use crate::Failure;
 use crate::load::Tool;
@@ -41,7 +41,6 @@ impl Before {
 
 /// What the command line asks for.
 #[derive(Args, Clone, Debug, PartialEq)]
-#[command(group(ArgGroup::new("costs").multiple(true)))]
 pub struct Options {
     /// What the servers do, with commas between them
     #[arg(long = "workload", value_delimiter = ',', default_value = "hyper")]
@@ -98,15 +97,6 @@ pub struct Options {
     /// Write every round to a file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Also count user instructions per request, by valgrind
-    #[arg(long, group = "costs")]
-    pub instructions: bool,
-    /// Also measure builds, binaries and memory per connection
-    #[arg(long, group = "costs")]
-    pub sizes: bool,
-    /// Only what the two options above ask for
-    #[arg(long, requires = "costs")]
-    pub no_load: bool,
 }
 
 impl Options {
@@ -219,14 +209,11 @@ mod tests {
         assert_eq!((options.workloads, options.connections), (vec![Workload::Hyper], vec![64]));
         assert_eq!((options.peers, options.rounds), (vec!["tokio".into(), "smol".into()], 5));
         let line = "--workload hyper,echo --peers may --connections=8,64 --seconds 0.5 \
-            --rounds 3 --workers 1 --load builtin --json a.json --sizes --no-load";
+            --rounds 3 --workers 1 --load builtin --json a.json";
         let options = parse(line).unwrap();
         assert_eq!(options.workloads, [Workload::Hyper, Workload::Echo]);
         assert_eq!((options.peers, options.connections), (vec!["may".to_owned()], vec![8, 64]));
         assert_eq!((options.seconds, options.load), (0.5, Some(Tool::Builtin)));
-        assert!(options.sizes && options.no_load && !options.instructions);
-        let options = parse("--no-load --instructions --sizes").unwrap();
-        assert!(options.sizes && options.instructions);
     }
 
     #[test]
@@ -256,7 +243,6 @@ mod tests {
             ("--load ab", "--load"),
             ("--wrk-threads 2", "`--load wrk`"),
             ("--load wrk --wrk-threads 9 --connections 64,8", "as many connections as threads"),
-            ("--no-load", "--instructions"),
             ("--commit a --before b", "--before"),
             ("--pin --workers 64", "--pin leaves no core"),
         ] {

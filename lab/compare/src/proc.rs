@@ -63,16 +63,6 @@ pub fn peak_kib(pid: u32) -> Result<u64, Failure> {
     status(pid, "VmHWM")
 }
 
-/// The memory a process has now, in KiB.
-pub fn resident_kib(pid: u32) -> Result<u64, Failure> {
-    status(pid, "VmRSS")
-}
-
-/// How many descriptors a process has open; 0 if it is gone.
-pub fn descriptors(pid: u32) -> usize {
-    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
-}
-
 /// What the machine has done.
 pub fn time() -> Result<Time, Failure> {
     machine_time(&read("/proc/stat")?).ok_or_else(|| strange("/proc/stat"))
@@ -165,7 +155,7 @@ mod tests {
     fn this_process_is_found() {
         let pid = std::process::id();
         assert!(usage(pid).unwrap().switches > 0);
-        assert!(peak_kib(pid).unwrap() >= resident_kib(pid).unwrap());
+        assert!(peak_kib(pid).unwrap() > 0);
         assert!(time().unwrap().total > own_cpu().unwrap());
     }
 }

@@ -2,7 +2,7 @@
 //! program fails, and in any case together with the guard that holds them.
 
 use std::env;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,7 +66,7 @@ impl Process {
     /// Starts a program; its standard output is read here.
     pub fn start(mut command: Command) -> Result<Self, Failure> {
         let name = display(&command);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         // Ctrl-c at the terminal is for this program alone, which ends the others.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -123,33 +123,6 @@ impl Process {
             return Err(self.failed(&status.to_string()));
         }
         Ok(self.lines.iter().collect::<Vec<_>>().join("\n"))
-    }
-
-    /// Sends a line to its standard input.
-    pub fn say(&mut self, line: &str) -> Result<(), Failure> {
-        use std::io::Write;
-        let input = self.child.stdin.as_mut().expect("it was asked for");
-        writeln!(input, "{line}").map_err(|error| self.failed(&error.to_string()))
-    }
-
-    /// Asks it to end, waits until it has, and gives its standard error, which must
-    /// have been piped.
-    pub fn terminate(mut self, limit: Duration) -> Result<String, Failure> {
-        let errors = self.child.stderr.take().expect("it was asked for");
-        let reader = thread::spawn(move || {
-            let mut text = String::new();
-            let _ = BufReader::new(errors).read_to_string(&mut text);
-            text
-        });
-        let pid = self.pid().to_string();
-        let _ = Command::new("kill").args(["-TERM", &pid]).status();
-        let end = Instant::now() + limit;
-        while Instant::now() < end && matches!(self.child.try_wait(), Ok(None)) {
-            check_interrupt()?;
-            thread::sleep(LOOK_EVERY);
-        }
-        drop(self);
-        Ok(reader.join().unwrap_or_default())
     }
 
     fn late(&self, limit: Duration) -> Failure {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What is raised when an older program could not read a newer record.
 pub const FORMAT: u32 = 1;
@@ -13,7 +13,7 @@ pub const FORMAT: u32 = 1;
 pub const OTHER_WORK_LIMIT: f64 = 0.05;
 
 /// One run of `cargo xtask versus`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Record {
     pub format: u32,
     pub date: String,
@@ -25,10 +25,9 @@ pub struct Record {
     /// By the name of the tool or crate.
     pub versions: BTreeMap<String, String>,
     pub series: Vec<Series>,
-    pub costs: Vec<Cost>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Machine {
     pub cores: usize,
     pub cpu: String,
@@ -37,7 +36,7 @@ pub struct Machine {
 }
 
 /// One workload at one number of connections, on all servers.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
     pub workload: String,
     pub connections: usize,
@@ -47,23 +46,18 @@ pub struct Series {
     pub pinned: bool,
     pub seconds: f64,
     /// What every handler does: `300us`, `2ms/100`.
-    #[serde(default)]
     pub work: Option<String>,
     /// Whether it sleeps in the kernel instead of computing.
-    #[serde(default)]
     pub work_sleeps: bool,
     /// Requests a second of an open loop, and the seed of the first round.
-    #[serde(default)]
     pub open: Option<f64>,
-    #[serde(default)]
     pub seed: Option<u64>,
     /// Whether other processes kept all cores busy.
-    #[serde(default)]
     pub busy: bool,
     pub servers: Vec<Server>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Server {
     pub name: String,
     pub workers: usize,
@@ -71,13 +65,12 @@ pub struct Server {
 }
 
 /// One measurement of one server.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Round {
     pub answers: u64,
     pub errors: u64,
     pub seconds: f64,
     /// Latencies, in microseconds.
-    #[serde(default)]
     pub mean: f64,
     pub p50: f64,
     pub p90: f64,
@@ -89,22 +82,12 @@ pub struct Round {
     /// Context switches of the server's threads per answer.
     pub switches: f64,
     /// Of those, the involuntary ones: preempted by something else.
-    #[serde(default)]
     pub involuntary: f64,
     pub peak_kib: u64,
     /// The share of the machine that neither server nor load tool used.
     pub other_work: f64,
     /// The share of the machine that its host gave to others.
     pub stolen: f64,
-}
-
-/// A figure that is not of a workload: it has no rounds of load.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Cost {
-    pub what: String,
-    pub unit: String,
-    /// Per server, in the order of measurement; every repetition.
-    pub servers: Vec<(String, Vec<f64>)>,
 }
 
 impl Round {
@@ -186,20 +169,8 @@ pub mod tests {
                 ],
                 ..Series::default()
             }],
-            costs: vec![Cost {
-                what: "binary <stripped>".to_owned(),
-                unit: "KiB".to_owned(),
-                servers: vec![("arc".to_owned(), vec![400.0])],
-            }],
             ..Record::default()
         }
-    }
-
-    #[test]
-    fn a_record_survives_json() {
-        let record = record();
-        let text = serde_json::to_string_pretty(&record).unwrap();
-        assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
     }
 
     #[test]

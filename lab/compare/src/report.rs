@@ -1,13 +1,10 @@
-//! What the terminal shows: a table of medians, the ratios, and bars.
+//! What the terminal shows: a table of medians, and the ratios.
 
-use crate::record::{Cost, OTHER_WORK_LIMIT, Record, Round, Series, Server};
-use crate::statistics::{CPU, METRICS, Metric, P99, P999, PER_SECOND, Spread};
+use crate::record::{OTHER_WORK_LIMIT, Record, Round, Series, Server};
+use crate::statistics::{METRICS, Metric, Spread};
 
 /// What the others are compared with.
 pub const BASELINE: &str = "tokio";
-
-/// How wide the longest bar is.
-const BAR_COLUMNS: f64 = 40.0;
 
 const NAME_COLUMNS: usize = 24;
 
@@ -41,36 +38,6 @@ pub fn print_origin(record: &Record) {
     println!("command   {}", record.command);
 }
 
-/// Prints the figures that are not of a workload.
-pub fn print_costs(costs: &[Cost]) {
-    for cost in costs {
-        println!("\n{}", costs_table(cost));
-    }
-    if !costs.is_empty() {
-        println!();
-    }
-}
-
-fn costs_table(cost: &Cost) -> String {
-    let median = |values: &Vec<f64>| Spread::of(values.iter().copied());
-    let baseline = cost.servers.iter().find(|(name, _)| name == BASELINE);
-    let baseline = baseline.and_then(|(_, values)| median(values));
-    let mut text = format!("{}, {}", cost.what, cost.unit);
-    for (name, values) in &cost.servers {
-        let Some(spread) = median(values) else {
-            continue;
-        };
-        text += &format!("\n  {name:24} {:>12}", number(spread.median));
-        if spread.least < spread.most {
-            text += &format!(" ({} to {})", number(spread.least), number(spread.most));
-        }
-        if let Some(baseline) = baseline.filter(|it| it.median > 0.0) {
-            text += &format!("  {:.2} of {BASELINE}", spread.median / baseline.median);
-        }
-    }
-    text
-}
-
 fn table(series: &Series) -> String {
     let servers = &series.servers;
     let row = |name: &str, cell: &dyn Fn(&Server) -> String| {
@@ -98,19 +65,7 @@ fn table(series: &Series) -> String {
     lines.push(row("stolen, % (most)", &|it| most(it, |round| round.stolen)));
     lines.extend(warning(servers));
     lines.extend(ratios(series));
-    for metric in chart_metrics(&series.workload) {
-        lines.push(String::new());
-        lines.extend(bars(series, metric));
-    }
     lines.join("\n")
-}
-
-/// The figures that a workload is about, for the charts.
-pub fn chart_metrics(workload: &str) -> &'static [Metric] {
-    match workload {
-        "mixed" | "blocked" => const { &[P99, P999] },
-        _ => const { &[PER_SECOND, CPU, P99] },
-    }
 }
 
 /// Which rounds do not count.
@@ -171,20 +126,6 @@ fn ratios_to(series: &Series, baseline: &str, names: &[&str]) -> Vec<String> {
             None => "-".to_owned(),
         });
         lines.push(row(metric.name, cells.collect()));
-    }
-    lines
-}
-
-fn bars(series: &Series, metric: &Metric) -> Vec<String> {
-    let values = series.servers.iter();
-    let values: Vec<_> =
-        values.filter_map(|server| Some((server, metric.spread(server)?.median))).collect();
-    let most = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
-    let mut lines = vec![label(metric)];
-    for (server, value) in values {
-        let length = if most > 0.0 { value / most * BAR_COLUMNS } else { 0.0 };
-        let bar = "█".repeat(length.round() as usize);
-        lines.push(format!("  {:22} {bar} {}", server.name, number(value)));
     }
     lines
 }

@@ -11,7 +11,7 @@ use crate::measure::{self, Setting};
 use crate::options::{Contender, Options};
 use crate::record::{Record, Round, Series, Server};
 use crate::workload::Workload;
-use crate::{Failure, before, costs, machine, process, report, workspace_root};
+use crate::{Failure, before, machine, process, report, workspace_root};
 
 /// What a measurement takes beyond its own time, for the announcement.
 const OVERHEAD_SECONDS: f64 = 0.8;
@@ -26,7 +26,7 @@ pub fn run(options: Options) -> Result<(), Failure> {
     let arguments: Vec<String> = env::args().skip(2).collect();
     let mut record = machine::empty_record(&versus.root, &arguments, &tools);
     let result = versus.fill(&mut record);
-    if !record.series.is_empty() || !record.costs.is_empty() {
+    if !record.series.is_empty() {
         report::print_origin(&record);
         // What was measured before a failure or ctrl-c is kept.
         versus.write(&record)?;
@@ -36,9 +36,6 @@ pub fn run(options: Options) -> Result<(), Failure> {
 
 /// The load generators that will be used. Known before anything is built.
 fn tools(options: &Options) -> Result<Vec<Tool>, Failure> {
-    if options.no_load {
-        return Ok(Vec::new());
-    }
     if (options.pins() || options.busy) && !process::is_on_path("taskset") {
         let message = "--pin, --open and --busy need taskset, of util-linux, on PATH";
         return Err(Failure(message.to_owned()));
@@ -109,24 +106,15 @@ impl Versus {
     }
 
     fn fill(&self, record: &mut Record) -> Result<(), Failure> {
-        if !self.options.no_load {
-            self.announce();
-            for &workload in &self.options.workloads {
-                for &connections in &self.options.connections {
-                    let series = self.series(workload, connections)?;
-                    report::print_series(&series);
-                    record.series.push(series);
-                    self.write(record)?;
-                }
+        self.announce();
+        for &workload in &self.options.workloads {
+            for &connections in &self.options.connections {
+                let series = self.series(workload, connections)?;
+                report::print_series(&series);
+                record.series.push(series);
+                self.write(record)?;
             }
         }
-        if self.options.instructions {
-            costs::instructions(&self.programs, &mut record.costs)?;
-        }
-        if self.options.sizes {
-            costs::sizes(&self.root, &self.programs, &mut record.costs)?;
-        }
-        report::print_costs(&record.costs);
         Ok(())
     }
 

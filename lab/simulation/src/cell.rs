@@ -2,6 +2,20 @@
 
 use crate::machine::Nanos;
 
+/// In nanoseconds, of a text such as `300us`.
+///
+/// # Errors
+///
+/// It is no time.
+pub fn time(text: &str) -> Result<Nanos, String> {
+    let units = [("us", 1e3), ("ms", 1e6)];
+    let time = units.iter().find_map(|(suffix, unit)| {
+        let number: f64 = text.strip_suffix(suffix)?.parse().ok()?;
+        Some((number * unit) as Nanos)
+    });
+    time.ok_or_else(|| format!("{text} is not a time such as 300us or 2ms"))
+}
+
 /// How long polls take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Polls {
@@ -11,6 +25,20 @@ pub enum Polls {
     Exponential(Nanos),
     /// One in 100 the long time, and the others the short one.
     Mixed(Nanos, Nanos),
+}
+
+impl std::str::FromStr for Polls {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(mean) = text.strip_prefix("exp:") {
+            return time(mean).map(Self::Exponential);
+        }
+        match text.split_once('+') {
+            Some((common, long)) => Ok(Self::Mixed(time(common)?, time(long)?)),
+            None => time(text).map(Self::Equal),
+        }
+    }
 }
 
 impl Polls {
@@ -74,8 +102,6 @@ impl Load {
 pub struct Cell {
     /// How many workers there are.
     pub workers: usize,
-    /// How many cores workers and clients share; None: each thread has its own.
-    pub cores: Option<usize>,
     /// How long polls take.
     pub polls: Polls,
     /// When requests come.

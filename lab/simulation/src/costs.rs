@@ -2,89 +2,42 @@
 
 use crate::machine::Nanos;
 
-/// The costs, one for all policies. They are options of `simulate`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The costs, one for all policies. They are options of `simulate`, whose values were measured on a
+/// virtual machine with 2 cores (Xeon, Linux 6.18) that had other work, too; the tick is an estimate.
+/// By `default`, nothing costs anything: for comparison with formulas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args)]
 pub struct Costs {
-    /// CPU of the thread that wakes another one.
+    /// CPU of the thread that wakes another one
+    #[arg(long, default_value_t = 5_500)]
     pub wake: Nanos,
-    /// Until a woken thread runs, on a core that was idle.
+    /// Until a woken thread runs
+    #[arg(long, default_value_t = 3_700)]
     pub delay: Nanos,
-    /// Until a woken thread is ready to run, on a core that is busy.
-    pub queue: Nanos,
-    /// CPU of going to sleep and of waking up.
+    /// CPU of going to sleep and of waking up
+    #[arg(long, default_value_t = 4_900)]
     pub sleep: Nanos,
-    /// How much longer the first poll after a sleep takes, as the caches are cold.
+    /// How much longer the first poll after a sleep takes, as the caches are cold
+    #[arg(long, default_value_t = 1_000)]
     pub cold: Nanos,
-    /// A look at the kernel, and each event that it brings.
+    /// A look at the kernel
+    #[arg(long, default_value_t = 330)]
     pub look: Nanos,
-    /// Each event of a look.
+    /// Each event of a look
+    #[arg(long, default_value_t = 220)]
     pub event: Nanos,
-    /// To move tasks from another worker's queue.
+    /// To move tasks from another worker's queue
+    #[arg(long, default_value_t = 110)]
     pub steal: Nanos,
-    /// To find another worker's queue empty.
+    /// To find another worker's queue empty
+    #[arg(long, default_value_t = 4)]
     pub search: Nanos,
-    /// To push and pop a task, and all else around a poll.
+    /// To push and pop a task, and all else around a poll
+    #[arg(long, default_value_t = 40)]
     pub poll: Nanos,
-    /// To read the clock.
+    /// To read the clock
+    #[arg(long, default_value_t = 30)]
     pub clock: Nanos,
-    /// A tick of the monitor.
+    /// A tick of the monitor
+    #[arg(long, default_value_t = 3_000)]
     pub tick: Nanos,
-}
-
-impl Default for Costs {
-    /// Of a virtual machine with 2 cores (Xeon, Linux 6.18) that had other work, too: the
-    /// medians of four runs of `costs`. The queue and the tick are estimates.
-    fn default() -> Self {
-        Self {
-            wake: 5_500,
-            delay: 3_700,
-            queue: 1_000,
-            sleep: 4_900,
-            cold: 1_000,
-            look: 330,
-            event: 220,
-            steal: 110,
-            search: 4,
-            poll: 40,
-            clock: 30,
-            tick: 3_000,
-        }
-    }
-}
-
-impl Costs {
-    /// Nothing costs anything: for comparison with formulas.
-    pub const NONE: Self = Self {
-        wake: 0,
-        delay: 0,
-        queue: 0,
-        sleep: 0,
-        cold: 0,
-        look: 0,
-        event: 0,
-        steal: 0,
-        search: 0,
-        poll: 0,
-        clock: 0,
-        tick: 0,
-    };
-
-    /// The cost with this name; None: there is none.
-    pub fn named(&mut self, name: &str) -> Option<&mut Nanos> {
-        Some(match name {
-            "wake" => &mut self.wake,
-            "delay" => &mut self.delay,
-            "queue" => &mut self.queue,
-            "sleep" => &mut self.sleep,
-            "cold" => &mut self.cold,
-            "look" => &mut self.look,
-            "event" => &mut self.event,
-            "steal" => &mut self.steal,
-            "search" => &mut self.search,
-            "poll" => &mut self.poll,
-            "clock" => &mut self.clock,
-            "tick" => &mut self.tick,
-            _ => return None,
-        })
-    }
 }

@@ -2,10 +2,9 @@
 //!
 //! | file | purpose |
 //! |---|---|
-//! | `machine.rs` | virtual time, threads, and cores that they share |
+//! | `machine.rs` | virtual time and threads |
 //! | `system.rs` | the kernel's events, the load, and what is measured |
 //! | `on_arc.rs` | arc's workers: `src/scheduler/policy.rs` itself, in a loop like `worker.rs` |
-//! | `clock.rs` | the clock that the policy reads |
 //! | `on_tokio.rs` | the workers of tokio's multi-thread runtime |
 //! | `ideal.rs` | one queue, and workers that begin at once (M/G/k) |
 //! | `costs.rs` | what looking, waking and sleeping cost |

@@ -14,11 +14,10 @@ const EVENT_INTERVAL: u32 = 61;
 /// As in `queue.rs`.
 const BATCH_MAX: usize = 256;
 
-/// The monitor looks at each of this many ticks, if every worker moves.
+/// How often the monitor looks if every worker moves, and how rarely, at last, if none does: in
+/// ticks, as in `monitor.rs`.
 const BUSY_TICK: u32 = 4;
-
-/// After so many ticks without a poll the monitor sleeps.
-const QUIET_TICKS_MAX: u32 = 20;
+const TICK_MAX: u32 = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum State {
@@ -66,8 +65,10 @@ pub struct Arc {
     /// nobody else is ever found in the seat.
     seat: Option<usize>,
     any_stuck: bool,
-    quiet_ticks: u32,
-    ticks_to_pass: u32,
+    /// How many ticks the monitor waits from one look to the next, and how many of them are left.
+    /// None: it sleeps until somebody moves.
+    tick: Option<u32>,
+    ticks_left: u32,
     /// When virtual time began.
     start: Instant,
 }
@@ -83,8 +84,8 @@ impl Arc {
             helper_is_coming: false,
             seat: None,
             any_stuck: false,
-            quiet_ticks: 0,
-            ticks_to_pass: 0,
+            tick: Some(1),
+            ticks_left: 1,
             start,
         }
     }
@@ -351,10 +352,10 @@ impl Policy for Arc {
         self.turn(index, spent, system)
     }
 
-    /// `look` of the monitor, but for its reports, and for the ticks that grow.
+    /// `look` of the monitor, but for its reports, and `main` around it.
     fn tick(&mut self, system: &mut System) {
-        if self.ticks_to_pass > 0 {
-            self.ticks_to_pass -= 1;
+        self.ticks_left -= 1;
+        if self.ticks_left > 0 {
             return;
         }
 
@@ -372,15 +373,18 @@ impl Policy for Arc {
             }
         }
         self.any_stuck = stuck > 0;
-        if moved == self.workers.len() {
-            self.ticks_to_pass = BUSY_TICK - 1;
-        }
-
-        // When it has slept for a while, it costs nothing.
-        self.quiet_ticks = if moved + stuck > 0 { 0 } else { self.quiet_ticks + 1 };
-        if self.quiet_ticks < QUIET_TICKS_MAX {
+        // While it sleeps, it costs nothing; who begins a poll wakes it.
+        let is_quiet = moved + stuck == 0;
+        if self.tick.is_some() || !is_quiet {
             system.monitor_uses(system.costs.tick);
         }
+        self.tick = match self.tick {
+            _ if moved == self.workers.len() => Some(BUSY_TICK),
+            _ if moved > 0 => Some(1),
+            None | Some(TICK_MAX) if is_quiet => None,
+            tick => Some(TICK_MAX.min(2 * tick.unwrap_or(1))),
+        };
+        self.ticks_left = self.tick.unwrap_or(1);
 
         let mut spent = 0;
         if is_stranded {

@@ -22,9 +22,9 @@ impl Cell {
     /// Simulates it.
     pub fn run(&self, rules: Rules, costs: Costs, seed: u64) -> Figures {
         match rules {
-            Rules::Arc => system::run(self, costs, seed, Arc::new(self.workers), false),
-            Rules::Tokio => system::run(self, costs, seed, Tokio::new(self.workers), false),
-            Rules::Ideal => system::run(self, Costs::NONE, seed, Ideal::default(), true),
+            Rules::Arc => system::run(self, costs, seed, Arc::new(self.workers)),
+            Rules::Tokio => system::run(self, costs, seed, Tokio::new(self.workers)),
+            Rules::Ideal => system::run(self, Costs::default(), seed, Ideal::default()),
         }
     }
 }
@@ -33,17 +33,16 @@ impl Cell {
 mod tests {
     use super::*;
     use crate::cell::{Load, Polls};
+    use clap::{Args, Command, FromArgMatches};
+
+    /// Those of `simulate`.
+    fn usual() -> Costs {
+        let matches = Costs::augment_args(Command::new("simulate")).get_matches_from(["simulate"]);
+        Costs::from_arg_matches(&matches).unwrap()
+    }
 
     fn cell(workers: usize, polls: Polls, load: Load) -> Cell {
-        Cell {
-            workers,
-            cores: None,
-            polls,
-            load,
-            client_threads: 4,
-            client_cost: 4_000,
-            requests: 150_000,
-        }
+        Cell { workers, polls, load, client_threads: 4, client_cost: 4_000, requests: 150_000 }
     }
 
     /// The mean latency of M/M/k, in mean service times: Erlang's formula C.
@@ -72,7 +71,7 @@ mod tests {
         for workers in [1, 2, 8, 64] {
             for load in [0.1, 0.5, 0.8] {
                 let cell = cell(workers, Polls::Exponential(100_000), Load::Open(load));
-                let figures = cell.run(Rules::Ideal, Costs::NONE, 1);
+                let figures = cell.run(Rules::Ideal, Costs::default(), 1);
                 let ratio = figures.mean / 100.0 / erlang(workers, load);
                 assert!((ratio - 1.0).abs() < 0.03, "{workers} at {load}: {ratio}");
             }
@@ -84,7 +83,7 @@ mod tests {
         for rules in [Rules::Arc, Rules::Tokio] {
             for load in [0.3, 0.7] {
                 let cell = cell(1, Polls::Exponential(100_000), Load::Open(load));
-                let figures = cell.run(rules, Costs::NONE, 2);
+                let figures = cell.run(rules, Costs::default(), 2);
                 let ratio = figures.mean / 100.0 / erlang(1, load);
                 assert!((ratio - 1.0).abs() < 0.03, "{rules:?} at {load}: {ratio}");
             }
@@ -95,14 +94,14 @@ mod tests {
     fn equal_polls_wait_half_as_long() {
         // Pollaczek and Khinchine: 1 + load / (2 * (1 - load)).
         let cell = cell(1, Polls::Equal(100_000), Load::Open(0.8));
-        let figures = cell.run(Rules::Ideal, Costs::NONE, 3);
+        let figures = cell.run(Rules::Ideal, Costs::default(), 3);
         assert!((figures.mean / 300.0 - 1.0).abs() < 0.03, "{figures:?}");
     }
 
     #[test]
     fn arc_polls_in_the_order_of_arrival_while_polls_are_long() {
         let cell = cell(8, Polls::Equal(300_000), Load::Closed(256));
-        let Figures { mean, p99, .. } = cell.run(Rules::Arc, Costs::default(), 5);
+        let Figures { mean, p99, .. } = cell.run(Rules::Arc, usual(), 5);
         assert!(p99 < 1.05 * mean, "mean {mean}, p99 {p99}");
     }
 
@@ -111,7 +110,7 @@ mod tests {
         for rules in [Rules::Arc, Rules::Tokio, Rules::Ideal] {
             for load in [Load::Open(0.6), Load::Closed(32)] {
                 let cell = cell(4, Polls::Exponential(50_000), load);
-                let figures = cell.run(rules, Costs::default(), 4);
+                let figures = cell.run(rules, usual(), 4);
                 let present = figures.mean * figures.per_second / 1e6;
                 let ratio = figures.present / present;
                 assert!((ratio - 1.0).abs() < 0.02, "{rules:?}, {load:?}: {ratio}");
@@ -123,36 +122,24 @@ mod tests {
     fn a_closed_loop_is_as_fast_as_what_limits_it() {
         let mut cell = cell(4, Polls::Equal(100_000), Load::Closed(1));
         cell.requests = 20_000;
-        let alone = cell.run(Rules::Ideal, Costs::NONE, 5);
+        let alone = cell.run(Rules::Ideal, Costs::default(), 5);
         assert!((alone.per_second / (1e9 / 104_000.0) - 1.0).abs() < 1e-3, "{alone:?}");
 
         cell.load = Load::Closed(256);
-        let busy = cell.run(Rules::Ideal, Costs::NONE, 5);
+        let busy = cell.run(Rules::Ideal, Costs::default(), 5);
         assert!((busy.per_second / 40_000.0 - 1.0).abs() < 0.01, "{busy:?}");
 
         cell.polls = Polls::Equal(1_000);
         cell.client_threads = 1;
-        let client = cell.run(Rules::Ideal, Costs::NONE, 5);
+        let client = cell.run(Rules::Ideal, Costs::default(), 5);
         assert!((client.per_second / 250_000.0 - 1.0).abs() < 0.01, "{client:?}");
-    }
-
-    #[test]
-    fn cores_that_are_shared_are_all_that_there_is() {
-        for rules in [Rules::Arc, Rules::Tokio] {
-            let mut cell = cell(4, Polls::Equal(10_000), Load::Closed(64));
-            (cell.cores, cell.client_threads, cell.client_cost) = (Some(2), 2, 10_000);
-            let figures = cell.run(rules, Costs::NONE, 6);
-            // 2 cores, 20 us of them for each request.
-            let ratio = figures.per_second / 100_000.0;
-            assert!((ratio - 1.0).abs() < 0.01, "{rules:?}: {figures:?}");
-        }
     }
 
     #[test]
     fn a_seed_repeats_itself() {
         let cell = cell(8, Polls::Mixed(5_000, 2_000_000), Load::Open(0.3));
         for rules in [Rules::Arc, Rules::Tokio] {
-            let run = |seed| cell.run(rules, Costs::default(), seed);
+            let run = |seed| cell.run(rules, usual(), seed);
             assert_eq!(run(7), run(7));
             assert_ne!(run(7), run(8));
         }

@@ -78,8 +78,6 @@ pub struct System {
     client_cost: Nanos,
     ready: VecDeque<Request>,
     waiters: Vec<usize>,
-    /// Whether a worker begins at once when it is waited for (the ideal).
-    is_free: bool,
 
     sent: u64,
     done: u64,
@@ -99,14 +97,8 @@ pub struct System {
 /// # Panics
 ///
 /// A request is lost or answered twice.
-pub fn run(
-    cell: &Cell,
-    costs: Costs,
-    seed: u64,
-    mut policy: impl Policy,
-    is_free: bool,
-) -> Figures {
-    let mut system = System::new(cell, costs, seed, is_free);
+pub fn run(cell: &Cell, costs: Costs, seed: u64, mut policy: impl Policy) -> Figures {
+    let mut system = System::new(cell, costs, seed);
     let all = system.warm_up + cell.requests;
     while system.done < all {
         match system.machine.advance() {
@@ -131,12 +123,11 @@ pub fn run(
 }
 
 impl System {
-    fn new(cell: &Cell, costs: Costs, seed: u64, is_free: bool) -> Self {
+    fn new(cell: &Cell, costs: Costs, seed: u64) -> Self {
         let threads = cell.workers + cell.clients();
-        let cores = cell.cores.unwrap_or(threads);
         let client = |_| Client { answers: VecDeque::new(), serves: None };
         let mut system = Self {
-            machine: Machine::new(threads, cores),
+            machine: Machine::new(threads),
             costs,
             random: fastrand::Rng::with_seed(seed ^ 1),
             load_random: fastrand::Rng::with_seed(seed),
@@ -148,7 +139,6 @@ impl System {
             client_cost: cell.client_cost,
             ready: VecDeque::new(),
             waiters: Vec::new(),
-            is_free,
             sent: 0,
             done: 0,
             warm_up: cell.requests / 9,
@@ -211,7 +201,7 @@ impl System {
     pub fn wake(&mut self, worker: usize) -> Nanos {
         self.wakes += 1;
         self.waiters.retain(|&waiter| waiter != worker);
-        self.machine.wake(worker, self.wake_delay());
+        self.machine.wake(worker, self.costs.delay);
         self.costs.wake
     }
 
@@ -236,19 +226,10 @@ impl System {
         self.monitor_cpu += time;
     }
 
-    fn wake_delay(&self) -> Nanos {
-        match self.machine.has_idle_core() {
-            _ if self.is_free => 0,
-            true => self.costs.delay,
-            false => self.costs.queue,
-        }
-    }
-
     fn give_to_client(&mut self, connection: usize) {
         let client = connection % self.clients.len();
         self.clients[client].answers.push_back(connection);
-        let delay = self.wake_delay();
-        self.machine.wake(self.workers + client, delay);
+        self.machine.wake(self.workers + client, self.costs.delay);
     }
 
     fn client_step(&mut self, index: usize) -> Step {
@@ -280,8 +261,7 @@ impl System {
         self.ready.push_back(Request { due, takes, connection });
         self.sent += 1;
         if let Some(worker) = self.waiters.pop() {
-            let delay = self.wake_delay();
-            self.machine.wake(worker, delay);
+            self.machine.wake(worker, self.costs.delay);
         }
     }
 

@@ -1,248 +1,224 @@
-//! `cargo xtask trust`: everything that is done to trust arc, in one table.
+//! Makes the mutations of `lab/models/mutations.toml`, one after the other: a model that cannot fail
+//! proves nothing. It is a trial of `cargo xtask trust`, whose others are the scripts beside it.
 //!
-//! Each trial tries one kind of trouble and says what it tried, how often, and what it
-//! found. Unlike the steps of CI they all run, whichever fails; what a machine lacks is
-//! named. `--record` writes the lines of what was run into docs/RELIABILITY.md.
-//!
-//! | file | trials |
-//! |---|---|
-//! | `models.rs` | loom and shuttle, and the mutations that they must catch |
-//! | `sanitizers.rs` | data races, memory errors, leaks |
-//! | `platforms.rs` | the tests for other systems and processors, and other ways to wait |
-//! | `faults.rs` | system calls that fail or are slow, limits that are reached |
-//! | `network.rs` | networks that fail |
-//! | `soak.rs` | everything at random for a while, and an account of it |
-//! | `properties.rs` | random inputs against references |
-//! | `debian.rs` | no trial: Debian's compiler, which builds for any platform |
-//! | `tool.rs` | run a program within a limit, and keep what it printed |
+//! Each mutation is made in a copy of the sources, which is built: that must succeed. Then the model
+//! alone is run: it must begin, and fail. (That it passes unbroken is another trial's.)
 
-mod debian;
-mod faults;
-mod models;
-mod network;
-mod platforms;
-mod properties;
-mod sanitizers;
-mod soak;
-mod tool;
-
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use clap::Parser;
+use serde::Deserialize;
 
-/// Model checks, properties, senseless input, a soak, faults, networks that fail, sanitizers
-/// and other platforms, in one table
-///
-/// What the programs print is kept in target/trust/TRIAL.log.
-#[derive(Parser)]
-#[command(bin_name = "cargo xtask trust")]
-struct Arguments {
-    /// Only these; without, all those that are not on demand
-    #[arg(value_name = "TRIAL", value_parser = names())]
-    trials: Vec<String>,
-    /// Write the lines of the table into docs/RELIABILITY.md
-    #[arg(long)]
-    record: bool,
-    /// List the trials, and what they lack here, and run nothing
-    #[arg(long)]
-    list: bool,
+/// What is broken on purpose.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Mutation {
+    file: String,
+    /// Which of the places that have the text, from 1; 0: there must be only one.
+    #[serde(default)]
+    place: usize,
+    old: String,
+    #[serde(default)]
+    new: String,
 }
 
-/// The names of all trials.
-fn names() -> Vec<&'static str> {
-    trials().iter().map(|trial| trial.name).collect()
-}
+/// The mutations of each model, by the program and by the model's name in it.
+type Mutations = BTreeMap<String, BTreeMap<String, Vec<Mutation>>>;
 
-/// One kind of trouble.
-struct Trial {
-    name: &'static str,
-    /// What is tried, in a few words.
-    what: &'static str,
-    /// It takes too long to be run without being named.
-    on_demand: bool,
-    /// What the machine lacks for it, if anything.
-    missing: fn() -> Option<String>,
-    /// Tries it; an error is a short text that says what was found.
-    run: fn() -> Result<Outcome, String>,
-}
+/// How many seconds a mutated model may take. One that neither fails nor ends has not caught it.
+const LIMIT: &str = "60";
 
-/// What came of a trial in which nothing new was found.
-struct Outcome {
-    /// What was tried, and how often.
-    tried: String,
-    /// What was found; empty is nothing.
-    found: String,
-}
-
-/// All trials, in the order of the page.
-fn trials() -> Vec<Trial> {
-    [
-        models::trials(),
-        properties::trials(),
-        soak::trials(),
-        faults::trials(),
-        sanitizers::trials(),
-        platforms::trials(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// Where the table stands in docs/RELIABILITY.md.
-const PAGE: &str = "docs/RELIABILITY.md";
-const BEGIN: &str = "<!-- written by cargo xtask trust --record -->\n";
-const END: &str = "<!-- the end of what is written -->\n";
+/// What `timeout` ends with when it had to end the program, or to kill it.
+const LATE: [Option<i32>; 2] = [Some(124), Some(137)];
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    if arguments.list {
-        for trial in trials() {
-            let demand = if trial.on_demand { " (on demand)" } else { "" };
-            let missing = (trial.missing)().map_or(String::new(), |it| format!(" (lacks: {it})"));
-            println!("{:12} {}{demand}{missing}", trial.name, trial.what);
-        }
-        return ExitCode::SUCCESS;
+    if let Err(why) = run() {
+        eprintln!("{why}");
+        return ExitCode::FAILURE;
     }
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("trust: {why}");
-            ExitCode::FAILURE
-        }
-    }
+    ExitCode::SUCCESS
 }
 
-/// Runs what is asked for.
+/// Makes the mutations, and prints how many were caught.
 ///
 /// # Errors
-/// A trial has found something, or cannot be run here.
-fn run(Arguments { trials: names, record, .. }: &Arguments) -> Result<(), String> {
-    let mut trials = trials();
-    trials.retain(|trial| match names.as_slice() {
-        [] => !trial.on_demand,
-        names => names.iter().any(|name| name == trial.name),
-    });
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    let commit = commit();
-    for trial in &trials {
-        rows.push(try_one(trial, &commit));
-        if *record {
-            // At once: whoever interrupts a run keeps what it has found.
-            write_down(&rows)?;
-        }
-    }
-    println!("\n{}", table(&rows));
-    let failed: Vec<_> = rows.iter().filter(|row| row.failed).map(|row| row.trial.name).collect();
-    let lacking: Vec<_> = rows.iter().filter(|row| row.is_lacking).map(|row| &*row.found).collect();
-    match failed.as_slice() {
-        [] if !names.is_empty() && !lacking.is_empty() => {
-            Err(format!("not all could be run here: {}", lacking.join("; ")))
-        }
-        [] => Ok(()),
-        failed => Err(format!(
-            "something was found by: {}; to repeat it: cargo xtask trust {}",
-            failed.join(", "),
-            failed.join(" ")
-        )),
-    }
-}
+/// One was not.
+fn run() -> Result<(), String> {
+    let root = workspace_root();
+    let copy = root.join("target/trust/mutations");
+    copy_sources(&root, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+    // For a developer: only those of the models with this in their names.
+    let part = env::var("ARC_MUTATIONS").unwrap_or_default();
 
-/// A line of the table.
-struct Row<'a> {
-    trial: &'a Trial,
-    tried: String,
-    found: String,
-    took: Duration,
-    /// Of the sources.
-    commit: &'a str,
-    failed: bool,
-    /// It was not run.
-    is_lacking: bool,
-}
-
-/// The commit that is checked out, shortened; with a `+` when other files than the page
-/// have been changed since.
-fn commit() -> String {
-    let git = |arguments: &[&str]| say("git", arguments, &workspace_root());
-    let but_the_page = format!(":!{PAGE}");
-    let is_changed = !git(&["status", "--porcelain", "--", ".", &but_the_page]).is_empty();
-    git(&["rev-parse", "--short", "HEAD"]) + if is_changed { "+" } else { "" }
-}
-
-fn try_one<'a>(trial: &'a Trial, commit: &'a str) -> Row<'a> {
-    println!("\n== {}: {}", trial.name, trial.what);
-    let start = Instant::now();
-    let missing = (trial.missing)();
-    let is_lacking = missing.is_some();
-    let (tried, found, failed) = match missing {
-        Some(missing) => ("not run here".to_owned(), format!("lacks: {missing}"), false),
-        None => {
-            tool::begin(trial.name);
-            match (trial.run)() {
-                Ok(Outcome { tried, found }) => (tried, found, false),
-                Err(found) => {
-                    println!("FAILED: {found}\nSee {}", tool::log(trial.name).display());
-                    ("".to_owned(), format!("FAILED: {found}"), true)
+    let mut all = 0;
+    let mut failures = Vec::new();
+    for (program, models) in all_mutations(&root)? {
+        for (model, mutations) in models.iter().filter(|(model, _)| model.contains(&part)) {
+            for mutation in mutations {
+                println!("{model}: {}", mutation.old.trim());
+                all += 1;
+                if let Err(why) = is_caught(mutation, &program, model, &copy) {
+                    failures.push(format!("{model}: {}: {}: {why}", mutation.file, mutation.old));
                 }
             }
         }
+    }
+    if all == 0 || !failures.is_empty() {
+        return Err(format!("{} of {all} mutations: {}", failures.len(), failures.join("; ")));
+    }
+    println!("{all} mutations, {all} caught");
+    Ok(())
+}
+
+fn is_caught(mutation: &Mutation, program: &str, model: &str, copy: &Path) -> Result<(), String> {
+    let path = copy.join(&mutation.file);
+    let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+    let mutated = mutation.apply(&text)?;
+    let write = |text: &str| fs::write(&path, text).map_err(|error| error.to_string());
+    write(&mutated)?;
+    let outcome = fails(program, model, copy);
+    write(&text)?;
+    outcome
+}
+
+/// Whether the model fails by itself after it has begun: not before, and not because it takes too
+/// long.
+fn fails(program: &str, model: &str, copy: &Path) -> Result<(), String> {
+    let cargo = |limit: &str, more: &[&str]| {
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", limit, "cargo", "test", "-q", "--offline", "--release"]);
+        command.args(["-p", "arc-models", "--test", program, "--manifest-path"]);
+        command.arg(copy.join("Cargo.toml")).arg("--target-dir");
+        command.arg(workspace_root().join("target")).args(more);
+        command.env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");
+        command.output().map_err(|error| format!("timeout: {error}"))
     };
-    let found = if found.is_empty() { "nothing".to_owned() } else { found };
-    println!("{tried}: {found}");
-    Row { trial, tried, found, took: start.elapsed(), commit, failed, is_lacking }
+    let built = cargo("600", &["--no-run"])?;
+    if !built.status.success() {
+        println!("{}", String::from_utf8_lossy(&built.stderr));
+        return Err("it does not compile".to_owned());
+    }
+
+    let ran = cargo(LIMIT, &["--", "--exact", model])?;
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    let is_begun = printed.contains("running 1 test");
+    if is_begun && !ran.status.success() && !LATE.contains(&ran.status.code()) {
+        return Ok(());
+    }
+    println!("{printed}{}", String::from_utf8_lossy(&ran.stderr));
+    Err("it was not caught".to_owned())
 }
 
-const HEAD: &str = "| trial | what | tried | found | s | commit |\n|---|---|---|---|--:|---|\n";
+impl Mutation {
+    fn apply(&self, text: &str) -> Result<String, String> {
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        if letters(&self.new) == letters(&self.old) {
+            return Err("it changes nothing".to_owned());
+        }
+        let (code, wanted) = (tokens(text), tokens(&self.old));
+        let mut found = places(&code, &wanted, None);
+        let mut new = self.new.clone();
 
-fn table(rows: &[Row<'_>]) -> String {
-    rows.iter().map(line).fold(HEAD.to_owned(), |table, line| table + &line)
+        // Something may have another name by now: if the text is there but for one name, and
+        // in one place only, that is the place, and this the name.
+        if found.is_empty() {
+            let names = wanted.iter().filter(|it| it.is_name()).map(|it| it.text);
+            for name in names.collect::<BTreeSet<_>>() {
+                for (place, now) in places(&code, &wanted, Some(name)) {
+                    found.push((place, now));
+                    new = renamed(&self.new, name, now);
+                }
+            }
+        }
+        let place = match (self.place, found.len()) {
+            (0, 1) => 0,
+            (0, count) => return Err(format!("{count} places have the text, not one")),
+            (place, count) if place <= count => place - 1,
+            (place, count) => return Err(format!("no place {place} of {count} has the text")),
+        };
+        let Range { start, end } = found[place].0.clone();
+        Ok(format!("{}{new}{}", &text[..start], &text[end..]))
+    }
 }
 
-fn line(row: &Row<'_>) -> String {
-    let cells = [row.trial.name, row.trial.what, &row.tried, &row.found];
-    let cells = cells.map(|cell| cell.replace(['|', '\n'], " "));
-    format!("| {} | {} | {} |\n", cells.join(" | "), row.took.as_secs(), row.commit)
+/// A word of a source text, or one of its marks.
+#[derive(Clone, Copy)]
+struct Token<'text> {
+    text: &'text str,
+    at: usize,
 }
 
-/// Replaces in the page the lines of the trials that were run.
-fn write_down(rows: &[Row<'_>]) -> Result<(), String> {
-    let path = workspace_root().join(PAGE);
-    let failed = |why: String| format!("{PAGE}: {why}");
-    let page = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-    let ran = rows.iter().filter(|row| !row.is_lacking);
-    let lines: Vec<_> = ran.map(|row| (row.trial.name, line(row))).collect();
-    let Some(page) = replaced(&page, &names(), &lines) else {
-        return Err(failed(format!("has no lines {BEGIN:?} and {END:?}")));
-    };
-    fs::write(&path, page).map_err(|error| failed(error.to_string()))
+impl Token<'_> {
+    fn is_name(&self) -> bool {
+        self.text.starts_with(|first: char| first.is_alphabetic() || first == '_')
+    }
 }
 
-/// The page with these lines in its table, in the order of the names; the others stay.
-fn replaced(page: &str, names: &[&str], lines: &[(&str, String)]) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (written, after) = rest.split_once(END)?;
-    let mut table = HEAD.to_owned();
-    for name in names {
-        let begin = format!("| {name} |");
-        let old = written.lines().find(|line| line.starts_with(&begin));
-        match (lines.iter().find(|line| line.0 == *name), old) {
-            (Some((_, new)), _) => table += new,
-            (None, Some(old)) => table += &format!("{old}\n"),
-            (None, None) => {}
+/// The words and marks of the code; comments have none.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let mut at = 0;
+        while !line.trim_start().starts_with("//") && at < line.len() {
+            let rest = &line[at..];
+            let word = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+            // One letter, if it is no part of a word.
+            let length = word.max(rest.chars().next().map_or(1, char::len_utf8));
+            let text = &rest[..length];
+            if !text.trim().is_empty() {
+                tokens.push(Token { text, at: start + at });
+            }
+            at += length;
+        }
+        start += line.len();
+    }
+    tokens
+}
+
+/// Where `wanted` stands in the code, but for one name, which is another one there: then with
+/// that other name.
+fn places<'text>(
+    code: &[Token<'text>],
+    wanted: &[Token<'_>],
+    but: Option<&str>,
+) -> Vec<(Range<usize>, &'text str)> {
+    let mut found = Vec::new();
+    let first_but = wanted.iter().position(|it| Some(it.text) == but);
+    for window in code.windows(wanted.len().max(1)) {
+        let now = first_but.map_or("", |at| window[at].text);
+        let is_here = window.iter().zip(wanted).all(|(here, wanted)| match but {
+            Some(name) if wanted.text == name => here.text == now && here.is_name(),
+            _ => here.text == wanted.text,
+        });
+        if is_here && !wanted.is_empty() {
+            let last = window[window.len() - 1];
+            found.push((window[0].at..last.at + last.text.len(), now));
         }
     }
-    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+    found
 }
 
-/// What a program prints; nothing if it cannot.
-fn say(program: &str, arguments: &[&str], folder: &Path) -> String {
-    let output = Command::new(program).args(arguments).current_dir(folder).output();
-    let output = output.map_or(Vec::new(), |output| output.stdout);
-    String::from_utf8_lossy(&output).trim().to_owned()
+/// The text with another name.
+fn renamed(text: &str, old: &str, new: &str) -> String {
+    let mut renamed = String::new();
+    let mut from = 0;
+    for token in tokens(text).iter().filter(|it| it.text == old) {
+        renamed += &text[from..token.at];
+        renamed += new;
+        from = token.at + old.len();
+    }
+    renamed + &text[from..]
+}
+
+/// What all models must notice.
+fn all_mutations(root: &Path) -> Result<Mutations, String> {
+    let text = fs::read_to_string(root.join("lab/models/mutations.toml"));
+    toml::from_str(&text.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }
 
 /// The workspace's root folder. cargo says at run time where this manifest is; the folder
@@ -254,17 +230,165 @@ fn workspace_root() -> PathBuf {
     root.expect("the manifest is two folders below the workspace").to_owned()
 }
 
+/// The models and what they are made of, as a workspace of its own. With the same settings
+/// for the dependencies, so that these need not be built again.
+fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
+    fs::create_dir_all(copy)?;
+    for folder in ["src", "crates/trace", "lab/models"] {
+        copy_folder(&root.join(folder), &copy.join(folder))?;
+    }
+    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+    let mut manifest: toml::Table = manifest.parse().map_err(std::io::Error::other)?;
+    manifest.retain(|name, _| name == "workspace" || name == "profile");
+    let members = toml::toml! { members = ["lab/models"] };
+    if let Some(toml::Value::Table(workspace)) = manifest.get_mut("workspace") {
+        workspace.extend(members);
+        workspace.remove("default-members");
+    }
+    let unoptimized = toml::toml! { arc-models = { opt-level = 0 } };
+    if let Some(toml::Value::Table(profile)) = manifest.get_mut("profile") {
+        profile.retain(|name, _| name == "release");
+        if let Some(toml::Value::Table(release)) = profile.get_mut("release") {
+            release.insert("package".to_owned(), toml::Value::Table(unoptimized));
+        }
+    }
+    write_new(&copy.join("Cargo.toml"), manifest.to_string().as_bytes())?;
+    write_new(&copy.join("Cargo.lock"), &fs::read(root.join("Cargo.lock"))?)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), std::io::Error> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &to)?;
+        } else {
+            write_new(&to, &fs::read(entry.path())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is the same already is left as it is, or cargo would build it again.
+fn write_new(path: &Path, bytes: &[u8]) -> Result<(), std::io::Error> {
+    if fs::read(path).is_ok_and(|old| old == bytes) { Ok(()) } else { fs::write(path, bytes) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const TEXT: &str = "\
+[[loom.'parking::model']]
+file = 'src/scheduler/sleep.rs'
+place = 2
+old = '''
+a +
+    b;'''
+new = 'c'
+";
+
+    fn mutation() -> Mutation {
+        let mutations: Mutations = toml::from_str(TEXT).unwrap();
+        mutations["loom"]["parking::model"][0].clone()
+    }
+
     #[test]
-    fn what_was_not_run_keeps_its_line() {
-        let page = format!("text\n{BEGIN}\n{HEAD}| b | old |\n| c | old |\n\n{END}more\n");
-        let lines = [("a", "| a | new |\n".to_owned()), ("c", "| c | new |\n".to_owned())];
-        let page = replaced(&page, &["a", "b", "c", "d"], &lines).unwrap();
-        let table = format!("{HEAD}| a | new |\n| b | old |\n| c | new |\n");
-        assert_eq!(page, format!("text\n{BEGIN}\n{table}\n{END}more\n"));
-        assert_eq!(replaced("text", &["a"], &lines), None);
+    fn a_mutation_replaces_one_place_and_no_comment() {
+        let text = "// a + b;\nx = a+b; a\n  + b;\ny";
+        assert_eq!(mutation().apply(text).unwrap(), "// a + b;\nx = a+b; c\ny");
+        let only = Mutation { place: 0, ..mutation() };
+        assert!(only.apply(text).is_err_and(|why| why.starts_with("2 places")));
+        assert!(mutation().apply("a + b;").is_err());
+        let vain = Mutation { new: only.old.clone(), ..only };
+        assert!(vain.apply("a + b;").is_err_and(|why| why == "it changes nothing"));
+    }
+
+    /// Calls this for each mutation, its model, and the text of the file that it changes.
+    fn for_each(mut check: impl FnMut(&str, &Mutation, &str)) {
+        let root = workspace_root();
+        for (program, models) in all_mutations(&root).unwrap() {
+            for (model, mutations) in models {
+                for mutation in mutations {
+                    let text = fs::read_to_string(root.join(&mutation.file)).unwrap();
+                    check(&format!("{program}.{model:?}"), &mutation, &text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_mutated_is_there() {
+        for_each(|model, mutation, text| {
+            assert!(
+                mutation.apply(text).is_ok_and(|it| it != text),
+                "the text that a mutation takes out is not in {} any more. Change it in \
+                 lab/models/mutations.toml below {model} as you changed the source:\n{}",
+                mutation.file,
+                mutation.old
+            );
+        });
+    }
+
+    #[test]
+    fn what_is_to_notice_is_there() {
+        let root = workspace_root();
+        for (program, models) in all_mutations(&root).unwrap() {
+            for model in models.keys() {
+                let (module, name) = model.split_once("::").unwrap();
+                let path = root.join(format!("lab/models/tests/{program}/{module}.rs"));
+                let text = fs::read_to_string(path).unwrap();
+                assert!(text.contains(&format!("#[test]\nfn {name}() {{")), "{program}: {model}");
+            }
+        }
+    }
+
+    /// Finds the names of all functions that are defined below a folder.
+    fn find_functions(folder: &Path, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                find_functions(&entry.path(), found);
+                continue;
+            }
+            let text = fs::read_to_string(entry.path()).unwrap();
+            let tokens = tokens(&text);
+            let pairs = tokens.windows(2).filter(|pair| pair[0].text == "fn");
+            found.extend(pairs.map(|pair| pair[1].text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_renamed_function_breaks_no_mutation() {
+        let mut defined = BTreeSet::new();
+        find_functions(&workspace_root().join("src"), &mut defined);
+        let mut broken = Vec::new();
+        for_each(|model, mutation, text| {
+            // What a model has of its own is renamed together with its mutations. And where one name
+            // is another one already, the next to change has to be told.
+            if mutation.file.starts_with("lab/")
+                || places(&tokens(text), &tokens(&mutation.old), None).is_empty()
+            {
+                return;
+            }
+            let expected = mutation.apply(text).unwrap();
+            let names = tokens(&mutation.old).into_iter().map(|it| it.text);
+            for name in names.filter(|it| defined.contains(*it)) {
+                let mutated = mutation.apply(&renamed(text, name, "another"));
+                if mutated != Ok(renamed(&expected, name, "another")) {
+                    broken.push(format!("{model}: {name} in\n{}", mutation.old));
+                }
+            }
+        });
+        assert!(broken.is_empty(), "a line of context is lacking:\n{}", broken.join("\n"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_scripts_count_right() {
+        let script = workspace_root().join("lab/trust/test.sh");
+        let output = Command::new("bash").arg(script).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.ends_with("OK\n"), "{printed}");
     }
 }

@@ -5,19 +5,16 @@
 //! |---|---|
 //! | `options.rs` | the servers' command line, and what each does before it serves |
 //! | `work.rs` | what a request costs beyond its answer |
-//! | `protocol.rs` | what a server does between reading and writing; the echo |
 //! | `service.rs` | the hyper service |
 //! | `on_*.rs` | the servers, on one runtime each |
 //! | `client.rs` | the load generators' command line, and what they print |
-//! | `load.rs`, `arrivals.rs`, `exchange.rs`, `histogram.rs` | the load generators' loop |
+//! | `load.rs`, `arrivals.rs`, `exchange.rs` | the load generators' loop |
 //! | `../go/` | the same HTTP server with Go's net/http |
 //!
 //! All servers of a workload run the same handler and send the same bytes; what
 //! differs is the runtime. Every accepted socket gets TCP_NODELAY.
 
-pub mod histogram;
 pub mod options;
-pub mod protocol;
 pub mod service;
 pub mod work;
 

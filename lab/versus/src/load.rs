@@ -9,8 +9,8 @@
 
 use crate::arrivals::Arrivals;
 use crate::exchange::{Exchange, Kind};
-use crate::histogram::Histogram;
 use crate::work::sleep_precisely;
+use hdrhistogram::Histogram;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io::{self, ErrorKind, Read, Write};
@@ -72,7 +72,6 @@ pub struct Plan {
 }
 
 /// What came of it.
-#[derive(Default)]
 pub struct Outcome {
     /// Answers to plain requests that came while requests were sent.
     pub answers: u64,
@@ -85,7 +84,7 @@ pub struct Outcome {
     /// For how long requests were sent.
     pub elapsed: Duration,
     /// Nanoseconds until plain requests were answered.
-    pub latencies: Histogram,
+    pub latencies: Histogram<u64>,
 }
 
 /// Loads a server.
@@ -149,7 +148,15 @@ impl<'plan> Load<'plan> {
             Pace::Open { rate, seed } => Some(Arrivals::new(rate, seed, start, plan.connections)),
             Pace::Closed | Pace::Fixed { .. } => None,
         };
-        let outcome = Outcome::default();
+        let outcome = Outcome {
+            answers: 0,
+            other_answers: 0,
+            errors: 0,
+            first_error: None,
+            elapsed: Duration::ZERO,
+            // To a thousandth, however large.
+            latencies: Histogram::new(3).expect("three digits are allowed"),
+        };
         Ok(Self { plan, epoll, connections, busy: 0, arrivals, start, sent: 0, outcome })
     }
 
@@ -312,7 +319,8 @@ impl<'plan> Load<'plan> {
         let now = Instant::now();
         if kind == Kind::Plain {
             let latency = now.saturating_duration_since(connection.due);
-            self.outcome.latencies.record(latency.as_nanos() as u64);
+            let recorded = self.outcome.latencies.record(latency.as_nanos() as u64);
+            recorded.expect("it grows as it has to");
             self.outcome.answers += 1;
         } else {
             self.outcome.other_answers += 1;

@@ -1,14 +1,13 @@
 //! The servers on arc.
 
 use crate::options::{Options, announce, exit_code};
-use crate::protocol::{self, Echo, Protocol, Socket};
 use crate::service;
+use crate::work::ECHO_BYTES;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Builder;
 use arc_compat::HyperIo;
 use std::future::Future;
-use std::io;
 use std::process::ExitCode;
 
 /// hyper.
@@ -18,11 +17,14 @@ pub fn http() -> ExitCode {
 
 /// Sends back what it gets.
 pub fn echo() -> ExitCode {
-    serve::<Echo>()
-}
-
-fn serve<P: Protocol>() -> ExitCode {
-    run(|stream| async move { drop(protocol::serve::<P>(stream).await) })
+    run(|mut stream| async move {
+        let mut buffer = vec![0; ECHO_BYTES];
+        while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+            if stream.write_all(&buffer[..count]).await.is_err() {
+                break;
+            }
+        }
+    })
 }
 
 /// Runs each connection as a task; what it fails with is the client's business.
@@ -40,14 +42,4 @@ fn run<F: Future<Output = ()> + Send + 'static>(connection: fn(TcpStream) -> F) 
             }
         })
     }))
-}
-
-impl Socket for TcpStream {
-    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        AsyncReadExt::read(self, buffer).await
-    }
-
-    async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        AsyncWriteExt::write_all(self, bytes).await
-    }
 }

@@ -2,13 +2,12 @@
 //! each of which waits for IO itself.
 
 use crate::options::{Options, announce, exit_code};
-use crate::protocol::{self, Echo, Protocol, Socket};
 use crate::service;
+use crate::work::ECHO_BYTES;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::net::{TcpListener, TcpStream};
 use smol_hyper::rt::FuturesIo;
 use std::future::{Future, pending};
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -20,11 +19,14 @@ pub fn http() -> ExitCode {
 
 /// Sends back what it gets.
 pub fn echo() -> ExitCode {
-    serve::<Echo>()
-}
-
-fn serve<P: Protocol>() -> ExitCode {
-    run(|stream| async move { drop(protocol::serve::<P>(stream).await) })
+    run(|mut stream| async move {
+        let mut buffer = vec![0; ECHO_BYTES];
+        while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+            if stream.write_all(&buffer[..count]).await.is_err() {
+                break;
+            }
+        }
+    })
 }
 
 /// Runs each connection as a task; what it fails with is the client's business.
@@ -46,14 +48,4 @@ fn run<F: Future<Output = ()> + Send + 'static>(connection: fn(TcpStream) -> F) 
         }
     };
     exit_code(smol::block_on(executor.run(accept)))
-}
-
-impl Socket for TcpStream {
-    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        AsyncReadExt::read(self, buffer).await
-    }
-
-    async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        AsyncWriteExt::write_all(self, bytes).await
-    }
 }

@@ -1,10 +1,13 @@
-//! What a request costs beyond its answer: the path says it, or the command line.
+//! What all servers do for a request beyond its answer: the path says it, or the command line.
 
 use std::hint;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How much a connection of an echo server reads at once.
+pub const ECHO_BYTES: usize = 16 * 1024;
 
 /// For how long a request to `/slow` keeps a core busy.
 pub const SLOW: Duration = Duration::from_millis(2);

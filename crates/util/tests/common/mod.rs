@@ -8,7 +8,7 @@ use arc::runtime::{Builder, Runtime};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -140,31 +140,15 @@ impl Drop for Folder {
     }
 }
 
-/// This variable is set in the child process.
-const CHILD: &str = "ARC_UTIL_TEST_CHILD";
-
 /// Runs the test of that name in a child process, after a line of shell such as `ulimit -n 64`.
 /// Returns `None` in the child.
 pub fn child(test: &str, shell: &str) -> Option<Child> {
-    if std::env::var_os(CHILD).is_some() {
-        return None;
-    }
-    let mut command = Command::new("sh");
-    let line = format!("{shell}\nexec \"$0\" \"$@\"");
-    let own = std::env::current_exe().expect("the test's own path");
-    command.arg("-c").arg(line).arg(own).env(CHILD, "1");
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
-    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    Some(pipes.stderr(Stdio::piped()).spawn().expect("it starts"))
+    let mut command = this_program::own_process(test, shell)?;
+    Some(command.spawn().expect("it starts"))
 }
 
 /// Waits for a child, up to a time limit, and returns what it printed.
 #[track_caller]
 pub fn ended(child: Child) -> (String, String) {
-    let output = this_program::output(child, DEADLINE + DEADLINE);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let went_well = output.status.success() && out.contains("1 passed");
-    assert!(went_well, "{}: {out}{err}", output.status);
-    (out, err)
+    this_program::expect_passed(child, DEADLINE + DEADLINE)
 }

@@ -3,7 +3,7 @@
 use crate::driver::timers::Timers;
 use crate::scheduler::context;
 use crate::sync::{Duration, Instant};
-use crate::world::{Crew, list, make_polls_short, shared};
+use crate::world::{Crew, list, listed, make_polls_short, shared};
 use crate::{model, model_within, race, time};
 use loom::sync::Arc;
 use loom::thread;
@@ -31,35 +31,6 @@ fn ends_by(until: Option<Instant>, limit: Instant) -> bool {
 /// timers.rs, T1 to T4 against A1 to A3: a timer is armed while another
 /// thread sets the alarm, with and without a later one armed before. Either the alarm
 /// is early enough, or the thread that armed the timer has to set it again.
-// ~ src/driver/timers.rs
-// - fence(Ordering::SeqCst);
-// - let until = deadline | SLACK;
-// + let until = deadline | SLACK;
-// ~ src/driver/timers.rs
-// - fence(Ordering::SeqCst);
-// - let until = self.earliest()
-// + let until = self.earliest()
-// ~ src/driver/timers.rs
-// - self.alarm_at.store(NEVER, Ordering::Release);
-// ~ src/driver/timers.rs
-// - self.alarm_at.store(NEVER, Ordering::Release);
-// - fence(Ordering::SeqCst);
-// - let until = self.earliest()? | SLACK;
-// + let until = self.earliest()? | SLACK;
-// + self.alarm_at.store(NEVER, Ordering::Release);
-// + fence(Ordering::SeqCst);
-// ~ src/driver/timers.rs
-// - let mut wheel = lock(wheel);
-// - let armed = Armed { shard, key: wheel.insert(deadline, waker) };
-// + let is_late = self.alarm_at.load(Ordering::Relaxed) > deadline | SLACK;
-// + if true {
-// +     let mut wheel = lock(wheel);
-// +     let armed = Armed { shard, key: wheel.insert(deadline, waker) };
-// +     earliest.store(deadline, Ordering::Relaxed);
-// +     return (armed, is_late);
-// + }
-// + let mut wheel = lock(wheel);
-// + let armed = Armed { shard, key: wheel.insert(deadline, waker) };
 #[test]
 fn timer_is_never_slept_through() {
     for later in [false, true] {
@@ -82,27 +53,10 @@ fn timer_is_never_slept_through() {
 
 /// The whole of it: a task, or a thread from outside, arms a timer while a worker takes the seat.
 /// The kernel is asked to wait no longer than until then.
-// ~ src/time.rs
-// - let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
-// - if alarm_is_late && runtime.sleepers.is_seat_taken() {
-// + let is_taken = runtime.sleepers.is_seat_taken();
-// + let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
-// + if alarm_is_late && is_taken {
-// ~ src/time.rs
-// - runtime.driver.notify();
-// ~ src/driver/mod.rs
-// - let until = if is_called() { self.now() } else { alarm };
-// + let until = if is_called() { self.now() } else { None };
-// ~ src/driver/timers.rs
-// - fence(Ordering::SeqCst);
-// - let until = self.earliest()
-// + let until = self.earliest()
 #[test]
 fn worker_that_takes_the_seat_sets_the_alarm() {
     model_within(3, || {
-        let shared = shared(1);
-        list(&shared);
-        make_polls_short(&shared);
+        let shared = listed(1);
         let crew = Crew::start(&shared);
         let _context = context::enter(shared.clone());
         let start = Instant::now();
@@ -114,11 +68,6 @@ fn worker_that_takes_the_seat_sets_the_alarm() {
 }
 
 /// The same with two threads that arm at once, and an alarm that is set twice.
-// ~ src/driver/timers.rs
-// - let until = self.earliest()? | SLACK;
-// - self.alarm_at.store(until, Ordering::Release);
-// + let until = self.earliest()? | SLACK;
-// + self.alarm_at.store(0, Ordering::Release);
 #[test]
 fn neither_of_two_timers_is_slept_through() {
     model(|| {
@@ -145,9 +94,6 @@ fn neither_of_two_timers_is_slept_through() {
 
 /// The same in one wheel. If the earlier timer is there first, who arms the later one does not
 /// ask about the alarm. Who armed the earlier one does.
-// ~ src/driver/timers.rs
-// - if deadline >= earliest.load(Ordering::Relaxed) {
-// + if earliest.load(Ordering::Relaxed) < NEVER {
 #[test]
 fn neither_of_two_timers_in_one_wheel_is_slept_through() {
     model(|| {
@@ -165,14 +111,6 @@ fn neither_of_two_timers_in_one_wheel_is_slept_through() {
 
 /// A timer is armed while another one of its wheel, which is due earlier, expires. Then the
 /// next alarm is the new one's.
-// ~ src/driver/timers.rs
-// - let mut wheel = lock(wheel);
-// - let armed = Armed { shard, key: wheel.insert(deadline, waker) };
-// - if deadline >= earliest.load(Ordering::Relaxed) {
-// + let is_later = deadline >= earliest.load(Ordering::Relaxed);
-// + let mut wheel = lock(wheel);
-// + let armed = Armed { shard, key: wheel.insert(deadline, waker) };
-// + if is_later {
 #[test]
 fn timer_is_not_slept_through_when_an_earlier_one_expires() {
     race(

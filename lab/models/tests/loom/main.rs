@@ -7,8 +7,7 @@
 //! call arc's own functions, also those that are private to a file (`inside`). So no step is here
 //! that could be another one in src.
 //!
-//! The lines that follow a model's description and begin with `~` are the mutations that
-//! it catches: a file, what is taken out of it (`-`), and what is put there (`+`).
+//! `lab/models/mutations.toml` has the mutations that each model catches.
 //! `cargo xtask trust mutations` makes each of them and sees the model fail.
 //!
 //! How `SeqCst` is modelled is told in `sync.rs`. Threads that do not conflict in any access are

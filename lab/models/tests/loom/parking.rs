@@ -16,49 +16,6 @@ use std::task::Poll;
 /// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody
 /// is called for another reason. A thread from outside injects tasks, and each of them is polled.
 /// Of two workers the first that falls asleep has the seat, and the other one parks.
-// ~ src/scheduler/sleep.rs
-// - fence(Ordering::SeqCst);
-// - self.asleep.load(Ordering::Relaxed) == self.all
-// + self.asleep.load(Ordering::Relaxed) == self.all
-// ~ src/scheduler/sleep.rs
-// - self.asleep.load(Ordering::Relaxed) == self.all
-// + self.asleep.load(Ordering::Relaxed) == self.all >> 1
-// ~ src/scheduler/worker.rs
-// - let has_work = || stop() || !shared.injector.is_empty();
-// + let has_work = || stop();
-// ~ src/scheduler/shared.rs
-// - queue::push(&self.injector, runnable);
-// - if self.sleepers.all_asleep() {
-// + let all_asleep = self.sleepers.all_asleep();
-// + queue::push(&self.injector, runnable);
-// + if all_asleep {
-// ~ src/scheduler/sleep.rs
-// - self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-// - fence(Ordering::SeqCst);
-// - if has_work() {
-// -     self.claim(worker);
-// -     return;
-// - }
-// + if has_work() {
-// +     return;
-// + }
-// + self.asleep.fetch_or(1 << worker, Ordering::SeqCst);
-// ~ src/driver/mod.rs
-// - let until = if is_called() { self.now() } else { alarm };
-// + let until = alarm;
-// ~ src/scheduler/sleep.rs
-// - if asleep & (1 << worker) != 0 && self.claim(worker) {
-// -     self.rouse(worker, notify);
-// + let has_seat = self.seat.load(Ordering::SeqCst) == worker;
-// + if asleep & (1 << worker) != 0 && self.claim(worker) {
-// +     if has_seat {
-// +         notify();
-// +     } else if let Some(thread) = &*lock(&self.threads[worker]) {
-// +         thread.unpark();
-// +     }
-// ~ src/scheduler/sleep.rs
-// - if self.seat.load(Ordering::SeqCst) == worker {
-// + if self.seat.load(Ordering::Relaxed) == worker {
 #[test]
 fn injected_task_is_polled() {
     for (workers, tasks, preemptions) in [(1, 2, 4), (2, 1, 2)] {
@@ -79,10 +36,6 @@ fn injected_task_is_polled() {
 
 /// The same with a worker that asks for nothing else before it sleeps. (What others ask for is a
 /// `SeqCst` load, which has a fence before it.)
-// ~ src/scheduler/sleep.rs
-// - fence(Ordering::SeqCst);
-// - if has_work() {
-// + if has_work() {
 #[test]
 fn injected_task_is_polled_by_a_worker_that_never_stops() {
     model_within(4, || {
@@ -105,25 +58,6 @@ fn injected_task_is_polled_by_a_worker_that_never_stops() {
 
 /// Calls for helpers: a worker is stuck in a poll, and polls are long. Each task that is injected
 /// is polled by the other worker, which is called, or is on its way, or about to sleep.
-// ~ src/scheduler/worker.rs
-// - shared.helper_is_coming.store(false, Ordering::SeqCst);
-// ~ src/scheduler/worker.rs
-// - shared.helper_is_coming.store(false, Ordering::SeqCst);
-// - shared.monitor.ring();
-// - self.wake_collected();
-// + shared.monitor.ring();
-// + self.wake_collected();
-// + if shared.injector.is_empty() {
-// +     shared.helper_is_coming.store(false, Ordering::SeqCst);
-// + }
-// ~ src/scheduler/shared.rs
-// - if !self.wake_one() {
-// + if false {
-// ~ src/scheduler/shared.rs
-// - } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
-// -     self.call_helper();
-// - }
-// + }
 #[test]
 fn task_that_is_injected_beside_a_long_poll_is_polled() {
     for is_known_to_be_stuck in [false, true] {
@@ -154,19 +88,6 @@ fn shared_with_a_source() -> (Arc<Shared>, usize) {
 }
 
 /// A busy worker looks at the kernel while another one falls asleep: never both at once.
-// ~ src/scheduler/worker.rs
-// - self.shared.driver.look(&mut self.wakers.borrow_mut());
-// - self.shared.sleepers.leave_seat();
-// + self.shared.sleepers.leave_seat();
-// + self.shared.driver.look(&mut self.wakers.borrow_mut());
-// ~ src/scheduler/worker.rs
-// - if self.shared.sleepers.take_seat() {
-// + if true {
-// ~ src/scheduler/sleep.rs
-// - if self.take_seat_as(worker) {
-// -     wait();
-// + if true {
-// +     wait();
 #[test]
 fn look_of_a_busy_worker_does_not_meet_the_wait_of_another_one() {
     model_within(3, || {
@@ -185,28 +106,6 @@ fn look_of_a_busy_worker_does_not_meet_the_wait_of_another_one() {
 
 /// The monitor looks at the kernel, as no worker seems to move, while the last worker falls asleep.
 /// The event that comes after both is seen.
-// ~ src/scheduler/monitor.rs
-// - if sleepers.all_asleep() {
-// -     shared.wake_one();
-// - }
-// ~ src/scheduler/monitor.rs
-// - shared.driver.look(&mut wakers);
-// - sleepers.leave_seat();
-// + sleepers.leave_seat();
-// + shared.driver.look(&mut wakers);
-// ~ src/scheduler/monitor.rs
-// - if sleepers.take_seat() {
-// -     shared.driver.look(&mut wakers);
-// + if true {
-// +     shared.driver.look(&mut wakers);
-// ~ src/scheduler/monitor.rs
-// - shared.driver.look(&mut wakers);
-// - sleepers.leave_seat();
-// + shared.driver.look(&mut wakers);
-// ~ src/scheduler/sleep.rs
-// - wait();
-// - self.leave_seat();
-// + wait();
 #[test]
 fn look_of_the_monitor_leaves_the_kernel_watched() {
     model_within(3, || {
@@ -229,22 +128,6 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
 
 /// The monitor falls asleep while a thread begins to poll. It does not sleep on while that thread
 /// polls.
-// ~ src/scheduler/sleep.rs
-// - fence(Ordering::SeqCst);
-// - if self.asleep.load(Ordering::Relaxed)
-// + if self.asleep.load(Ordering::Relaxed)
-// ~ src/scheduler/monitor.rs
-// - fence(Ordering::SeqCst);
-// ~ src/scheduler/monitor.rs
-// - asleep.store(true, Ordering::Relaxed);
-// - fence(Ordering::SeqCst);
-// + fence(Ordering::SeqCst);
-// + asleep.store(true, Ordering::Relaxed);
-// ~ src/runtime/block_on.rs
-// - main.step();
-// - shared.monitor.ring();
-// + shared.monitor.ring();
-// + main.step();
 #[test]
 fn monitor_does_not_sleep_while_a_future_is_polled() {
     model_within(4, || {
@@ -269,15 +152,6 @@ fn monitor_does_not_sleep_while_a_future_is_polled() {
 }
 
 /// The same with a worker, which is woken and polls a task.
-// ~ src/scheduler/worker.rs
-// - shared.monitor.ring();
-// - self.wake_collected();
-// + self.wake_collected();
-// ~ src/scheduler/sleep.rs
-// - if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
-// -     self.unpark();
-// - }
-// + self.asleep.swap(false, Ordering::Relaxed);
 #[test]
 fn monitor_does_not_sleep_while_a_task_is_polled() {
     model_within(2, || {

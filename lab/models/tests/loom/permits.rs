@@ -85,16 +85,6 @@ impl Permits {
 
 /// A permit comes back while a future gets in line: it gets the permit, one way or the other, and
 /// sees what was done before.
-// ~ lab/models/tests/loom/permits.rs
-// - let new = if is_there { word - ONE } else { word | WAITING };
-// + if !is_there { self.word.fetch_or(WAITING, Ordering::Relaxed); break; }
-// + let new = word - ONE;
-// ~ lab/models/tests/loom/permits.rs
-// - let release = Ordering::Release;
-// + let release = Ordering::Relaxed;
-// ~ lab/models/tests/loom/permits.rs
-// - let acquire = Ordering::Acquire;
-// + let acquire = Ordering::Relaxed;
 #[test]
 fn permit_that_comes_back_finds_whoever_waits_for_it() {
     race(
@@ -110,12 +100,6 @@ fn permit_that_comes_back_finds_whoever_waits_for_it() {
 }
 
 /// A permit comes back while a future that waits is dropped: it is there for the next one.
-// ~ lab/models/tests/loom/permits.rs
-// - if left == Line::Served {
-// + if false {
-// ~ lab/models/tests/loom/permits.rs
-// - if *line == Line::Waits && self.word.load(Ordering::Acquire) >= ONE {
-// + if self.word.load(Ordering::Acquire) >= ONE {
 #[test]
 fn permit_is_not_lost_with_a_future_that_waited() {
     race(

@@ -17,21 +17,6 @@ fn push(ring: &Ring, number: u64) {
 
 /// ring.rs: a thread reads the two slots of a ring while another one overwrites both. What it gets
 /// is whole, and in order.
-// ~ crates/trace/src/ring.rs
-// - fence(Ordering::Release);
-// ~ crates/trace/src/ring.rs
-// - self.written.store(number + 1, Ordering::Release);
-// + self.written.store(number + 1, Ordering::Relaxed);
-// ~ crates/trace/src/ring.rs
-// - let end = self.written.load(Ordering::Acquire);
-// + let end = self.written.load(Ordering::Relaxed);
-// ~ crates/trace/src/ring.rs
-// - fence(Ordering::Acquire);
-// - let next = self.written.load(Ordering::Relaxed);
-// + let next = self.written.load(Ordering::Relaxed);
-// ~ crates/trace/src/ring.rs
-// - let whole = (next + 1).saturating_sub(self.slots()).clamp(begin, end);
-// + let whole = next.saturating_sub(self.slots()).clamp(begin, end);
 #[test]
 fn reader_gets_whole_records() {
     race(

@@ -16,26 +16,6 @@ fn would_block<T>() -> Result<T> {
 
 /// Two events come while a task reads. With the first there is nothing yet, with the second there
 /// is: the task gets it at once, or is woken for it.
-// ~ src/driver/readiness.rs
-// - let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, order, order);
-// + let _ = self.0.swap(seen.0 & !READY, order);
-// ~ src/driver/readiness.rs
-// - Some((word | flags).wrapping_add(ONE_EVENT))
-// + Some(word | flags)
-// ~ src/driver/readiness.rs
-// - self.0.load(Ordering::Acquire)
-// + self.0.load(Ordering::Relaxed)
-// ~ src/driver/readiness.rs
-// - self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next)
-// + self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-// ~ src/driver/mod.rs
-// - if source.readiness[direction].load().is_ready() {
-// + if false {
-// ~ src/driver/reactor.rs
-// - self.readiness[direction].set(flags);
-// - lock(&self.waiting)[direction].take_all(wakers);
-// + lock(&self.waiting)[direction].take_all(wakers);
-// + self.readiness[direction].set(flags);
 #[test]
 fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
     race_within(
@@ -60,19 +40,6 @@ fn event_is_never_wiped_out_by_a_task_that_found_nothing() {
 /// A read that got less than it could have clears the word as it was before the read. What came
 /// since stands: more bytes, or the end of the stream, which a read of bytes does not tell, and
 /// which may have come before.
-// ~ src/io.rs
-// - let seen = readiness.load();
-// - let mut waiter = self.waiter(direction, WaiterKind::Poll);
-// - let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
-// + let mut waiter = self.waiter(direction, WaiterKind::Poll);
-// + let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
-// + let seen = readiness.load();
-// ~ src/io.rs
-// - if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
-// + if self.short_means_drained && (1..wanted).contains(&moved) {
-// ~ src/driver/readiness.rs
-// - let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, order, order);
-// + let _ = self.0.swap(seen.0 & !READY, order);
 #[test]
 fn what_comes_after_a_short_read_is_not_wiped_out() {
     for ends in [false, true] {
@@ -115,17 +82,6 @@ fn poll_once(future: &mut Reading, waker: &Waker) {
 
 /// A future that waits is dropped while an event comes, and another future waits after it. The
 /// first one takes its own waker out, if that is still there, and not that of the other.
-// ~ src/driver/reactor.rs
-// - if number.is_none() {
-// -     self.numbers += 1;
-// - }
-// ~ src/driver/reactor.rs
-// - let waker = waiting[self.direction as usize].futures.remove(&number);
-// - drop(waiting);
-// - drop(waker);
-// + drop(waiting);
-// ~ src/driver/reactor.rs
-// - wakers.extend(take(&mut self.futures).into_values());
 #[test]
 fn future_that_is_dropped_takes_its_own_waker_out() {
     race(
@@ -154,11 +110,6 @@ fn future_that_is_dropped_takes_its_own_waker_out() {
 }
 
 /// A future waits for a socket while the runtime ends: it fails, at once or when it is woken.
-// ~ src/driver/mod.rs
-// - source.collect([true; 2], GONE, wakers);
-// ~ src/driver/readiness.rs
-// - self.0 & (READY | GONE) != 0
-// + self.0 & READY != 0
 #[test]
 fn future_that_waits_for_a_socket_fails_at_the_end() {
     race(

@@ -31,6 +31,14 @@ pub(crate) fn shared(workers: usize) -> Arc<Shared> {
     Arc::new(Shared::new(builder(false, workers)).expect("the model's kernel does not fail"))
 }
 
+/// The same, which threads find. Its workers know that polls are short.
+pub(crate) fn listed(workers: usize) -> Arc<Shared> {
+    let shared = shared(workers);
+    list(&shared);
+    make_polls_short(&shared);
+    shared
+}
+
 /// The same of a current-thread runtime.
 pub(crate) fn current_thread() -> Arc<Shared> {
     Arc::new(Shared::new(builder(true, 1)).expect("the model's kernel does not fail"))

@@ -1,6 +1,6 @@
 //! Jobs of `spawn_blocking`, and the end of their runtime.
 
-use crate::common::{OnDrop, Signal, current_thread, model, runtime, wait};
+use crate::common::{OnDrop, Signal, current_thread, holds, model, runtime, wait};
 use crate::runtime::{Builder, Runtime};
 use crate::sync::{Arc, AtomicBool, Duration, Ordering};
 use crate::task;
@@ -27,11 +27,6 @@ fn job_is_joined() {
 
 /// The runtime ends while one of its jobs goes on: the end waits for it, and its output is
 /// delivered.
-// ~ src/scheduler/threads.rs
-// - self.0.thread_ended.notify_all();
-// ~ src/scheduler/end.rs
-// - let others_run = |count: &mut usize| *count > myself;
-// + let others_run = |count: &mut usize| *count > myself + 1;
 #[test]
 fn end_waits_for_a_job_that_has_begun() {
     model(|| {
@@ -84,15 +79,6 @@ fn job_that_has_not_begun_is_dropped() {
 
 /// The runtime ends while a job is on its way to its thread. A job that runs is in the list of
 /// tasks for as long as it does. After the end the list is empty.
-// ~ src/task/spawn.rs
-// - drop(runtime.tasks.remove(&record));
-// ~ src/registry/list.rs
-// - if !record.is_job() {
-// -     wakers.extend(lock(&record.waker).take());
-// - }
-// - record.is_job()
-// + wakers.extend(lock(&record.waker).take());
-// + false
 #[test]
 fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
     for start in BOTH {
@@ -112,23 +98,6 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
 
 /// Jobs come from two threads, and there may be one thread for them, or two. Each job runs: no
 /// thread misses the notification of one, also if it has just waited for too long.
-// ~ src/scheduler/pool.rs
-// - self.news.notify_one();
-// ~ src/scheduler/pool.rs
-// - !self.is_closed && self.free <= self.jobs.len() && self.threads < threads_max
-// + !self.is_closed && self.free == 0 && self.threads < threads_max
-// ~ src/scheduler/pool.rs
-// - if job.is_none() {
-// + if false {
-// ~ src/scheduler/pool.rs
-// - state.free -= 1;
-// - let job = state.jobs.pop_front();
-// + let job = state.jobs.pop_front();
-// ~ src/task/spawn.rs
-// - run_job(runtime, job);
-// - runtime.pool.is_done();
-// + runtime.pool.is_done();
-// + run_job(runtime, job);
 #[test]
 fn every_job_finds_a_thread() {
     for (limit, keep_alive) in [1, 2].into_iter().flat_map(|it| [(it, MAX), (it, SOME)]) {
@@ -158,10 +127,6 @@ fn every_job_finds_a_thread() {
 }
 
 /// A thread that waits for a job, however long, hears of the end.
-// ~ src/scheduler/pool.rs
-// - self.news.notify_all();
-// ~ src/scheduler/end.rs
-// - shared.pool.close();
 #[test]
 fn thread_that_waits_for_a_job_ends() {
     model(|| {
@@ -191,10 +156,6 @@ fn job_that_comes_with_the_end_is_not_left() {
 
 /// The same, and the only thread for jobs is in one that waits until the other one is dropped. So
 /// that must be done by another thread.
-// ~ src/scheduler/end.rs
-// - drop_given_up(shared);
-// - shared.monitor.unpark();
-// + shared.monitor.unpark();
 #[test]
 fn job_may_wait_for_the_drop_of_one_that_is_given_up() {
     for new in [Builder::new_multi_thread, Builder::new_current_thread] {
@@ -233,25 +194,6 @@ fn poll_may_wait_for_its_job_while_the_runtime_ends() {
 
 /// The end comes while a thread is on its way for a job, which has begun by that: it runs. Another
 /// one, which no thread is on its way for, is dropped.
-// ~ src/scheduler/end.rs
-// - shared.pool.close();
-// - let signing_on = lock(&shared.threads);
-// - shared.ending.store(true, Ordering::SeqCst);
-// - drop(signing_on);
-// + let signing_on = lock(&shared.threads);
-// + shared.ending.store(true, Ordering::SeqCst);
-// + drop(signing_on);
-// + shared.pool.close();
-// ~ src/scheduler/pool.rs
-// - let begun = state.jobs.len().min(state.free);
-// + let begun = 0;
-// ~ src/scheduler/pool.rs
-// - let begun = state.jobs.len().min(state.free);
-// + let begun = state.jobs.len();
-// ~ src/scheduler/pool.rs
-// - self.threads += 1;
-// - self.free += 1;
-// + self.threads += 1;
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     for new in [Builder::new_multi_thread, Builder::new_current_thread] {
@@ -291,10 +233,7 @@ fn job_may_end_its_own_runtime() {
         let (handle, dropped) = (runtime.handle().clone(), Signal::default());
         let (one, other) = (OnDrop(dropped.clone()), OnDrop(dropped.clone()));
         let job = handle.spawn_blocking(move || {
-            drop(task::spawn(async move {
-                let _guard = one;
-                std::future::pending::<()>().await;
-            }));
+            drop(task::spawn(holds(one)));
             drop(task::spawn_blocking(move || drop(other)));
             drop(runtime);
         });

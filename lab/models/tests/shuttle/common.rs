@@ -198,6 +198,11 @@ impl Drop for OnDrop {
     }
 }
 
+/// A task that never ends by itself, and holds something.
+pub(crate) async fn holds<T>(_held: T) {
+    std::future::pending().await
+}
+
 /// Tells when the socket is registered, and reads a byte from it.
 pub(crate) async fn read_a_byte(near: UnixStream, registered: Signal) -> u8 {
     let mut near = Async::new(near).unwrap();

@@ -1,7 +1,7 @@
 //! The end of a runtime, whatever goes on meanwhile: every future is dropped exactly once, and no
 //! thread waits for ever.
 
-use crate::common::{ENDED, OnDrop, Signal, current_thread, model, runtime, wait};
+use crate::common::{ENDED, OnDrop, Signal, current_thread, holds, model, runtime, wait};
 use crate::panic::contain;
 use crate::runtime::{Builder, Runtime, UnhandledPanic};
 use crate::sync::{Duration, Instant};
@@ -11,23 +11,6 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
-// ~ src/scheduler/end.rs
-// - shared.injector.try_iter().for_each(drop);
-// ~ src/scheduler/end.rs
-// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.expire(NEVER, &mut wakers);
-// - wakers.into_iter().for_each(wake);
-// - for worker in &shared.workers {
-// -     iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// - }
-// - shared.injector.try_iter().for_each(drop);
-// + shared.driver.timers.expire(NEVER, &mut wakers);
-// + wakers.into_iter().for_each(wake);
-// + for worker in &shared.workers {
-// +     iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// + }
-// + shared.injector.try_iter().for_each(drop);
-// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
 #[test]
 fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     model(|| {
@@ -65,13 +48,6 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
 }
 
 /// Workers that have run out of work sleep when the end comes, or are about to.
-// ~ src/scheduler/end.rs
-// - shared.rouse(worker);
-// ~ src/scheduler/sleep.rs
-// - if self.seat.load(Ordering::SeqCst) == worker {
-// -     notify();
-// - } else if
-// + if
 #[test]
 fn workers_that_sleep_are_woken_by_the_end() {
     model(|| {
@@ -83,24 +59,6 @@ fn workers_that_sleep_are_woken_by_the_end() {
 }
 
 /// Tasks that never end by themselves: in a queue, polled, and waiting.
-// ~ src/scheduler/end.rs
-// - wakers.drain(..).for_each(wake);
-// + wakers.clear();
-// ~ src/scheduler/end.rs
-// - iter::from_fn(|| worker.queue.pop()).for_each(drop);
-// ~ src/scheduler/end.rs
-// - shared.ending.store(true, Ordering::SeqCst);
-// - drop(signing_on);
-// - let claim = |worker: &usize| shared.sleepers.claim(*worker);
-// - let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
-// + drop(signing_on);
-// + let claim = |worker: &usize| shared.sleepers.claim(*worker);
-// + let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
-// + shared.ending.store(true, Ordering::SeqCst);
-// ~ src/scheduler/end.rs
-// - drop_given_up(shared);
-// - shared.monitor.unpark();
-// + drop_given_up(shared);
 #[test]
 fn tasks_everywhere_are_dropped_at_the_end() {
     for waits in [false, true] {
@@ -177,8 +135,6 @@ const BOTH: [fn() -> Builder; 2] = [Builder::new_multi_thread, Builder::new_curr
 
 /// Two threads are in `block_on`, or on their way there, when a task's panic ends the runtime. Both
 /// panic. On a current-thread runtime one of them has the lease.
-// ~ src/scheduler/end.rs
-// - shared.mains.all().into_iter().for_each(Wake::wake);
 #[test]
 fn panic_ends_the_runtime_under_threads_in_block_on() {
     for new in BOTH {
@@ -190,10 +146,7 @@ fn panic_ends_the_runtime_under_threads_in_block_on() {
             let threads = [0, 1].map(|_| {
                 let (handle, guard) = (runtime.handle().clone(), OnDrop(dropped.clone()));
                 spawn(move || {
-                    let child = async move {
-                        let _guard = guard;
-                        std::future::pending::<()>().await;
-                    };
+                    let child = holds(guard);
                     let main = async {
                         let _child = task::spawn(child);
                         std::future::pending::<()>().await;
@@ -213,9 +166,6 @@ fn panic_ends_the_runtime_under_threads_in_block_on() {
 }
 
 /// A shutdown with a limit that may be over at any time.
-// ~ src/scheduler/end.rs
-// - lock(&shared.unfinished).get_or_insert_with(|| shared.describe_tasks());
-// + lock(&shared.unfinished).get_or_insert_with(Vec::new);
 #[test]
 fn shutdown_with_a_limit_reports_what_it_left() {
     model(|| {
@@ -239,16 +189,6 @@ fn shutdown_with_a_limit_reports_what_it_left() {
 
 /// A thread that does not belong to the runtime resets a timer while the runtime ends: the end
 /// wakes the timer's task, or the reset does, and no waker stays behind.
-// ~ src/scheduler/end.rs
-// - drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// - shared.driver.timers.expire(NEVER, &mut wakers);
-// + shared.driver.timers.expire(NEVER, &mut wakers);
-// + drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
-// ~ src/time.rs
-// - if self.is_elapsed() || !self.arm(id, waker.clone()) {
-// -     waker.wake();
-// - }
-// + self.arm(id, waker.clone());
 #[test]
 fn timer_that_is_reset_while_the_runtime_ends_is_woken() {
     model(|| {
@@ -312,19 +252,6 @@ fn block_on_outlives_its_runtime() {
 
 /// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
 /// the lease, and the other one waits for it, or takes it over just then.
-// ~ src/scheduler/end.rs
-// - if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
-// + if shared.config.flavor == RuntimeFlavor::CurrentThread {
-// ~ src/scheduler/end.rs
-// - shared.mains.end_lease();
-// - if shared.is_ending() && shared.mains.take_lease() {
-// -     close(shared);
-// - }
-// + shared.mains.end_lease();
-// ~ src/runtime/block_on.rs
-// - lease = None;
-// - refuse_after_the_end(shared);
-// + refuse_after_the_end(shared);
 #[test]
 fn threads_with_and_without_the_lease_outlive_their_runtime() {
     model(|| {
@@ -335,10 +262,7 @@ fn threads_with_and_without_the_lease_outlive_their_runtime() {
             let signal = signal.clone();
             spawn(move || {
                 handle.block_on(async {
-                    let child = task::spawn(async move {
-                        let _guard = guard;
-                        std::future::pending::<()>().await;
-                    });
+                    let child = task::spawn(holds(guard));
                     // The first one may leave before the end.
                     signal.sent(number).await;
                     if number == 1 {
@@ -357,9 +281,6 @@ fn threads_with_and_without_the_lease_outlive_their_runtime() {
 
 /// A task runs on the thread with the lease when another thread drops the runtime: the drop
 /// returns after the task's future was dropped.
-// ~ src/scheduler/end.rs
-// - let others_run = |count: &mut usize| *count > myself;
-// + let others_run = |count: &mut usize| *count > myself + 1;
 #[test]
 fn end_waits_for_the_thread_with_the_lease() {
     model(|| {
@@ -427,10 +348,7 @@ fn runtime_ends_itself_in_the_background() {
             let (begun, dropped) = (Signal::default(), Signal::default());
             let (guard, begins) = (OnDrop(dropped.clone()), begun.clone());
             let ends = move |runtime: Runtime| {
-                drop(task::spawn(async move {
-                    let _guard = guard;
-                    std::future::pending::<()>().await;
-                }));
+                drop(task::spawn(holds(guard)));
                 runtime.shutdown_background();
             };
             let waits = spawn(move || {

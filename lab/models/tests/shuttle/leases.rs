@@ -1,6 +1,8 @@
 //! A current-thread runtime: threads in `block_on` that take the lease from each other.
 
-use crate::common::{OnDrop, Signal, current_thread, model, read_a_byte, wait, write_a_byte};
+use crate::common::{
+    OnDrop, Signal, current_thread, holds, model, read_a_byte, wait, write_a_byte,
+};
 use crate::runtime::Runtime;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::task;
@@ -8,12 +10,6 @@ use shuttle::thread::{JoinHandle, spawn, yield_now};
 use std::os::unix::net::UnixStream;
 
 /// One thread in `block_on` runs its own future, what that spawns, and what comes from outside.
-// ~ src/runtime/block_on.rs
-// - Some(Lease { worker, .. }) => worker.run_one(&is_called),
-// + Some(Lease { worker, .. }) => worker.run_one(&|| false),
-// ~ src/runtime/block_on.rs
-// - if self.flavor == RuntimeFlavor::CurrentThread {
-// + if false {
 #[test]
 fn everything_runs_while_a_thread_is_in_block_on() {
     model(|| {
@@ -43,9 +39,6 @@ fn everything_runs_while_a_thread_is_in_block_on() {
 
 /// Two threads enter `block_on` again and again, and a third one spawns: two tasks never run at
 /// once, whichever thread runs them.
-// ~ src/scheduler/lease.rs
-// - !replace(&mut lock(&self.0).is_leased, true)
-// + !replace(&mut lock(&self.0).is_leased, true) || true
 #[test]
 fn one_thread_at_a_time_runs_the_tasks() {
     model(|| {
@@ -93,18 +86,6 @@ fn leave_a_task_behind(runtime: &Runtime, signal: &Signal) -> JoinHandle<task::J
 
 /// A thread leaves `block_on`, and leaves a task in the queue that the other thread in `block_on`
 /// waits for.
-// ~ src/scheduler/lease.rs
-// - main.thread.unpark();
-// ~ src/scheduler/lease.rs
-// - let mut state = lock(&self.0);
-// - state.is_leased = false;
-// - for main in &state.list {
-// -     main.thread.unpark();
-// - }
-// + for main in &lock(&self.0).list {
-// +     main.thread.unpark();
-// + }
-// + lock(&self.0).is_leased = false;
 #[test]
 fn another_thread_runs_what_one_leaves_behind() {
     model(|| {
@@ -119,10 +100,6 @@ fn another_thread_runs_what_one_leaves_behind() {
 
 /// The same, but the future of the thread that takes over blocks its thread when it is polled,
 /// and the unpark that the end of the lease brings may end that park instead.
-// ~ src/runtime/block_on.rs
-// - None if is_due => {}
-// - None => thread::park(),
-// + None => thread::park(),
 #[test]
 fn a_park_inside_the_future_does_not_lose_the_lease() {
     model(|| {
@@ -146,13 +123,6 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
 
 /// The thread with the lease sits, or is about to sit down, when its own future is
 /// woken. Another thread in `block_on`, without the lease, is woken by a task.
-// ~ src/runtime/block_on.rs
-// - self.thread.unpark();
-// ~ src/scheduler/worker.rs
-// - let has_work = || stop() || !shared.injector.is_empty();
-// + let has_work = || !shared.injector.is_empty();
-// ~ src/runtime/block_on.rs
-// - context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
 #[test]
 fn main_futures_are_woken_with_and_without_the_lease() {
     model(|| {
@@ -198,10 +168,7 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
         let dropped = Signal::default();
         let (one, other) = (OnDrop(dropped.clone()), OnDrop(dropped.clone()));
         runtime.block_on(async {
-            drop(task::spawn(async move {
-                let _guard = one;
-                std::future::pending::<()>().await;
-            }));
+            drop(task::spawn(holds(one)));
             task::yield_now().await;
         });
         drop(runtime.spawn(async move {
@@ -214,25 +181,13 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
 
 /// The runtime is dropped while a thread enters `block_on`: the drop returns only after all tasks
 /// were dropped, also if that thread has just taken the lease.
-// ~ src/runtime/block_on.rs
-// - let signed_on = SignedOn::new(shared.clone()).ok()?;
-// - if !shared.mains.take_lease() {
-// -     return None;
-// - }
-// + if !shared.mains.take_lease() {
-// +     return None;
-// + }
-// + let signed_on = SignedOn::new(shared.clone()).ok()?;
 #[test]
 fn a_drop_waits_for_a_thread_that_has_just_taken_the_lease() {
     model(|| {
         let runtime = current_thread();
         let (handle, is_dropped) = (runtime.handle().clone(), Signal::default());
         let tells = OnDrop(is_dropped.clone());
-        drop(runtime.spawn(async move {
-            let _tells = tells;
-            std::future::pending::<()>().await;
-        }));
+        drop(runtime.spawn(holds(tells)));
         let enters = spawn(move || handle.block_on(task::yield_now()));
         drop(runtime);
         assert_eq!(is_dropped.count(), 1);

@@ -8,17 +8,6 @@ use crate::task;
 use shuttle::thread::spawn;
 
 /// Tasks that are spawned from outside by two threads are run, and joined.
-// ~ src/scheduler/worker.rs
-// - let has_work = || stop() || !shared.injector.is_empty();
-// + let has_work = || stop();
-// ~ src/scheduler/sleep.rs
-// - self.rouse(worker, notify);
-// - return true;
-// + return true;
-// ~ src/scheduler/sleep.rs
-// - wait();
-// - self.leave_seat();
-// + wait();
 #[test]
 fn tasks_from_outside_are_run() {
     for workers in [1, 2] {
@@ -92,14 +81,6 @@ fn children_are_joined_wherever_they_run() {
 
 /// A task is aborted and joined at once, and perhaps woken by another thread. It ends, and its
 /// future is dropped before its joiner is woken.
-// ~ src/task/join.rs
-// - self.0.abort();
-// ~ src/registry/list.rs
-// - waker.wake();
-// + drop(waker);
-// ~ src/task/spawn.rs
-// - let Some(future) = future.filter(|_| !this.record.is_aborted()) else {
-// + let Some(future) = future else {
 #[test]
 fn aborted_task_ends_and_tells_its_joiner() {
     for is_woken in [false, true] {
@@ -167,8 +148,6 @@ fn panic_ends_its_task_alone() {
 }
 
 /// Two threads are in `block_on` of a multi-thread runtime at once, and a third one spawns.
-// ~ src/runtime/block_on.rs
-// - self.thread.unpark();
 #[test]
 fn threads_in_block_on_wait_for_the_workers() {
     for workers in [1, 2] {
@@ -203,22 +182,6 @@ fn task_outlives_the_block_on_that_spawned_it() {
 
 /// Another thread wakes the future of `block_on`, again and again, while it is polled and while
 /// its thread parks.
-// ~ src/runtime/block_on.rs
-// - let is_due = main.woken.swap(false, Ordering::Acquire);
-// + let is_due = main.woken.load(Ordering::SeqCst);
-// ~ src/runtime/block_on.rs
-// - let poll = budget::with_budget(|| future.poll(&mut context));
-// + let poll = budget::with_budget(|| future.poll(&mut context));
-// + main.woken.store(false, Ordering::SeqCst);
-// ~ src/runtime/block_on.rs
-// - if self.woken.swap(true, Ordering::SeqCst) {
-// -     return;
-// - }
-// - self.thread.unpark();
-// + self.thread.unpark();
-// + if self.woken.swap(true, Ordering::SeqCst) {
-// +     return;
-// + }
 #[test]
 fn main_future_is_woken_from_outside() {
     model(|| {
@@ -245,10 +208,6 @@ fn main_future_is_woken_from_outside() {
 
 /// The future of `block_on` blocks its thread after it has left its waker. The unpark of its own
 /// wake-up may end that park instead.
-// ~ src/runtime/block_on.rs
-// - None if is_due => {}
-// - None => thread::park(),
-// + None => thread::park(),
 #[test]
 fn a_park_inside_the_future_does_not_lose_a_wake_up() {
     model(|| {
@@ -279,12 +238,6 @@ async fn wait_in_a_poll_for_another_task() {
 }
 
 /// A worker is stuck in a poll. The monitor sees to it that another one takes over its queue.
-// ~ src/scheduler/monitor.rs
-// - if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
-// + if !shared.injector.is_empty() {
-// ~ src/scheduler/worker.rs
-// - find_map(|other| self.steal_from(other))
-// + find_map(|_| self.mine().queue.pop())
 #[test]
 fn stuck_worker_is_relieved_by_the_monitor() {
     model_with_monitor(|| {
@@ -298,13 +251,6 @@ fn stuck_worker_is_relieved_by_the_monitor() {
 /// count as long, no monitor is needed: a worker that sleeps is called, one that is about to sleep
 /// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
 /// that in motion.
-// ~ src/scheduler/worker.rs
-// - shared.helper_is_coming.store(false, Ordering::SeqCst);
-// ~ src/scheduler/shared.rs
-// - } else if self.mean_poll.is_long() || self.any_stuck.load(Ordering::Relaxed) {
-// -     self.call_helper();
-// - }
-// + }
 #[test]
 fn task_from_outside_begins_beside_a_poll_that_blocks() {
     model(|| {
@@ -327,9 +273,6 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
 }
 
 /// The same, but the other task is spawned in the very poll that blocks until it has run.
-// ~ src/scheduler/worker.rs
-// - self.shared.inject(runnable);
-// + queue::push(&self.shared.injector, runnable);
 #[test]
 fn task_that_is_spawned_in_a_poll_begins_beside_it() {
     model(|| {
@@ -340,11 +283,6 @@ fn task_that_is_spawned_in_a_poll_begins_beside_it() {
 
 /// As many tasks as there are workers block until all of them run. They are spawned by a task, so
 /// that they are all in one worker's queue. Whatever call is lost, the monitor makes it later.
-// ~ src/scheduler/monitor.rs
-// - if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
-// + if !shared.injector.is_empty() {
-// ~ src/scheduler/worker.rs
-// - shared.helper_is_coming.store(false, Ordering::SeqCst);
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_all_run() {
     model_with_monitor(|| {

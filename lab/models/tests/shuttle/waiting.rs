@@ -81,8 +81,6 @@ fn event_of_a_closed_socket_hits_nobody() {
 }
 
 /// A socket that is read fails when the runtime ends.
-// ~ src/driver/mod.rs
-// - source.collect([true; 2], GONE, wakers);
 #[test]
 fn socket_fails_when_its_runtime_ends() {
     model(|| {
@@ -103,9 +101,6 @@ fn socket_fails_when_its_runtime_ends() {
 
 /// Two tasks sleep, and the clock is moved once both timers are armed. Each task wakes when it is
 /// time, whichever worker sits.
-// ~ src/time.rs
-// - if alarm_is_late && runtime.sleepers.is_seat_taken() {
-// + if false {
 #[test]
 fn timers_are_not_slept_through() {
     for workers in [1, 2] {
@@ -138,9 +133,6 @@ fn timers_are_not_slept_through() {
 /// Both workers sleep while polls are long. The alarm wakes the one in the seat, for a task that
 /// then blocks it until another timer has expired: before that poll it calls the other worker,
 /// which takes the seat.
-// ~ src/scheduler/worker.rs
-// - if leaves_tasks || (is_unwatched && self.shared.mean_poll.is_long()) {
-// + if leaves_tasks {
 #[test]
 fn timer_expires_beside_a_poll_that_waits_for_it() {
     model(|| {
@@ -171,9 +163,6 @@ fn timer_expires_beside_a_poll_that_waits_for_it() {
 }
 
 /// A thread that does not belong to the runtime arms a timer while all workers sleep.
-// ~ src/time.rs
-// - if alarm_is_late && runtime.sleepers.is_seat_taken() {
-// + if alarm_is_late && worker.is_some() {
 #[test]
 fn timer_from_outside_is_watched() {
     model(|| {

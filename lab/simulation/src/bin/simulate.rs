@@ -1,110 +1,79 @@
 //! Simulates many cells, prints a line for each, and tells where arc is behind tokio.
 
-use lab::cell::{Cell, Load, Polls};
+use clap::Parser;
+use lab::cell::{Cell, Load, Polls, time};
 use lab::costs::Costs;
 use lab::rules::Rules;
 use lab::system::Figures;
 use std::io::IsTerminal;
 use std::num::NonZero;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-
-const HELP: &str = "\
-arc's policy beside tokio's and an ideal one, in virtual time.
-
-usage: simulate [OPTION...]
-
-  --workers LIST    how many workers (1,2,4,8,16,32,64)
-  --polls LIST      how long polls take: 300us; exp:100us; 5us+2ms, one in 100 the
-                    longer (1us,8us,30us,exp:100us,300us,1ms,5ms,5us+2ms)
-  --load LIST       how busy an open loop keeps the workers, in percent
-                    (5,10,30,50,70,90)
-  --connections LIST  of a closed loop (1,8,16,64,256,1000)
-  --client-cost T   how long a thread of the client needs for a request (4us)
-  --client-threads N  how many it has (as many as there are workers)
-  --cores N         workers and client share so many cores (each has its own)
-  --requests N      requests of a cell (60000)
-  --seed N          of arrivals and lengths (1)
-  --COST NANOS      wake, delay, queue, sleep, cold, look, event, steal, search, poll,
-                    clock, tick
-
-A line has arc / tokio / ideal of the mean and p99 latency in us, and of the requests per
-second; arc / tokio of the workers' CPU and of wake-ups per request; ratios arc to tokio.
-";
 
 /// More than this behind tokio is listed at the end.
 const BEHIND: f64 = 1.10;
 
+/// arc's policy beside tokio's and an ideal one, in virtual time
+///
+/// A line has arc / tokio / ideal of the mean and p99 latency in us, and of the requests per
+/// second; arc / tokio of the workers' CPU and of wake-ups per request; ratios arc to tokio.
+#[derive(Parser)]
 struct Options {
-    workers: Vec<usize>,
+    /// How many workers
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,32,64")]
+    workers: Vec<NonZero<usize>>,
+    /// How long polls take: 300us; exp:100us; 5us+2ms, one in 100 the longer
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "1us,8us,30us,exp:100us,300us,1ms,5ms,5us+2ms"
+    )]
     polls: Vec<Polls>,
-    loads: Vec<Load>,
+    /// How busy an open loop keeps the workers, in percent (5,10,30,50,70,90)
+    #[arg(long, value_delimiter = ',', value_parser = percent)]
+    load: Vec<f64>,
+    /// Of a closed loop (1,8,16,64,256,1000)
+    #[arg(long, value_delimiter = ',')]
+    connections: Vec<NonZero<usize>>,
+    /// How long a thread of the client needs for a request
+    #[arg(long, value_parser = time, default_value = "4us")]
     client_cost: u64,
-    client_threads: Option<usize>,
-    cores: Option<usize>,
+    /// How many it has (as many as there are workers)
+    #[arg(long)]
+    client_threads: Option<NonZero<usize>>,
+    /// Requests of a cell
+    #[arg(long, default_value_t = 60_000)]
     requests: u64,
+    /// Of arrivals and lengths
+    #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
     costs: Costs,
 }
 
-impl Options {
-    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self {
-            workers: vec![1, 2, 4, 8, 16, 32, 64],
-            polls: list("1us,8us,30us,exp:100us,300us,1ms,5ms,5us+2ms", polls)?,
-            loads: Vec::new(),
-            client_cost: 4_000,
-            client_threads: None,
-            cores: None,
-            requests: 60_000,
-            seed: 1,
-            costs: Costs::default(),
-        };
-        let mut open = None;
-        let mut closed = None;
-        while let Some(name) = arguments.next() {
-            if name == "--help" {
-                return Err(HELP.to_owned());
-            }
-            let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-            match name.as_str() {
-                "--workers" => options.workers = list(&value, count)?,
-                "--polls" => options.polls = list(&value, polls)?,
-                "--load" => open = Some(list(&value, percent)?),
-                "--connections" => closed = Some(list(&value, count)?),
-                "--client-cost" => options.client_cost = time(&value).ok_or(HELP)?,
-                "--client-threads" => options.client_threads = Some(count(&value).ok_or(HELP)?),
-                "--cores" => options.cores = Some(count(&value).ok_or(HELP)?),
-                "--requests" => options.requests = count(&value).ok_or(HELP)? as u64,
-                "--seed" => options.seed = value.parse().map_err(|_| HELP)?,
-                _ => {
-                    let cost = name.strip_prefix("--").and_then(|it| options.costs.named(it));
-                    let cost = cost.ok_or_else(|| format!("unknown option {name}\n\n{HELP}"))?;
-                    *cost = value.parse().map_err(|_| format!("{name} takes nanoseconds"))?;
-                }
-            }
-        }
-        if open.is_none() && closed.is_none() {
-            open = Some(list("5,10,30,50,70,90", percent)?);
-            closed = Some(list("1,8,16,64,256,1000", count)?);
-        }
-        options.loads.extend(open.into_iter().flatten().map(Load::Open));
-        options.loads.extend(closed.into_iter().flatten().map(Load::Closed));
-        Ok(options)
-    }
+/// As a part of 1.
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent| *percent > 0.0);
+    percent.map(|percent: f64| percent / 100.0).ok_or_else(|| "it takes more than 0".to_owned())
+}
 
+impl Options {
     fn cells(&self) -> Vec<Cell> {
+        let mut loads: Vec<Load> = self.load.iter().copied().map(Load::Open).collect();
+        loads.extend(self.connections.iter().map(|count| Load::Closed(count.get())));
+        if loads.is_empty() {
+            loads.extend([0.05, 0.1, 0.3, 0.5, 0.7, 0.9].map(Load::Open));
+            loads.extend([1, 8, 16, 64, 256, 1000].map(Load::Closed));
+        }
         let mut cells = Vec::new();
-        for &workers in &self.workers {
+        for workers in &self.workers {
             for &polls in &self.polls {
-                for &load in &self.loads {
+                for &load in &loads {
                     cells.push(Cell {
-                        workers,
-                        cores: self.cores,
+                        workers: workers.get(),
                         polls,
                         load,
-                        client_threads: self.client_threads.unwrap_or(workers),
+                        client_threads: self.client_threads.unwrap_or(*workers).get(),
                         client_cost: self.client_cost,
                         requests: self.requests,
                     });
@@ -115,45 +84,8 @@ impl Options {
     }
 }
 
-fn list<T>(text: &str, each: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
-    let items = text.split(',').map(each).collect::<Option<_>>();
-    items.ok_or_else(|| format!("not understood: {text}\n\n{HELP}"))
-}
-
-fn count(text: &str) -> Option<usize> {
-    text.parse().ok().filter(|count| *count > 0)
-}
-
-fn percent(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|percent| *percent > 0.0).map(|percent: f64| percent / 100.0)
-}
-
-/// In nanoseconds.
-fn time(text: &str) -> Option<u64> {
-    let units = [("us", 1e3), ("ms", 1e6)];
-    let (number, unit) =
-        units.iter().find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?, unit)))?;
-    number.parse().ok().map(|number: f64| (number * unit) as u64)
-}
-
-fn polls(text: &str) -> Option<Polls> {
-    if let Some(mean) = text.strip_prefix("exp:") {
-        return time(mean).map(Polls::Exponential);
-    }
-    match text.split_once('+') {
-        Some((common, long)) => Some(Polls::Mixed(time(common)?, time(long)?)),
-        None => time(text).map(Polls::Equal),
-    }
-}
-
-fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(text) => {
-            eprintln!("{text}");
-            return ExitCode::from(2);
-        }
-    };
+fn main() {
+    let options = Options::parse();
     let cells = options.cells();
     let all = simulate(&cells, &options);
     println!(
@@ -164,7 +96,6 @@ fn main() -> ExitCode {
         println!("{}", line(cell, figures));
     }
     list_losses(&cells, &all);
-    ExitCode::SUCCESS
 }
 
 /// On as many threads as there are cores.

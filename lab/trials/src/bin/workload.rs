@@ -1,14 +1,8 @@
 //! A fixed amount of work on arc, for faults to be injected into.
 
-use arc_trials::workload::{HELP, Options, run};
-use std::process::ExitCode;
+use arc_trials::workload::{Options, run};
+use clap::Parser;
 
-fn main() -> ExitCode {
-    match Options::parse(std::env::args().skip(1)) {
-        Some(options) => run(options),
-        None => {
-            eprint!("{HELP}");
-            ExitCode::from(2)
-        }
-    }
+fn main() -> std::process::ExitCode {
+    run(Options::parse())
 }

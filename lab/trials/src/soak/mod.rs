@@ -23,15 +23,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// By how much the memory may be larger at the end than it was after the first tenth.
 const ROOM_KIB: u64 = 16 * 1024;
 
-/// What the soak is told.
+/// Runs everything that arc does at random for a while, and keeps an account of it
+#[derive(clap::Parser)]
 pub struct Options {
-    /// For how long it runs.
-    pub seconds: u64,
-    /// What all is chosen by: who does what and when. Only who overtakes whom is new in
-    /// each run.
-    pub seed: u64,
-    /// The round that it begins with, to come to one of a seed soon.
-    pub first: u64,
+    /// For how long
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// What is chosen is chosen by it; a new one, which is printed. Only who overtakes whom is new
+    /// in each run
+    #[arg(long, default_value_t = fastrand::u64(..1 << 32), hide_default_value = true)]
+    seed: u64,
+    /// Begin with this round of the seed
+    #[arg(long = "round", value_name = "ROUND", default_value_t = 0)]
+    first: u64,
 }
 
 /// The round that is on, for the watchdog.

@@ -5,7 +5,7 @@ mod echo;
 mod ledger;
 mod options;
 
-pub use options::{HELP, Options};
+pub use options::Options;
 
 use crate::account::Counter;
 use crate::{bytes, process};

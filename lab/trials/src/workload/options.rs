@@ -2,97 +2,56 @@
 
 use std::time::Duration;
 
-/// What the program can be told.
-pub const HELP: &str = "\
-Does a fixed amount of work on arc, compares every byte, and prints an account.
-
-usage: workload [OPTION...]
-
-  --listen ADDRESS    only serve, until it is killed; prints the address
-  --connect ADDRESS   the server is there; without, it is in this process
-  --connections N     so many connections in all; 40
-  --at-once N         so many of them at once; 8
-  --bytes N           so many there and back on each; 50000
-  --timers N          so many tasks that sleep three times; 30
-  --jobs N            so many jobs of spawn_blocking; 20
-  --wakes N           so often a thread outside of the runtime wakes a task; 200
-  --datagrams N       so many there and back; 30
-  --children N        so many processes that are started meanwhile; 0
-  --workers N         of the runtime; 2
-  --patience-ms N     how long a connection may take; 20000
-  --tries N           how often a connection is tried that ended early; 1
-  --leaks N           how many descriptors may stay open at most: arc leaks one that the
-                      kernel refuses to forget; 0
-  --at-half COMMAND   to be run by sh when the first connection has sent half
-";
-
-/// What the workload is told.
+/// Does a fixed amount of work on arc, compares every byte, and prints an account
+#[derive(clap::Parser)]
 pub struct Options {
+    /// Only serve, until it is killed; prints the address
+    #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
+    /// The server is there; without, it is in this process
+    #[arg(long, value_name = "ADDRESS")]
     pub(super) connect: Option<String>,
+    /// So many connections in all
+    #[arg(long, default_value_t = 40)]
     pub(super) connections: u64,
+    /// So many of them at once
+    #[arg(long, default_value_t = 8)]
     pub(super) at_once: u64,
+    /// So many there and back on each
+    #[arg(long, default_value_t = 50_000)]
     pub(super) bytes: u64,
+    /// So many tasks that sleep three times
+    #[arg(long, default_value_t = 30)]
     pub(super) timers: u64,
+    /// So many jobs of `spawn_blocking`
+    #[arg(long, default_value_t = 20)]
     pub(super) jobs: u64,
+    /// So often a thread outside of the runtime wakes a task
+    #[arg(long, default_value_t = 200)]
     pub(super) wakes: u64,
+    /// So many there and back
+    #[arg(long, default_value_t = 30)]
     pub(super) datagrams: u64,
+    /// So many processes that are started meanwhile
+    #[arg(long, default_value_t = 0)]
     pub(super) children: u64,
+    /// Of the runtime
+    #[arg(long, default_value_t = 2)]
     pub(super) workers: usize,
+    /// How long a connection may take
+    #[arg(long = "patience-ms", value_name = "MILLIS", value_parser = millis, default_value = "20000")]
     pub(super) patience: Duration,
+    /// How often a connection is tried that ended early
+    #[arg(long, default_value_t = 1)]
     pub(super) tries: u64,
+    /// How many descriptors may stay open at most: arc leaks one that the kernel refuses to forget
+    #[arg(long, default_value_t = 0)]
     pub(super) leaks: usize,
+    /// To be run by sh when the first connection has sent half
+    #[arg(long, value_name = "COMMAND")]
     pub(super) at_half: Option<String>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            listen: None,
-            connect: None,
-            connections: 40,
-            at_once: 8,
-            bytes: 50_000,
-            timers: 30,
-            jobs: 20,
-            wakes: 200,
-            datagrams: 30,
-            children: 0,
-            workers: 2,
-            patience: Duration::from_secs(20),
-            tries: 1,
-            leaks: 0,
-            at_half: None,
-        }
-    }
-}
-
-impl Options {
-    /// None: they make no sense.
-    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
-        let mut options = Options::default();
-        while let Some(argument) = arguments.next() {
-            let value = arguments.next()?;
-            let number = || value.parse::<u64>().ok();
-            match argument.as_str() {
-                "--listen" => options.listen = Some(value),
-                "--connect" => options.connect = Some(value),
-                "--at-half" => options.at_half = Some(value),
-                "--connections" => options.connections = number()?,
-                "--at-once" => options.at_once = number()?,
-                "--bytes" => options.bytes = number()?,
-                "--timers" => options.timers = number()?,
-                "--jobs" => options.jobs = number()?,
-                "--wakes" => options.wakes = number()?,
-                "--datagrams" => options.datagrams = number()?,
-                "--children" => options.children = number()?,
-                "--workers" => options.workers = value.parse().ok()?,
-                "--patience-ms" => options.patience = Duration::from_millis(number()?),
-                "--tries" => options.tries = number()?,
-                "--leaks" => options.leaks = value.parse().ok()?,
-                _ => return None,
-            }
-        }
-        Some(options)
-    }
+fn millis(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_millis)
 }
