@@ -34,6 +34,8 @@ pub enum What {
     Oneshot,
     /// A new value of a `watch` channel.
     Watch,
+    /// A value that each receiver of a `broadcast` channel gets.
+    Broadcast,
     /// A notification.
     Notify,
     /// All the other tasks that meet there.
@@ -44,6 +46,8 @@ pub enum What {
     Closed,
     /// That somebody cancels a token.
     Token,
+    /// The end of a task of a `JoinSet`.
+    JoinSet,
 }
 
 impl What {
@@ -57,11 +61,13 @@ impl What {
             Self::Value => "a value from the channel",
             Self::Oneshot => "the value of the oneshot channel",
             Self::Watch => "a new value of the watch channel",
+            Self::Broadcast => "a value from the broadcast channel",
             Self::Notify => "the Notify",
             Self::Barrier => "the other tasks at the Barrier",
             Self::Cell => "the value of the cell",
             Self::Closed => "the end of the receiver of the channel",
             Self::Token => "the CancellationToken",
+            Self::JoinSet => "a task of the JoinSet",
         }
     }
 
@@ -70,10 +76,11 @@ impl What {
         match self {
             Self::Mutex | Self::RwLock | Self::Semaphore => "gave some back",
             Self::Room => "received",
-            Self::Value | Self::Oneshot | Self::Watch => "sent",
+            Self::Value | Self::Oneshot | Self::Watch | Self::Broadcast => "sent",
             Self::Notify | Self::Closed | Self::Token => "notified",
             Self::Barrier => "came",
             Self::Cell => "has begun",
+            Self::JoinSet => "was added",
         }
     }
 }
@@ -89,6 +96,8 @@ pub struct Resource {
     provider: AtomicU64,
     /// The task that took a value last. Zero: none did.
     receiver: AtomicU64,
+    /// A wait for it has ended.
+    has_come: AtomicBool,
     is_known: AtomicBool,
 }
 
@@ -122,6 +131,8 @@ pub struct ResourceInfo {
     pub provider: Option<u64>,
     /// The task that took a value from the channel last.
     pub receiver: Option<u64>,
+    /// It is a `Notify`, and somebody has received a notification.
+    pub has_come: bool,
 }
 
 fn task_in(word: &AtomicU64) -> Option<u64> {
@@ -151,6 +162,7 @@ impl Resource {
             state: Mutex::default(),
             provider: AtomicU64::new(0),
             receiver: AtomicU64::new(0),
+            has_come: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
         })
     }
@@ -170,7 +182,9 @@ impl Resource {
     fn info(&self) -> ResourceInfo {
         let lines = lock(&self.state).lines.clone();
         let (provider, receiver) = (self.provider(), task_in(&self.receiver));
-        ResourceInfo { what: self.what, location: self.location, lines, provider, receiver }
+        let has_come = self.has_come.load(Ordering::Relaxed);
+        let (what, location) = (self.what, self.location);
+        ResourceInfo { what, location, lines, provider, receiver, has_come }
     }
 
     /// The number of a line among those of this resource, from 1. Zero: there is none.
@@ -208,6 +222,10 @@ impl Resource {
 
     pub(crate) fn provider(&self) -> Option<u64> {
         task_in(&self.provider)
+    }
+
+    pub(crate) fn set_come(&self) {
+        self.has_come.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn set_receiver(&self, task: u64) {

@@ -215,6 +215,19 @@ pub fn receives(resource: &Arc<Resource>, count: usize) {
     }
 }
 
+/// A notification has come to the task.
+pub fn comes(resource: &Arc<Resource>) {
+    resource.set_come();
+}
+
+/// So much is in a channel or in a `JoinSet`, and nobody has taken it so far.
+pub fn piles(resource: &Arc<Resource>, count: usize) {
+    if is_recording() {
+        resource.make_known();
+        keep(Event::Piles { resource: resource.id, count: count as u64 });
+    }
+}
+
 /// An operation of arc's has succeeded.
 pub fn made_progress() {
     OPERATIONS.set(OPERATIONS.get().saturating_add(1));

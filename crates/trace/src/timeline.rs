@@ -3,7 +3,7 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
-use crate::resource::ResourceInfo;
+use crate::resource::{ResourceInfo, What};
 use crate::waiting::{On, Waiting};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write;
@@ -43,6 +43,11 @@ pub struct Timeline {
     pub(crate) holds_of: BTreeMap<u64, Vec<usize>>,
     /// The values that were sent into channels, in that order.
     pub(crate) values: Vec<Value>,
+    /// How much of each channel and `JoinSet` nobody had taken, and when, each time that it doubled.
+    pub(crate) piles: BTreeMap<u64, Vec<Pile>>,
+    /// How often each task received from each `watch` channel, and how often anybody sent there.
+    pub(crate) seen: BTreeMap<(u64, u64), Seen>,
+    pub(crate) sent: BTreeMap<u64, usize>,
     /// What the tasks wait for whose last polls were left out, and since when.
     pub(crate) kept: BTreeMap<u64, (u64, Vec<Wait>)>,
     /// How many events there are.
@@ -136,7 +141,7 @@ pub struct Queued {
 }
 
 /// What a task waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
     /// A socket or another descriptor, by its number.
@@ -190,6 +195,22 @@ pub(crate) struct Value {
     pub(crate) sent: u64,
     /// When it was received, and by which task.
     pub(crate) received: Option<(u64, u64)>,
+}
+
+/// So much had come together when this task added to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pile {
+    pub(crate) at: u64,
+    pub(crate) count: u64,
+    pub(crate) by: u64,
+}
+
+/// How often a task saw values of a `watch` channel, and when first and last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) count: usize,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 /// One poll of a task, or a job from its beginning to its end.
@@ -504,6 +525,7 @@ impl Reader {
             Event::Releases { resource, task } => self.release(at, resource, task),
             Event::Sends { resource } => self.send(at, resource),
             Event::Receives { resource, count } => self.receive(lane, at, resource, count),
+            Event::Piles { resource, count } => self.pile(lane, at, resource, count),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
             Event::Scheduled { .. } => {}
@@ -746,6 +768,10 @@ impl Reader {
     /// Values come out in the order in which they were sent. Threads tell of them by the times of
     /// their last events, so that a value may seem to have come out before it was sent.
     fn send(&mut self, at: u64, resource: u64) {
+        if self.is_watch(resource) {
+            *self.timeline.sent.entry(resource).or_default() += 1;
+            return;
+        }
         let index = self.timeline.values.len();
         let channel = self.channels.entry(resource).or_default();
         let received = channel.received.pop_front();
@@ -757,6 +783,13 @@ impl Reader {
 
     fn receive(&mut self, lane: usize, at: u64, resource: u64, count: u64) {
         let by = self.polled(lane);
+        if self.is_watch(resource) {
+            let new = Seen { count: 0, first: at, last: at };
+            let seen = self.timeline.seen.entry((resource, by)).or_insert(new);
+            seen.count += 1;
+            seen.last = at;
+            return;
+        }
         let channel = self.channels.entry(resource).or_default();
         let known = channel.sent.len().min(count as usize);
         for value in channel.sent.drain(..known) {
@@ -765,6 +798,20 @@ impl Reader {
         // Of the others nothing is known, or nothing yet.
         let early = (count - known as u64).min(EARLY_MAX);
         channel.received.extend((0..early).map(|_| (at, by)));
+    }
+
+    /// Values of such a channel are no queue: each receiver sees the last one.
+    fn is_watch(&self, resource: u64) -> bool {
+        self.timeline.resources.get(&resource).is_some_and(|info| info.what == What::Watch)
+    }
+
+    fn pile(&mut self, lane: usize, at: u64, resource: u64, count: u64) {
+        let by = self.polled(lane);
+        let piles = self.timeline.piles.entry(resource).or_default();
+        // A receiver that takes all at once makes it begin anew.
+        if piles.last().is_none_or(|last| count > last.count) {
+            piles.push(Pile { at, count, by });
+        }
     }
 
     fn wait(&mut self, lane: usize, wait: Wait) {

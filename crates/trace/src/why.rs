@@ -377,8 +377,16 @@ impl Timeline {
         findings.extend(self.waits_for_resources());
         findings.extend(self.self_wakers());
         findings.extend(self.starved_values());
+        findings.extend(self.missed_notifications());
+        findings.extend(self.unanswered());
+        findings.extend(self.seen_again());
+        findings.extend(self.piles_up());
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
-        findings.splice(..0, self.deadlocks());
+        let deadlocks = self.deadlocks();
+        if deadlocks.is_empty() {
+            findings.splice(..0, self.nobody_is_left());
+        }
+        findings.splice(..0, deadlocks);
         findings.splice(..0, self.panics());
         findings
     }
