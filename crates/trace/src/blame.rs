@@ -187,9 +187,8 @@ impl Timeline {
 
     /// The waits for resources of some kinds, from the poll that asked to the wake-up.
     pub(crate) fn resource_waits(&self, is_wanted: impl Fn(What) -> bool) -> Vec<ResourceWait> {
-        let is_wanted = |resource: u64| {
-            self.resources.get(&resource).is_some_and(|info| is_wanted(info.what))
-        };
+        let is_wanted =
+            |resource: u64| self.resources.get(&resource).is_some_and(|info| is_wanted(info.what));
         let mut all = Vec::new();
         for (&id, task) in &self.tasks {
             let mut open: BTreeMap<(u64, u64), u64> = BTreeMap::new();

@@ -129,13 +129,6 @@ pub enum Event {
         /// How many.
         count: u64,
     },
-    /// What nobody takes grows in a channel or in a `JoinSet`, and has doubled again.
-    Piles {
-        /// The number of the resource.
-        resource: u64,
-        /// How much there is.
-        count: u64,
-    },
     /// The task that is being polled has used up its budget, and lets others run.
     OutOfBudget,
     /// A runtime ends. From now on none of its tasks is polled, and those that have not ended are
@@ -193,7 +186,6 @@ impl Event {
             Self::Releases { resource, task } => (22, task, resource),
             Self::Sends { resource } => (23, 0, resource),
             Self::Receives { resource, count } => (24, count, resource),
-            Self::Piles { resource, count } => (25, count, resource),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -225,7 +217,6 @@ impl Event {
             21 => Self::Holds { resource: large, line: small },
             22 => Self::Releases { resource: large, task: small },
             23 => Self::Sends { resource: large },
-            25 => Self::Piles { resource: large, count: small },
             24 => Self::Receives { resource: large, count: small },
             other => unreachable!("no event has the kind {other}"),
         }

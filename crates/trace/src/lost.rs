@@ -2,7 +2,7 @@
 //! that nobody gives, values that nobody takes, and a program in which nobody is left to go on.
 
 use crate::blame::ResourceWait;
-use crate::resource::What;
+use crate::resource::{Pile, What};
 use crate::timeline::{Timeline, Wait};
 use crate::why::{Finding, time};
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ const ANSWER_SHARE: u64 = 20;
 const SEEN_MIN: usize = 1_000;
 const SEEN_EACH: usize = 10;
 
-/// What piles up is told of once it has doubled so often.
-const DOUBLED_MIN: usize = 3;
+/// What piles up is told of from so much on. Before, it may be a burst.
+const PILE_MIN: usize = 8_000;
 
 /// Of the tasks among which nobody is left, so many are named.
 const NAMED_MAX: usize = 4;
@@ -79,7 +79,12 @@ impl Timeline {
                  {location}; {count} others from there came within {longest}: this sender is kept \
                  somewhere, and nobody sends"
             );
-            findings.push(Finding { cost: wait.time(), at: wait.from, task: Some(wait.task), text });
+            findings.push(Finding {
+                cost: wait.time(),
+                at: wait.from,
+                task: Some(wait.task),
+                text,
+            });
         }
         findings
     }
@@ -109,16 +114,17 @@ impl Timeline {
     /// Channels without a bound, and `JoinSet`s, of which nobody takes what comes.
     pub(crate) fn piles_up(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (resource, piles) in &self.piles {
-            let Some(info) = self.resources.get(resource) else { continue };
-            let [first, .., last] = piles[..] else { continue };
-            // Once it grows no more, it was a burst.
-            let cost = self.end.saturating_sub(first.at);
-            let grows = last.at.saturating_sub(first.at) >= cost / 3;
-            if piles.len() <= DOUBLED_MIN || !grows {
+        for info in self.resources.values() {
+            let Some(Pile { since, last, count, by: task }) = info.pile else { continue };
+            // Once it grows no more, it was a burst. If it grows evenly, it has doubled last in the
+            // second half of the time.
+            let cost = self.end.saturating_sub(since);
+            let grows = last.saturating_sub(since) >= cost / 3;
+            if count < PILE_MIN || !grows {
                 continue;
             }
-            let (location, count, by) = (info.location, last.count, self.label(last.by));
+            let by = if task == 0 { "a thread".to_owned() } else { self.label(task) };
+            let location = info.location;
             let what = match info.what {
                 What::JoinSet => format!(
                     "{count} tasks of the JoinSet made at {location} have ended, and nobody has \
@@ -131,8 +137,8 @@ impl Timeline {
                 ),
             };
             let text = format!("piles up: {what}");
-            let task = Some(last.by).filter(|task| *task > 0);
-            findings.push(Finding { cost, at: first.at, task, text });
+            let task = Some(task).filter(|task| *task > 0);
+            findings.push(Finding { cost, at: since, task, text });
         }
         findings
     }

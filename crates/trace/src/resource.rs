@@ -106,6 +106,19 @@ struct State {
     /// The lines that wait for it.
     lines: Vec<&'static Location<'static>>,
     holders: Vec<Holder>,
+    pile: Option<Pile>,
+}
+
+/// What nobody takes out of a channel or a `JoinSet`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pile {
+    /// When it was told of first, and when it was the highest.
+    pub(crate) since: u64,
+    pub(crate) last: u64,
+    /// How much it was then.
+    pub(crate) count: usize,
+    /// The task that added to it then. Zero: it was no task.
+    pub(crate) by: u64,
 }
 
 /// A task that has it.
@@ -133,6 +146,7 @@ pub struct ResourceInfo {
     pub receiver: Option<u64>,
     /// It is a `Notify`, and somebody has received a notification.
     pub has_come: bool,
+    pub(crate) pile: Option<Pile>,
 }
 
 fn task_in(word: &AtomicU64) -> Option<u64> {
@@ -180,11 +194,13 @@ impl Resource {
     }
 
     fn info(&self) -> ResourceInfo {
-        let lines = lock(&self.state).lines.clone();
+        let state = lock(&self.state);
+        let (lines, pile) = (state.lines.clone(), state.pile);
+        drop(state);
         let (provider, receiver) = (self.provider(), task_in(&self.receiver));
         let has_come = self.has_come.load(Ordering::Relaxed);
         let (what, location) = (self.what, self.location);
-        ResourceInfo { what, location, lines, provider, receiver, has_come }
+        ResourceInfo { what, location, lines, provider, receiver, has_come, pile }
     }
 
     /// The number of a line among those of this resource, from 1. Zero: there is none.
@@ -222,6 +238,15 @@ impl Resource {
 
     pub(crate) fn provider(&self) -> Option<u64> {
         task_in(&self.provider)
+    }
+
+    /// A receiver that takes all at once makes it begin anew: what counts is the most that it was.
+    pub(crate) fn add_to_pile(&self, count: usize, at: u64, by: u64) {
+        let pile = &mut lock(&self.state).pile;
+        if pile.is_none_or(|before| count > before.count) {
+            let since = pile.map_or(at, |before| before.since);
+            *pile = Some(Pile { since, last: at, count, by });
+        }
     }
 
     pub(crate) fn set_come(&self) {

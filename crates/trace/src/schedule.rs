@@ -90,7 +90,6 @@ impl Timeline {
             Event::Releases { resource, .. } => format!("gives resource {resource} back"),
             Event::Sends { resource } => format!("sends into channel {resource}"),
             Event::Receives { resource, .. } => format!("receives from channel {resource}"),
-            Event::Piles { resource, count } => format!("leaves {count} in channel {resource}"),
             Event::OutOfBudget => "has used up its budget".to_owned(),
             Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),

@@ -224,7 +224,7 @@ pub fn comes(resource: &Arc<Resource>) {
 pub fn piles(resource: &Arc<Resource>, count: usize) {
     if is_recording() {
         resource.make_known();
-        keep(Event::Piles { resource: resource.id, count: count as u64 });
+        resource.add_to_pile(count, clock(), now::task());
     }
 }
 

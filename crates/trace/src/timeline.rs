@@ -43,8 +43,6 @@ pub struct Timeline {
     pub(crate) holds_of: BTreeMap<u64, Vec<usize>>,
     /// The values that were sent into channels, in that order.
     pub(crate) values: Vec<Value>,
-    /// How much of each channel and `JoinSet` nobody had taken, and when, each time that it doubled.
-    pub(crate) piles: BTreeMap<u64, Vec<Pile>>,
     /// How often each task received from each `watch` channel, and how often anybody sent there.
     pub(crate) seen: BTreeMap<(u64, u64), Seen>,
     pub(crate) sent: BTreeMap<u64, usize>,
@@ -195,14 +193,6 @@ pub(crate) struct Value {
     pub(crate) sent: u64,
     /// When it was received, and by which task.
     pub(crate) received: Option<(u64, u64)>,
-}
-
-/// So much had come together when this task added to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pile {
-    pub(crate) at: u64,
-    pub(crate) count: u64,
-    pub(crate) by: u64,
 }
 
 /// How often a task saw values of a `watch` channel, and when first and last.
@@ -525,7 +515,6 @@ impl Reader {
             Event::Releases { resource, task } => self.release(at, resource, task),
             Event::Sends { resource } => self.send(at, resource),
             Event::Receives { resource, count } => self.receive(lane, at, resource, count),
-            Event::Piles { resource, count } => self.pile(lane, at, resource, count),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
             Event::Scheduled { .. } => {}
@@ -803,15 +792,6 @@ impl Reader {
     /// Values of such a channel are no queue: each receiver sees the last one.
     fn is_watch(&self, resource: u64) -> bool {
         self.timeline.resources.get(&resource).is_some_and(|info| info.what == What::Watch)
-    }
-
-    fn pile(&mut self, lane: usize, at: u64, resource: u64, count: u64) {
-        let by = self.polled(lane);
-        let piles = self.timeline.piles.entry(resource).or_default();
-        // A receiver that takes all at once makes it begin anew.
-        if piles.last().is_none_or(|last| count > last.count) {
-            piles.push(Pile { at, count, by });
-        }
     }
 
     fn wait(&mut self, lane: usize, wait: Wait) {

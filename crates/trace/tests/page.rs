@@ -4,7 +4,8 @@
 //! puts what it then sees into the page's `data-seen`.
 
 use arc_trace::{
-    Event, Format, Origin, Record, Recording, Resource, Thread, ThreadRecorder, Timeline, What, tell,
+    Event, Format, Origin, Record, Recording, Resource, Thread, ThreadRecorder, Timeline, What,
+    tell,
 };
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -423,7 +424,10 @@ fn wait_shows_what_it_is_for_and_who_has_that() {
     };
     let made = format!("for the Mutex made at {}:", file!());
     let holder = r#"task 1 "holder""#;
-    has(&seen[0], &[r#""waiter""#, "It waited 58.0 ms", &made, holder, "had it for 59.0 ms, since"]);
+    has(
+        &seen[0],
+        &[r#""waiter""#, "It waited 58.0 ms", &made, holder, "had it for 59.0 ms, since"],
+    );
     has(&seen[0], &["woke it", "the poll after it"]);
     assert_eq!(seen[1..3], ["true", "holder"]);
     has(&seen[3], &["for whatever comes first", &made, r#"for task 2 "waiter""#, "to end", holder]);

@@ -74,14 +74,14 @@ pub use semaphore::{
 
 #[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
-#[cfg(feature = "sync")]
-pub use tokio::sync::{BarrierWaitResult, OnceCell, SetError, SetOnce, SetOnceError, TryLockError};
 #[cfg(all(feature = "sync", not(feature = "trace")))]
 pub use tokio::sync::{
     Barrier, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
     RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard, broadcast,
 };
+#[cfg(feature = "sync")]
+pub use tokio::sync::{BarrierWaitResult, OnceCell, SetError, SetOnce, SetOnceError, TryLockError};
 #[cfg(all(feature = "sync", feature = "trace"))]
 pub use {
     barrier::Barrier,
