@@ -48,6 +48,8 @@ pub enum What {
     Token,
     /// The end of a task of a `JoinSet`.
     JoinSet,
+    /// A `select!`. Nobody waits for it: it tells which branch it takes.
+    Select,
 }
 
 impl What {
@@ -68,6 +70,23 @@ impl What {
             Self::Closed => "the end of the receiver of the channel",
             Self::Token => "the CancellationToken",
             Self::JoinSet => "a task of the JoinSet",
+            Self::Select => "a branch of the select!",
+        }
+    }
+
+    /// What it is, for the same kind of sentence.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Semaphore => "the Semaphore",
+            Self::Room | Self::Value | Self::Closed => "the channel",
+            Self::Oneshot => "the oneshot channel",
+            Self::Watch => "the watch channel",
+            Self::Broadcast => "the broadcast channel",
+            Self::Barrier => "the Barrier",
+            Self::Cell => "the cell",
+            Self::JoinSet => "the JoinSet",
+            Self::Select => "the select!",
+            Self::Mutex | Self::RwLock | Self::Notify | Self::Token => self.text(),
         }
     }
 
@@ -80,7 +99,7 @@ impl What {
             Self::Notify | Self::Closed | Self::Token => "notified",
             Self::Barrier => "came",
             Self::Cell => "has begun",
-            Self::JoinSet => "was added",
+            Self::JoinSet | Self::Select => "was added",
         }
     }
 }

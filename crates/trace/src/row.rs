@@ -116,7 +116,7 @@ fn kind(what: What) -> Kind {
     match what {
         What::Mutex | What::RwLock | What::Semaphore => Kind::Lock,
         What::Room | What::Value | What::Oneshot | What::Watch | What::Broadcast => Kind::Channel,
-        What::JoinSet => Kind::Task,
+        What::JoinSet | What::Select => Kind::Task,
         What::Notify | What::Barrier | What::Cell | What::Closed | What::Token => Kind::Notify,
     }
 }

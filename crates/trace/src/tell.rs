@@ -228,6 +228,20 @@ pub fn piles(resource: &Arc<Resource>, count: usize) {
     }
 }
 
+/// A `select!` of the task takes one of its branches, from 1, and drops the others.
+pub fn chooses(resource: &Arc<Resource>, branch: usize, branches: usize) {
+    if is_recording() {
+        resource.make_known();
+        let (branch, branches) = (branch as u16, branches as u16);
+        keep(Event::Chooses { resource: resource.id, branch, branches });
+    }
+}
+
+/// A simulation has noted something in its log.
+pub fn marked() {
+    keep(Event::Marked);
+}
+
 /// An operation of arc's has succeeded.
 pub fn made_progress() {
     OPERATIONS.set(OPERATIONS.get().saturating_add(1));

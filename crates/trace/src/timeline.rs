@@ -517,7 +517,7 @@ impl Reader {
             Event::Receives { resource, count } => self.receive(lane, at, resource, count),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
-            Event::Scheduled { .. } => {}
+            Event::Scheduled { .. } | Event::Chooses { .. } | Event::Marked => {}
         }
     }
 

@@ -246,7 +246,7 @@ impl Timeline {
     ///
     /// A poll may have asked for a timer that was dropped before the poll ended, as by `select!`. A
     /// timer that is on time must not be taken for one that is late. So the latest deadline counts.
-    fn deadline_before(&self, index: usize, told: u64) -> Option<u64> {
+    pub(crate) fn deadline_before(&self, index: usize, told: u64) -> Option<u64> {
         let deadlines = self.waits_before(index).iter().filter_map(|wait| match wait {
             Wait::Time { deadline } if *deadline <= told => Some(*deadline),
             _ => None,

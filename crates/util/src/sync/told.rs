@@ -103,6 +103,13 @@ mod on {
             }
         }
 
+        /// A `select!` takes one of its branches, from 1.
+        pub(crate) fn chooses(&self, branch: usize, branches: usize) {
+            if is_on() {
+                tell::chooses(self.resource(), branch, branches);
+            }
+        }
+
         /// The task did what ends the wait of another one.
         pub(crate) fn provides(&self) {
             if is_on() {
@@ -152,6 +159,7 @@ mod off {
         Closed,
         Token,
         JoinSet,
+        Select,
     }
 
     #[derive(Debug)]
@@ -176,6 +184,9 @@ mod off {
 
         #[inline(always)]
         pub(crate) fn comes(&self) {}
+
+        #[inline(always)]
+        pub(crate) fn chooses(&self, _branch: usize, _branches: usize) {}
 
         #[inline(always)]
         pub(crate) fn piles(&self, _things: usize, _count_waiting: impl FnOnce() -> usize) {}
