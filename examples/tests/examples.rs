@@ -933,3 +933,66 @@ fn chat_expels_a_crowd_and_keeps_who_reads() {
     assert_eq!(reader.line(), "speaker: who is there?\n");
     chat.end();
 }
+
+/// An example that writes what stands out into a file, and the file.
+#[cfg(feature = "trace")]
+fn start_traced(name: &str) -> (Example, PathBuf) {
+    let path = std::env::temp_dir().join(format!("arc-{name}-{}.txt", std::process::id()));
+    let mut command = Command::new(binary(name));
+    command.env("ARC_TRACE", &path);
+    (Example::run(command), path)
+}
+
+/// Of what stands out only delays may be there, which are a busy machine's fault.
+#[cfg(feature = "trace")]
+#[track_caller]
+fn nothing_waits_in_vain(path: PathBuf) {
+    let text = std::fs::read_to_string(&path).expect("the example has written its timeline");
+    std::fs::remove_file(path).expect("it is there");
+    let findings = text.split("\n\n").nth(1).expect("a list of findings");
+    assert!(findings.starts_with("What stands out\n"), "{text}");
+    let delays = ["late: ", "late timer: ", "long poll: ", "worker ", "wake-ups that did nothing"];
+    for finding in findings.lines().skip(1).filter(|line| *line != "  nothing") {
+        let (_, finding) = finding.split_once(" ms: ").expect("a time");
+        assert!(delays.iter().any(|kind| finding.starts_with(kind)), "{finding}\n{text}");
+    }
+}
+
+#[cfg(feature = "trace")]
+#[test]
+fn timeline_of_http_under_load_finds_no_mistake() {
+    let (http, path) = start_traced("http");
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            let mut client = http.connect();
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    client.send(GET);
+                    client.expect(200, HELLO);
+                }
+            });
+        }
+    });
+    http.end();
+    nothing_waits_in_vain(path);
+}
+
+#[cfg(feature = "trace")]
+#[test]
+fn timeline_of_a_chat_finds_no_mistake() {
+    let (chat, path) = start_traced("chat");
+    let mut clients: Vec<Client> =
+        (0..8).map(|number| join(&chat, &format!("client{number}"), number)).collect();
+    // Each has seen those join who came after it.
+    for number in 0..8 {
+        (number + 1..8).for_each(|_| drop(clients[number].line()));
+    }
+    for message in 0..50 {
+        clients[message % 8].send(format!("message {message}\n").as_bytes());
+        for other in (0..8).filter(|other| *other != message % 8) {
+            assert!(clients[other].line().ends_with(&format!(": message {message}\n")));
+        }
+    }
+    chat.end();
+    nothing_waits_in_vain(path);
+}

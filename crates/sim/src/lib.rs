@@ -55,6 +55,7 @@ pub mod net;
 mod quiet;
 mod seeds;
 mod simulation;
+mod story;
 mod test;
 mod timeline;
 mod watchdog;

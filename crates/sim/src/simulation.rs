@@ -304,7 +304,7 @@ fn turn<F: Future>(
         if core::jobs() > 0 && (!is_woken || core::coin()) {
             run_a_job();
         } else if is_woken {
-            core::step(|_| What::PolledMain);
+            step(What::PolledMain);
             main.woken.store(false, Ordering::Relaxed);
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(Ok(output));
@@ -317,9 +317,15 @@ fn turn<F: Future>(
     Poll::Pending
 }
 
+/// Notes an event, in the log and in the recording.
+fn step(what: What) {
+    core::step(|_| what);
+    arc_trace::tell::marked();
+}
+
 fn run_a_job() {
     if let Some(job) = core::take_job() {
-        core::step(|_| What::RanJob);
+        step(What::RanJob);
         // What it does with arc's futures takes nothing from the budget of the main future.
         with_budget(|| job.run());
     }

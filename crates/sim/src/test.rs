@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::quiet::quietly;
 use crate::seeds::Seeds;
 use crate::simulation::{Run, Settings, simulate_with};
+use crate::story;
 use crate::timeline;
 use crate::watchdog::Watchdog;
 use arc::runtime::UnhandledPanic;
@@ -12,9 +13,6 @@ use std::fmt::Debug;
 use std::mem;
 use std::panic::resume_unwind;
 use std::time::Instant;
-
-/// How many of the last events are printed when a seed fails.
-const EVENTS_SHOWN: usize = 40;
 
 /// How many seeds are tried if the test does not say.
 const SEEDS: u64 = 100;
@@ -235,11 +233,7 @@ impl Test {
     #[track_caller]
     fn fail(&self, seed: u64, failure: Failure, run: &Run<()>, doubt: Option<String>) -> ! {
         let Run { elapsed, log, recording, .. } = run;
-        let events = log.events();
-        eprintln!("arc-sim: the last of {} events:", log.count());
-        for event in &events[events.len().saturating_sub(EVENTS_SHOWN)..] {
-            eprintln!("  {}", log.describe(event));
-        }
+        story::print(log, recording);
         let name = self.name;
         eprintln!("arc-sim: {name} fails with seed {seed}, at {elapsed:.3?} of simulated time");
         timeline::write(name, seed, recording);

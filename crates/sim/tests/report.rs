@@ -5,7 +5,8 @@ mod process;
 use arc::task::{spawn_blocking, spawn_named, yield_now};
 use arc::time::{Duration, sleep};
 use arc_sim::{Failure, Test, UnhandledPanic, simulate};
-use arc_util::sync::oneshot;
+use arc_util::select;
+use arc_util::sync::{mpsc, oneshot};
 use process::{CHILD, in_another_process};
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
@@ -231,6 +232,60 @@ fn list_says_what_each_task_waits_for_by_the_numbers_of_the_log() {
     // The page has the same numbers.
     let timeline = arc_trace::Timeline::new(&run.recording);
     assert_eq!(timeline.tasks[&(number as u64)].name.as_deref(), Some("waits"));
+}
+
+/// The value that the dropped branch had received is lost.
+#[arc_sim::test(seeds = 1)]
+#[ignore = "fails on purpose"]
+async fn loses_a_value() {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let relay = spawn_named("relay", async move {
+        let mut sum = 0;
+        loop {
+            let slowly = async {
+                let value: u32 = receiver.recv().await?;
+                sleep(SECOND).await;
+                Some(value)
+            };
+            select! {
+                value = slowly => match value {
+                    Some(value) => sum += value,
+                    None => return sum,
+                },
+                () = sleep(SECOND / 2) => {}
+            }
+        }
+    });
+    sender.send(7).unwrap();
+    drop(sender);
+    assert_eq!(relay.await.unwrap(), 7);
+}
+
+#[test]
+fn report_of_a_wrong_answer_tells_of_timers_messages_and_dropped_branches() {
+    let (_, told) = in_another_process("loses_a_value", &[]);
+    let events = told.split("arc-sim: the last of ").nth(1).expect("a list of events");
+    let events = events.split("arc-sim: report::").next().unwrap();
+    // In this order, and in the poll of this task.
+    let mut rest = events;
+    for part in [
+        "the main future is polled\n",
+        "sends into the channel made at ",
+        "task 1 is polled \"relay\"",
+        "spawned by block_on ",
+        "receives 1 from the channel made at ",
+        "waits for a timer that is due at 1",
+        "waits for a timer that is due at 5",
+        "task 1 is polled \"relay\"",
+        "because its timer of 5",
+        "takes branch 2 of 2 of the select! made at ",
+        "and drops the others",
+        "ends\n",
+        "the main future is polled\n",
+    ] {
+        let Some((_, behind)) = rest.split_once(part) else { panic!("no {part:?} in {rest}") };
+        rest = behind;
+    }
 }
 
 /// A poll that blocks for longer than the test allows.

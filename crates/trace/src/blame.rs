@@ -20,27 +20,29 @@ const VALUE_LATE: u64 = 20_000_000;
 /// How many holds of a lock are looked at for the one that a task waited for.
 const HOLDS_MAX: usize = 256;
 
-/// A wait for a lock, or for permits.
+/// A wait for a resource.
 #[derive(Clone, Copy)]
-struct LockWait {
-    task: u64,
-    resource: u64,
+pub(crate) struct ResourceWait {
+    pub(crate) task: u64,
+    pub(crate) resource: u64,
     line: u64,
-    from: u64,
+    pub(crate) from: u64,
     to: u64,
+    /// It has not ended.
+    pub(crate) goes_on: bool,
 }
 
 /// All waits for one lock.
 struct Contention {
-    worst: LockWait,
+    worst: ResourceWait,
     /// Who had the lock meanwhile.
     hold: Hold,
     count: usize,
     total: u64,
 }
 
-impl LockWait {
-    fn time(&self) -> u64 {
+impl ResourceWait {
+    pub(crate) fn time(&self) -> u64 {
         self.to.saturating_sub(self.from)
     }
 }
@@ -48,21 +50,30 @@ impl LockWait {
 impl Timeline {
     /// Where a wait for a resource was asked for, what that is, and who has it at a time.
     pub(crate) fn resource_text(&self, resource: u64, line: u64, at: u64) -> String {
+        let holds: Vec<_> = self.holds_at(resource, at).collect();
+        let holders: Vec<_> =
+            holds.iter().map(|hold| (hold.task, self.line(resource, hold.line))).collect();
+        self.text_with_holders(resource, line, &holders)
+    }
+
+    pub(crate) fn text_with_holders(
+        &self,
+        resource: u64,
+        line: u64,
+        holders: &[(u64, Option<&'static Location<'static>>)],
+    ) -> String {
         let Some(info) = self.resources.get(&resource) else {
             return format!("for the lock or channel {resource}");
         };
-        let holders: Vec<_> = self.holds_at(resource, at).collect();
-        let holders: Vec<_> =
-            holders.iter().map(|hold| (hold.task, self.line(resource, hold.line))).collect();
         let label = |task| self.label(task);
-        let text = describe(info.what, info.location, &holders, info.provider, label);
+        let text = describe(info.what, info.location, holders, info.provider, label);
         match self.line(resource, line) {
             Some(line) => format!("at {line} for {text}"),
             None => format!("for {text}"),
         }
     }
 
-    fn line(&self, resource: u64, number: u64) -> Option<&'static Location<'static>> {
+    pub(crate) fn line(&self, resource: u64, number: u64) -> Option<&'static Location<'static>> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.resources.get(&resource)?.lines.get(index).copied()
     }
@@ -131,7 +142,8 @@ impl Timeline {
     /// Each of them is given the lock when it is woken, and so has it while it waits for its turn.
     pub(crate) fn waits_for_resources(&self) -> Vec<Finding> {
         let mut by_resource: BTreeMap<u64, Contention> = BTreeMap::new();
-        for wait in self.lock_waits() {
+        let is_lock = |what| matches!(what, What::Mutex | What::RwLock | What::Semaphore);
+        for wait in self.resource_waits(is_lock) {
             let Some((hold, overlap)) = self.hold_during(&wait) else { continue };
             if overlap < LATE || overlap < wait.time() / 2 {
                 continue;
@@ -161,7 +173,7 @@ impl Timeline {
     }
 
     /// Who had a lock for the most of a wait, and for how long of that.
-    fn hold_during(&self, wait: &LockWait) -> Option<(Hold, u64)> {
+    fn hold_during(&self, wait: &ResourceWait) -> Option<(Hold, u64)> {
         if wait.time() < LATE {
             return None;
         }
@@ -173,8 +185,10 @@ impl Timeline {
         holds.rev().take(HOLDS_MAX).map(overlap).max_by_key(|(_, overlap)| *overlap)
     }
 
-    /// The waits for locks and permits, from the poll that asked to the wake-up.
-    fn lock_waits(&self) -> Vec<LockWait> {
+    /// The waits for resources of some kinds, from the poll that asked to the wake-up.
+    pub(crate) fn resource_waits(&self, is_wanted: impl Fn(What) -> bool) -> Vec<ResourceWait> {
+        let is_wanted =
+            |resource: u64| self.resources.get(&resource).is_some_and(|info| is_wanted(info.what));
         let mut all = Vec::new();
         for (&id, task) in &self.tasks {
             let mut open: BTreeMap<(u64, u64), u64> = BTreeMap::new();
@@ -183,7 +197,9 @@ impl Timeline {
                 open.retain(|&(resource, line), from| {
                     let goes_on = waits.contains(&Wait::Resource { resource, line });
                     if !goes_on {
-                        over.push(LockWait { task: id, resource, line, from: *from, to });
+                        let from = *from;
+                        let goes_on = false;
+                        over.push(ResourceWait { task: id, resource, line, from, to, goes_on });
                     }
                     goes_on
                 });
@@ -196,7 +212,7 @@ impl Timeline {
                 let Some(end) = poll.end else { continue };
                 for wait in &poll.waits {
                     if let Wait::Resource { resource, line } = *wait
-                        && self.is_lock(resource)
+                        && is_wanted(resource)
                     {
                         open.entry((resource, line)).or_insert(end);
                     }
@@ -204,17 +220,13 @@ impl Timeline {
             }
             let is_over = task.ended.is_some() || task.queued.is_some();
             let end = task.dropped.unwrap_or(self.end);
-            all.extend(end_of(&mut open, &[], if is_over { 0 } else { end }));
+            let last = end_of(&mut open, &[], if is_over { 0 } else { end });
+            all.extend(last.into_iter().map(|wait| ResourceWait { goes_on: !is_over, ..wait }));
         }
         all
     }
 
-    fn is_lock(&self, resource: u64) -> bool {
-        let what = self.resources.get(&resource).map(|info| info.what);
-        matches!(what, Some(What::Mutex | What::RwLock | What::Semaphore))
-    }
-
-    fn lock_text(&self, wait: &LockWait, hold: &Hold) -> String {
+    fn lock_text(&self, wait: &ResourceWait, hold: &Hold) -> String {
         let Some(info) = self.resources.get(&wait.resource) else { return String::new() };
         let label = self.label(wait.task);
         let at = self.line(wait.resource, wait.line);
@@ -235,6 +247,10 @@ impl Timeline {
 
         // The longest time between two of its polls meanwhile.
         let Some(task) = self.tasks.get(&hold.task) else { return text };
+        if task.ended.is_some_and(|ended| ended < end) {
+            text += ", and it has ended meanwhile: somebody else keeps that for it";
+            return text;
+        }
         let mut longest: Option<(u64, &Poll)> = None;
         for (index, &poll) in task.polls.iter().enumerate() {
             let poll = &self.polls[poll];

@@ -21,13 +21,14 @@ impl Blockers {
         Self { tasks: vec![task], one_is_enough: true }
     }
 
-    /// A task among these because of which the wait does not end.
-    fn culprit(&self, stuck: &BTreeSet<u64>) -> Option<u64> {
-        let is_stuck = |task: &&u64| stuck.contains(task);
+    /// A task among these because of which a task's wait does not end: another one, if there is.
+    fn culprit(&self, of: u64, stuck: &BTreeSet<u64>) -> Option<u64> {
         if self.one_is_enough && !self.tasks.iter().all(|task| stuck.contains(task)) {
             return None;
         }
-        self.tasks.iter().find(is_stuck).copied()
+        let mut culprits = self.tasks.iter().filter(|task| stuck.contains(task)).copied();
+        let first = culprits.next()?;
+        Some(if first == of { culprits.next().unwrap_or(first) } else { first })
     }
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn find(waits: &BTreeMap<u64, Vec<Blockers>>) -> Vec<Vec<(u64, usize)
     loop {
         let is_stuck = |task: &u64| {
             let of_task = &waits[task];
-            !of_task.is_empty() && of_task.iter().all(|wait| wait.culprit(&stuck).is_some())
+            !of_task.is_empty() && of_task.iter().all(|wait| wait.culprit(*task, &stuck).is_some())
         };
         let left: BTreeSet<u64> = stuck.iter().copied().filter(is_stuck).collect();
         if left.len() == stuck.len() {
@@ -55,10 +56,9 @@ pub(crate) fn find(waits: &BTreeMap<u64, Vec<Blockers>>) -> Vec<Vec<(u64, usize)
         let mut path: Vec<(u64, usize)> = Vec::new();
         let mut task = first;
         while seen.insert(task) {
-            let next = waits[&task]
-                .iter()
-                .enumerate()
-                .find_map(|(index, wait)| wait.culprit(&stuck).map(|culprit| (index, culprit)));
+            let next = waits[&task].iter().enumerate().find_map(|(index, wait)| {
+                wait.culprit(task, &stuck).map(|culprit| (index, culprit))
+            });
             let Some((index, culprit)) = next else { break };
             path.push((task, index));
             task = culprit;
@@ -120,5 +120,12 @@ mod tests {
         let both = |one_is_enough| Blockers { tasks: vec![2, 9], one_is_enough };
         assert!(tasks(&[(1, vec![both(true)]), (2, vec![Blockers::one(1)])]).is_empty());
         assert_eq!(tasks(&[(1, vec![both(false)]), (2, vec![Blockers::one(1)])]), [[1, 2]]);
+    }
+
+    /// Each has one of two permits, and wants another one: both are named.
+    #[test]
+    fn two_that_have_a_part_each_wait_for_each_other() {
+        let both = || Blockers { tasks: vec![1, 2], one_is_enough: true };
+        assert_eq!(tasks(&[(1, vec![both()]), (2, vec![both()])]), [[1, 2]]);
     }
 }

@@ -129,6 +129,15 @@ pub enum Event {
         /// How many.
         count: u64,
     },
+    /// A `select!` of the task that is being polled takes a branch, and drops the others.
+    Chooses {
+        /// The number of the `select!`, as of other resources.
+        resource: u64,
+        /// Which branch, from 1.
+        branch: u16,
+        /// How many branches there are.
+        branches: u16,
+    },
     /// The task that is being polled has used up its budget, and lets others run.
     OutOfBudget,
     /// A runtime ends. From now on none of its tasks is polled, and those that have not ended are
@@ -137,6 +146,8 @@ pub enum Event {
         /// The id of the runtime.
         runtime: u64,
     },
+    /// A simulation has noted something in its log. Only simulations tell this.
+    Marked,
     /// The next step is this thread's. Only models tell this, whose threads take turns.
     Scheduled {
         /// The number of the thread, from 0.
@@ -186,6 +197,10 @@ impl Event {
             Self::Releases { resource, task } => (22, task, resource),
             Self::Sends { resource } => (23, 0, resource),
             Self::Receives { resource, count } => (24, count, resource),
+            Self::Chooses { resource, branch, branches } => {
+                (25, u64::from(branch) | u64::from(branches) << 16, resource)
+            }
+            Self::Marked => (26, 0, 0),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -217,6 +232,12 @@ impl Event {
             21 => Self::Holds { resource: large, line: small },
             22 => Self::Releases { resource: large, task: small },
             23 => Self::Sends { resource: large },
+            25 => Self::Chooses {
+                resource: large,
+                branch: small as u16,
+                branches: (small >> 16) as u16,
+            },
+            26 => Self::Marked,
             24 => Self::Receives { resource: large, count: small },
             other => unreachable!("no event has the kind {other}"),
         }
@@ -251,6 +272,8 @@ impl Event {
                 | Self::Releases { .. }
                 | Self::Sends { .. }
                 | Self::Receives { .. }
+                | Self::Chooses { .. }
+                | Self::Marked
                 | Self::OutOfBudget
         )
     }

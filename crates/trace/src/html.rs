@@ -4,6 +4,7 @@
 //! only draws it. Times in the columns are nanoseconds since the first event.
 
 use crate::quote;
+use crate::row::{self, Waits};
 use crate::timeline::{By, Place, Poll, Timeline, Wait};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -83,8 +84,14 @@ impl<'a> Page<'a> {
         list(&mut data, "lanes", lanes);
         list(&mut data, "ranks", ranks.iter());
         list(&mut data, "lines", lines);
-        self.tasks(&mut data);
+        let mut waits = Waits::new(timeline);
+        self.tasks(&mut data, &mut waits);
         self.polls(&mut data);
+        list(&mut data, "waits", waits.of_polls().into_iter());
+        list(&mut data, "things", waits.into_things().into_iter());
+        let (holds, hold_lines) = row::holds(timeline, &self.index_of);
+        list(&mut data, "holds", holds.into_iter());
+        list(&mut data, "holdLines", hold_lines.into_iter());
         self.sleeps_and_looks(&mut data);
         self.queue(&mut data);
         let step = |step: &crate::ScheduleStep| {
@@ -97,16 +104,19 @@ impl<'a> Page<'a> {
         data
     }
 
-    fn tasks(&self, data: &mut String) {
+    fn tasks(&self, data: &mut String, waits: &mut Waits<'_>) {
         let task = |(&id, task): (&u64, &crate::timeline::Task)| {
             let name = quote::json(task.name.as_deref().unwrap_or_default());
             let line = self.line_of[task.location.as_str()];
             let kind = if task.is_main { 2 } else { u8::from(task.is_job) };
-            let waits = self.timeline.last_waits(id);
-            let waits = waits.map_or(String::new(), |(waits, _)| {
+            let at_end = self.timeline.last_waits(id);
+            let at_end = at_end.map_or(String::new(), |(waits, _)| {
                 self.timeline.text_of_waits(&waits, self.timeline.end)
             });
-            format!("[{id},{name},{line},{kind},{}]", quote::json(&waits))
+            let (until, is_queued) = row::last_wait(self.timeline, task);
+            let kept = waits.kept(id);
+            let (at_end, is_queued) = (quote::json(&at_end), u8::from(is_queued));
+            format!("[{id},{name},{line},{kind},{at_end},{until},{is_queued},{kept}]")
         };
         list(data, "tasks", self.timeline.tasks.iter().map(task));
     }

@@ -34,6 +34,8 @@ pub enum What {
     Oneshot,
     /// A new value of a `watch` channel.
     Watch,
+    /// A value that each receiver of a `broadcast` channel gets.
+    Broadcast,
     /// A notification.
     Notify,
     /// All the other tasks that meet there.
@@ -44,6 +46,10 @@ pub enum What {
     Closed,
     /// That somebody cancels a token.
     Token,
+    /// The end of a task of a `JoinSet`.
+    JoinSet,
+    /// A `select!`. Nobody waits for it: it tells which branch it takes.
+    Select,
 }
 
 impl What {
@@ -57,11 +63,30 @@ impl What {
             Self::Value => "a value from the channel",
             Self::Oneshot => "the value of the oneshot channel",
             Self::Watch => "a new value of the watch channel",
+            Self::Broadcast => "a value from the broadcast channel",
             Self::Notify => "the Notify",
             Self::Barrier => "the other tasks at the Barrier",
             Self::Cell => "the value of the cell",
             Self::Closed => "the end of the receiver of the channel",
             Self::Token => "the CancellationToken",
+            Self::JoinSet => "a task of the JoinSet",
+            Self::Select => "a branch of the select!",
+        }
+    }
+
+    /// What it is, for the same kind of sentence.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Semaphore => "the Semaphore",
+            Self::Room | Self::Value | Self::Closed => "the channel",
+            Self::Oneshot => "the oneshot channel",
+            Self::Watch => "the watch channel",
+            Self::Broadcast => "the broadcast channel",
+            Self::Barrier => "the Barrier",
+            Self::Cell => "the cell",
+            Self::JoinSet => "the JoinSet",
+            Self::Select => "the select!",
+            Self::Mutex | Self::RwLock | Self::Notify | Self::Token => self.text(),
         }
     }
 
@@ -70,10 +95,11 @@ impl What {
         match self {
             Self::Mutex | Self::RwLock | Self::Semaphore => "gave some back",
             Self::Room => "received",
-            Self::Value | Self::Oneshot | Self::Watch => "sent",
+            Self::Value | Self::Oneshot | Self::Watch | Self::Broadcast => "sent",
             Self::Notify | Self::Closed | Self::Token => "notified",
             Self::Barrier => "came",
             Self::Cell => "has begun",
+            Self::JoinSet | Self::Select => "was added",
         }
     }
 }
@@ -89,6 +115,8 @@ pub struct Resource {
     provider: AtomicU64,
     /// The task that took a value last. Zero: none did.
     receiver: AtomicU64,
+    /// A wait for it has ended.
+    has_come: AtomicBool,
     is_known: AtomicBool,
 }
 
@@ -97,6 +125,19 @@ struct State {
     /// The lines that wait for it.
     lines: Vec<&'static Location<'static>>,
     holders: Vec<Holder>,
+    pile: Option<Pile>,
+}
+
+/// What nobody takes out of a channel or a `JoinSet`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pile {
+    /// When it was told of first, and when it was the highest.
+    pub(crate) since: u64,
+    pub(crate) last: u64,
+    /// How much it was then.
+    pub(crate) count: usize,
+    /// The task that added to it then. Zero: it was no task.
+    pub(crate) by: u64,
 }
 
 /// A task that has it.
@@ -122,6 +163,9 @@ pub struct ResourceInfo {
     pub provider: Option<u64>,
     /// The task that took a value from the channel last.
     pub receiver: Option<u64>,
+    /// It is a `Notify`, and somebody has received a notification.
+    pub has_come: bool,
+    pub(crate) pile: Option<Pile>,
 }
 
 fn task_in(word: &AtomicU64) -> Option<u64> {
@@ -151,6 +195,7 @@ impl Resource {
             state: Mutex::default(),
             provider: AtomicU64::new(0),
             receiver: AtomicU64::new(0),
+            has_come: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
         })
     }
@@ -168,9 +213,13 @@ impl Resource {
     }
 
     fn info(&self) -> ResourceInfo {
-        let lines = lock(&self.state).lines.clone();
+        let state = lock(&self.state);
+        let (lines, pile) = (state.lines.clone(), state.pile);
+        drop(state);
         let (provider, receiver) = (self.provider(), task_in(&self.receiver));
-        ResourceInfo { what: self.what, location: self.location, lines, provider, receiver }
+        let has_come = self.has_come.load(Ordering::Relaxed);
+        let (what, location) = (self.what, self.location);
+        ResourceInfo { what, location, lines, provider, receiver, has_come, pile }
     }
 
     /// The number of a line among those of this resource, from 1. Zero: there is none.
@@ -208,6 +257,19 @@ impl Resource {
 
     pub(crate) fn provider(&self) -> Option<u64> {
         task_in(&self.provider)
+    }
+
+    /// A receiver that takes all at once makes it begin anew: what counts is the most that it was.
+    pub(crate) fn add_to_pile(&self, count: usize, at: u64, by: u64) {
+        let pile = &mut lock(&self.state).pile;
+        if pile.is_none_or(|before| count > before.count) {
+            let since = pile.map_or(at, |before| before.since);
+            *pile = Some(Pile { since, last: at, count, by });
+        }
+    }
+
+    pub(crate) fn set_come(&self) {
+        self.has_come.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn set_receiver(&self, task: u64) {

@@ -5,7 +5,7 @@
 
 use crate::event::Event;
 use crate::recorder::{Recording, Thread};
-use crate::timeline::{ScheduleStep, Timeline};
+use crate::timeline::{By, ScheduleStep, Timeline};
 use std::collections::BTreeMap;
 
 impl Recording {
@@ -51,11 +51,12 @@ impl Timeline {
 
     /// What happened in a step, for a reader.
     pub(crate) fn step_text(&self, step: &ScheduleStep) -> String {
-        let texts: Vec<String> = step.events.iter().map(|event| self.event_text(*event)).collect();
+        let texts: Vec<String> = step.events.iter().map(|event| self.describe(*event)).collect();
         texts.join("; ")
     }
 
-    fn event_text(&self, event: Event) -> String {
+    /// An event, for a reader: the end of a sentence that begins with who did it.
+    pub fn describe(&self, event: Event) -> String {
         let what = |write| if write { "write" } else { "read" };
         match event {
             Event::Spawned { task, .. } => format!("spawns {}", self.label(task)),
@@ -83,16 +84,62 @@ impl Timeline {
             Event::WaitsForIo { source, write } => {
                 format!("waits to {} descriptor {source}", what(write))
             }
-            Event::WaitsForTime { .. } => "waits for a time".to_owned(),
+            Event::WaitsForTime { deadline } => {
+                format!("waits for a timer that is due at {}", self.clock(deadline))
+            }
             Event::WaitsForTask { task } => format!("waits for {} to end", self.label(task)),
-            Event::WaitsFor { resource, .. } => format!("waits for resource {resource}"),
-            Event::Holds { resource, .. } => format!("has got resource {resource}"),
-            Event::Releases { resource, .. } => format!("gives resource {resource} back"),
-            Event::Sends { resource } => format!("sends into channel {resource}"),
-            Event::Receives { resource, .. } => format!("receives from channel {resource}"),
+            Event::WaitsFor { resource, line } => {
+                format!("waits {}", self.text_with_holders(resource, line, &[]))
+            }
+            Event::Holds { resource, line } => {
+                let at = self.line(resource, line).map(|line| format!(" at {line}"));
+                format!("gets {}{}", self.thing(resource), at.unwrap_or_default())
+            }
+            Event::Releases { resource, .. } => format!("gives back {}", self.thing(resource)),
+            Event::Sends { resource } => format!("sends into {}", self.thing(resource)),
+            Event::Receives { resource, count } => {
+                format!("receives {count} from {}", self.thing(resource))
+            }
+            Event::Chooses { resource, branch, branches } => format!(
+                "takes branch {branch} of {branches} of {}, and drops the others",
+                self.thing(resource)
+            ),
+            Event::Marked => "notes something".to_owned(),
             Event::OutOfBudget => "has used up its budget".to_owned(),
             Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),
         }
+    }
+    /// A lock, a channel or the like, by the line that made it.
+    fn thing(&self, resource: u64) -> String {
+        match self.resources.get(&resource) {
+            Some(info) => format!("{} made at {}", info.what.name(), info.location),
+            None => format!("the lock or channel {resource}"),
+        }
+    }
+
+    /// Whether a task is polled by this step. Of the future of a `block_on` that is not told.
+    pub fn is_poll(&self, task: u64, step: u64) -> bool {
+        step.is_multiple_of(2) && self.tasks.get(&task).is_none_or(|task| !task.is_main)
+    }
+
+    /// Why a task was polled by a step: a timer that expired, a socket, or who woke or spawned it.
+    pub fn cause(&self, task: u64, step: u64) -> Option<String> {
+        let polls = &self.tasks.get(&task)?.polls;
+        let index = *polls.get(polls.partition_point(|&poll| self.polls[poll].step < step))?;
+        let queued = self.polls[index].queued.filter(|_| self.polls[index].step == step)?;
+        let by = match queued.by {
+            By::Poll(by) => self.label(self.polls[by].task),
+            By::Thread(lane) => self.lane_label(lane),
+            By::Look(look) => {
+                let told = self.looks[look].end.unwrap_or(queued.at);
+                return Some(match self.deadline_before(index, told) {
+                    Some(deadline) => format!("because its timer of {} expired", self.clock(deadline)),
+                    None => "because the kernel has told of an event".to_owned(),
+                });
+            }
+        };
+        let verb = if step == 2 { "spawned" } else { "woken" };
+        Some(format!("{verb} by {by}"))
     }
 }

@@ -215,6 +215,33 @@ pub fn receives(resource: &Arc<Resource>, count: usize) {
     }
 }
 
+/// A notification has come to the task.
+pub fn comes(resource: &Arc<Resource>) {
+    resource.set_come();
+}
+
+/// So much is in a channel or in a `JoinSet`, and nobody has taken it so far.
+pub fn piles(resource: &Arc<Resource>, count: usize) {
+    if is_recording() {
+        resource.make_known();
+        resource.add_to_pile(count, clock(), now::task());
+    }
+}
+
+/// A `select!` of the task takes one of its branches, from 1, and drops the others.
+pub fn chooses(resource: &Arc<Resource>, branch: usize, branches: usize) {
+    if is_recording() {
+        resource.make_known();
+        let (branch, branches) = (branch as u16, branches as u16);
+        keep(Event::Chooses { resource: resource.id, branch, branches });
+    }
+}
+
+/// A simulation has noted something in its log.
+pub fn marked() {
+    keep(Event::Marked);
+}
+
 /// An operation of arc's has succeeded.
 pub fn made_progress() {
     OPERATIONS.set(OPERATIONS.get().saturating_add(1));

@@ -3,7 +3,7 @@
 
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
-use crate::resource::ResourceInfo;
+use crate::resource::{ResourceInfo, What};
 use crate::waiting::{On, Waiting};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write;
@@ -43,6 +43,9 @@ pub struct Timeline {
     pub(crate) holds_of: BTreeMap<u64, Vec<usize>>,
     /// The values that were sent into channels, in that order.
     pub(crate) values: Vec<Value>,
+    /// How often each task received from each `watch` channel, and how often anybody sent there.
+    pub(crate) seen: BTreeMap<(u64, u64), Seen>,
+    pub(crate) sent: BTreeMap<u64, usize>,
     /// What the tasks wait for whose last polls were left out, and since when.
     pub(crate) kept: BTreeMap<u64, (u64, Vec<Wait>)>,
     /// How many events there are.
@@ -136,7 +139,7 @@ pub struct Queued {
 }
 
 /// What a task waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
     /// A socket or another descriptor, by its number.
@@ -190,6 +193,14 @@ pub(crate) struct Value {
     pub(crate) sent: u64,
     /// When it was received, and by which task.
     pub(crate) received: Option<(u64, u64)>,
+}
+
+/// How often a task saw values of a `watch` channel, and when first and last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) count: usize,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 /// One poll of a task, or a job from its beginning to its end.
@@ -506,7 +517,7 @@ impl Reader {
             Event::Receives { resource, count } => self.receive(lane, at, resource, count),
             Event::OutOfBudget => self.wait(lane, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
-            Event::Scheduled { .. } => {}
+            Event::Scheduled { .. } | Event::Chooses { .. } | Event::Marked => {}
         }
     }
 
@@ -746,6 +757,10 @@ impl Reader {
     /// Values come out in the order in which they were sent. Threads tell of them by the times of
     /// their last events, so that a value may seem to have come out before it was sent.
     fn send(&mut self, at: u64, resource: u64) {
+        if self.is_watch(resource) {
+            *self.timeline.sent.entry(resource).or_default() += 1;
+            return;
+        }
         let index = self.timeline.values.len();
         let channel = self.channels.entry(resource).or_default();
         let received = channel.received.pop_front();
@@ -757,6 +772,13 @@ impl Reader {
 
     fn receive(&mut self, lane: usize, at: u64, resource: u64, count: u64) {
         let by = self.polled(lane);
+        if self.is_watch(resource) {
+            let new = Seen { count: 0, first: at, last: at };
+            let seen = self.timeline.seen.entry((resource, by)).or_insert(new);
+            seen.count += 1;
+            seen.last = at;
+            return;
+        }
         let channel = self.channels.entry(resource).or_default();
         let known = channel.sent.len().min(count as usize);
         for value in channel.sent.drain(..known) {
@@ -765,6 +787,11 @@ impl Reader {
         // Of the others nothing is known, or nothing yet.
         let early = (count - known as u64).min(EARLY_MAX);
         channel.received.extend((0..early).map(|_| (at, by)));
+    }
+
+    /// Values of such a channel are no queue: each receiver sees the last one.
+    fn is_watch(&self, resource: u64) -> bool {
+        self.timeline.resources.get(&resource).is_some_and(|info| info.what == What::Watch)
     }
 
     fn wait(&mut self, lane: usize, wait: Wait) {

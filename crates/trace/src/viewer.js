@@ -20,12 +20,25 @@ for (let i = 0; i < polls; i++) {
   ofLane[DATA.lane[i]].push(i);
   ofTask[DATA.task[i]].push(i);
 }
+const holdsOf = DATA.tasks.map(() => []), holdsOfThing = new Map();
+for (const hold of DATA.holds) {
+  if (hold[1] >= 0) holdsOf[hold[1]].push(hold);
+  if (!holdsOfThing.has(hold[0])) holdsOfThing.set(hold[0], []);
+  holdsOfThing.get(hold[0]).push(hold);
+}
 const sleepsOf = DATA.lanes.map((_, lane) => DATA.sleeps.filter((sleep) => sleep[0] === lane));
 const longestQueue = queueLength.reduce((most, length) => Math.max(most, length), 1);
 
-// What is seen: a span of time, the tasks that were picked, the poll that was clicked.
+// The kinds of waits: a colour, how it is hatched, and what is waited for.
+const WAITS = [["io", "/", "a socket or another descriptor"], ["timer", ".", "a timer"],
+  ["join", "|", "the end of another task"], ["lock", "x", "a lock, or permits"],
+  ["channel", "-", "a channel"], ["notify", "\\", "a Notify, a Barrier, a token"],
+  ["unknown", "", "nothing that arc knows of"]];
+const UNKNOWN = WAITS.length - 1;
+
+// What is seen: a span of time, the tasks that were picked, the poll or the wait that was clicked.
 const view = { from: 0, to: Math.max(1, DATA.span) };
-let picked = [], chosen = -1, chain = [], matching = null, hover = -1;
+let picked = [], chosen = -1, chosenWait = null, chain = [], matching = null, hover = -1;
 
 // A model's schedule: the lane, the time and the text of each step, and which of them is shown.
 const schedule = DATA.schedule, stepsOf = DATA.lanes.map((_, lane) => schedule.filter((step) => step[0] === lane));
@@ -46,6 +59,37 @@ function label(task) {
   const text = `${["task", "job", "block_on"][kind]} ${id}`;
   const where = DATA.lines[line];
   return text + (name ? ` "${name}"` : "") + (where ? ` (${where})` : "");
+}
+
+/// What a task waited for between its polls: from when on, how long, the polls before and behind
+/// it, and the numbers of the things. What is not known is not in the list.
+const knownWaits = new Map();
+function waitsOf(task) {
+  if (knownWaits.has(task)) return knownWaits.get(task);
+  const list = ofTask[task], [, , , , , until, , kept] = DATA.tasks[task], waits = [];
+  const add = (from, to, before, next, things) => {
+    if (to > from) waits.push({ task, from, time: to - from, before, next, things });
+  };
+  list.forEach((poll, i) => {
+    const next = list[i + 1] ?? -1, to = next < 0 ? until : begin[next] - DATA.waited[next];
+    if (DATA.waits[poll]) add(begin[poll] + DATA.time[poll], to, poll, next, DATA.waits[poll]);
+  });
+  if (kept) add(kept[0], until, list.at(-1) ?? -1, -1, kept[1]);
+  knownWaits.set(task, waits);
+  return waits;
+}
+
+function waitText(thing) {
+  const [kind, text] = DATA.things[thing];
+  if (kind !== 1) return text;
+  return text > DATA.span ? `for a timer that is due ${time(text - DATA.span)} after the end`
+    : `for a timer that was due at ${time(text)}`;
+}
+
+/// The kinds of what is waited for, each once.
+function kindsOf(wait) {
+  const kinds = [...new Set(wait.things.map((thing) => DATA.things[thing][0]))];
+  return kinds.length ? kinds : [UNKNOWN];
 }
 
 // Rows, from the top: the workers and other threads, the kernel, the queues, the picked tasks.
@@ -85,13 +129,35 @@ function lowerBound(length, value, get) {
   return low;
 }
 
-let colors = {};
+let colors = {}, hatches = [];
 function readColors() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ["back", "text", "faint", "line", "poll", "job", "main", "long", "nothing",
-    "sleep", "seat", "look", "queue", "chosen", "wait"]) {
+    "sleep", "seat", "look", "queue", "chosen", "wait", ...WAITS.map(([name]) => name)]) {
     colors[name] = style.getPropertyValue(`--${name}`).trim();
   }
+  hatches = WAITS.map(([name, lines]) => hatch(colors[name], lines));
+}
+
+/// A colour with lines in it, so that nobody need tell colours apart.
+function hatch(color, lines) {
+  const tile = document.createElement("canvas"), size = 8;
+  tile.width = tile.height = size;
+  const pen = tile.getContext("2d");
+  pen.fillStyle = color;
+  pen.fillRect(0, 0, size, size);
+  pen.strokeStyle = pen.fillStyle = colors.back;
+  pen.lineWidth = 1.5;
+  const from = { "/": [[0, 8, 8, 0]], "\\": [[0, 0, 8, 8]], x: [[0, 8, 8, 0], [0, 0, 8, 8]],
+    "|": [[4, 0, 4, 8]], "-": [[0, 4, 8, 4]] };
+  for (const [a, b, c, d] of from[lines] ?? []) {
+    pen.beginPath();
+    pen.moveTo(a, b);
+    pen.lineTo(c, d);
+    pen.stroke();
+  }
+  if (lines === ".") pen.fillRect(3, 3, 3, 3);
+  return paint.createPattern(tile, "repeat");
 }
 
 function colorOf(poll) {
@@ -165,7 +231,26 @@ const draws = {
     }
   },
   task(row, y, width) {
-    const list = ofTask[row.task];
+    const list = ofTask[row.task], [, , , , , until, isQueued] = DATA.tasks[row.task];
+    bars(waitsOf(row.task), (w) => w.from, (w) => w.time, width, (wait, left, wide) => {
+      const kinds = kindsOf(wait), high = (ROW - 14) / kinds.length;
+      kinds.forEach((kind, i) => {
+        paint.fillStyle = hatches[kind];
+        paint.fillRect(left, y + 2 + i * high, wide, high);
+      });
+      if (wait === chosenWait) {
+        paint.strokeStyle = colors.chosen;
+        paint.strokeRect(left, y + 1, wide, ROW - 12);
+      }
+    });
+    paint.fillStyle = colors.lock;
+    bars(holdsOf[row.task], (h) => h[3], (h) => h[4], width, (_, left, wide) => {
+      paint.fillRect(left, y + ROW - 7, wide, 3);
+    });
+    if (isQueued) bars([until], (at) => at, (at) => DATA.span - at, width, (_, left, wide) => {
+      paint.fillStyle = colors.wait;
+      paint.fillRect(left, y + 5, wide, ROW - 18);
+    });
     bars(list, (i) => begin[i] - DATA.waited[i], (i) => DATA.waited[i], width, (_, left, wide) => {
       paint.fillStyle = colors.wait;
       paint.fillRect(left, y + 5, wide, ROW - 18);
@@ -311,6 +396,13 @@ function element(kind, text, style) {
   return made;
 }
 
+/// A line of the panel with a coloured edge, which leads somewhere.
+function linked(text, act, kind = "") {
+  const made = element("button", text, `link ${kind}`);
+  made.onclick = act;
+  return made;
+}
+
 function button(text, act) {
   const made = element("button", text, "row");
   made.onclick = act;
@@ -347,22 +439,39 @@ function showFindings() {
   DATA.findings.forEach(([poll, at, cost, text], index) => {
     const row = button(`${cost ? `${time(cost)}, from ${time(at)} on` : `at ${time(at)}`}: ${text}`, () => {
       zoomTo(at - cost * 0.2, at + cost * 1.3 + 1000);
-      if (poll >= 0) choose(poll);
+      if (poll < 0) return;
+      const isAt = (wait) => wait.from <= at && at < wait.from + wait.time;
+      const wait = waitsOf(DATA.task[poll]).find(isAt);
+      if (wait) chooseWait(wait); else choose(poll);
     });
     row.id = `finding-${index}`;
     panel.append(row);
   });
-  panel.append(element("h2", "Colours"));
-  for (const [name, text] of [["poll", "a poll"], ["long", "longer than 10 ms, not ended, or panicked"],
+  showLegend();
+}
+
+function showLegend() {
+  const legend = (title, entries) => {
+    panel.append(element("h2", title));
+    for (const [fill, text] of entries) {
+      const row = element("p", "", "swatch"), swatch = element("canvas", "");
+      [swatch.width, swatch.height] = [28, 12];
+      const pen = swatch.getContext("2d");
+      pen.fillStyle = fill;
+      pen.fillRect(0, 0, 28, 12);
+      row.append(swatch, text);
+      panel.append(row);
+    }
+  };
+  legend("Colours", [["poll", "a poll"], ["long", "longer than 10 ms, not ended, or panicked"],
     ["nothing", "it did nothing, and waits for the same again"], ["job", "a job of spawn_blocking"],
     ["main", "the future of a block_on"], ["seat", "the worker waits for the kernel"],
-    ["sleep", "the worker is parked"], ["wait", "the task waits in a queue"],
+    ["sleep", "the worker is parked"],
     ["look", "a look at the kernel without waiting, or what it reported"],
-    ["queue", "how many tasks wait in queues"]]) {
-    const row = element("p", text, "link");
-    row.style.borderColor = colors[name];
-    panel.append(row);
-  }
+    ["queue", "how many tasks wait in queues"]].map(([name, text]) => [colors[name], text]));
+  legend("In the row of a task, it waits", [[colors.wait, "in a queue"],
+    ...WAITS.map(([, , text], kind) => [hatches[kind], `for ${text}`])]);
+  panel.append(element("p", "The line below is as long as the task has a lock or a permit."));
 }
 
 function showPoll(poll) {
@@ -371,9 +480,8 @@ function showPoll(poll) {
   const total = links.reduce((sum, link) => sum + link[1], 0) || 1;
   panel.replaceChildren(element("h2", "Why did it run then?"), element("p", label(task)));
   for (const [kind, took, text, link] of links) {
-    const row = element("div", "", `link ${kind}`);
+    const row = linked("", () => choose(link), kind);
     row.append(element("b", `${(100 * took / total).toFixed(0)} %  ${time(took)}  `), text);
-    row.onclick = () => choose(link);
     panel.append(row);
   }
   if (flags & 2) panel.append(element("p", "This poll did nothing, and the task waits for the same again."));
@@ -381,15 +489,69 @@ function showPoll(poll) {
   if (flags & 32) panel.append(element("p", "The task panicked in this poll."));
   if (flags & 16) panel.append(element("p", "The task used up its budget, and let others run."));
   if (waits) panel.append(element("p", `At the end it waits ${waits}.`));
+  showRowButtons(task, () => choose(poll));
+}
+
+function showRowButtons(task, again) {
   const is = picked.includes(task);
   panel.append(button(is ? "take its row away" : "give the task a row", () => {
+    if (is) chosenWait = null;
     picked = is ? picked.filter((other) => other !== task) : [...picked, task];
-    choose(poll);
+    again();
   }), button("back to what stands out", () => choose(-1)));
 }
 
+/// What a wait was for, who had that meanwhile, and how it ended.
+function showWait(wait) {
+  const { task, from, time: took, next, things } = wait;
+  const first = things.length > 1 ? " for whatever comes first:" : "";
+  panel.replaceChildren(element("h2", "What did it wait for?"), element("p", label(task)),
+    element("p", `It waited ${time(took)}, from ${time(from)} on,${first}`));
+  for (const thing of things) {
+    const [kind, , resource] = DATA.things[thing], row = element("p", waitText(thing), "link");
+    row.style.borderColor = colors[WAITS[kind][0]];
+    panel.append(row);
+    showHolders(resource, from, from + took);
+  }
+  if (!things.length) panel.append(element("p",
+    "for nothing that arc knows of: a lock, a channel or a future of another library.", "link"));
+  if (next >= 0) {
+    const by = DATA.by[next], told = kernel.get(next);
+    const ended = by >= 0 ? `${label(DATA.task[by])} woke it` : told ? told.text
+      : by <= -3 ? `${DATA.lanes[-3 - by]} woke it` : "it was polled again";
+    panel.append(element("p", "Then"), linked(ended, () => choose(by >= 0 ? by : next)),
+      button("the poll after it  ( n )", () => choose(next)));
+  } else if (!DATA.tasks[task][6]) panel.append(element("p", "Nobody has woken it."));
+  showRowButtons(task, () => choose(wait.before));
+}
+
+/// Who had a lock between two times. A click gives that task a row, and shows how it got the lock.
+function showHolders(resource, from, to) {
+  const overlap = ([, , , at, took]) => Math.min(to, at + took) - Math.max(from, at);
+  const all = (holdsOfThing.get(resource) ?? []).filter((hold) => overlap(hold) > 0);
+  all.sort((a, b) => overlap(b) - overlap(a));
+  for (const [, task, line, at, took, goesOn] of all.slice(0, 5)) {
+    const who = task < 0 ? "a thread" : label(task), since = line < 0 ? "" : `, since ${DATA.holdLines[line]}`;
+    panel.append(linked(`${who} ${goesOn ? "has had" : "had"} it for ${time(took)}${since}`, () => {
+      if (task < 0) return;
+      if (!picked.includes(task)) picked.push(task);
+      const list = ofTask[task], past = lowerBound(list.length, at + 1, (i) => begin[list[i]]);
+      if (list.length) choose(list[Math.max(0, past - 1)]);
+    }));
+  }
+  if (all.length > 5) panel.append(element("p", `and ${all.length - 5} more had it meanwhile`));
+}
+
+function chooseWait(wait) {
+  if (!picked.includes(wait.task)) picked.push(wait.task);
+  [chosen, chain, chosenWait] = [-1, [], wait];
+  revealRow((row) => row.kind === "task" && row.task === wait.task);
+  showWait(wait);
+  draw();
+}
+
 function choose(poll) {
-  chosen = poll;
+  [chosen, chosenWait] = [poll, null];
   chain = poll < 0 ? [] : chainOf(poll);
   if (poll >= 0) reveal(poll);
   if (poll < 0) showFindings(); else showPoll(poll);
@@ -398,7 +560,11 @@ function choose(poll) {
 
 /// Scrolls, if the row of a poll's thread is not seen.
 function reveal(poll) {
-  const index = rows().findIndex((row) => row.kind === "lane" && row.lane === DATA.lane[poll]);
+  revealRow((row) => row.kind === "lane" && row.lane === DATA.lane[poll]);
+}
+
+function revealRow(isIt) {
+  const index = rows().findIndex(isIt);
   const y = yOfRow(index), last = scroller.clientHeight - ROW;
   if (y < AXIS + GAP) scroller.scrollTop += y - AXIS - GAP;
   else if (y > last) scroller.scrollTop += y - last;
@@ -444,14 +610,32 @@ function move(share) {
   zoomTo(view.from + by, view.to + by);
 }
 
-/// The poll under the mouse, or -1.
-function pollAt(event) {
+/// The row under the mouse, and the time there.
+function placeAt(event) {
   const box = canvas.getBoundingClientRect();
   const y = event.clientY - box.top;
   const row = y < AXIS ? null : rows()[Math.floor((y - yOfRow(0)) / ROW)];
+  return { box, row, at: timeAt(event.clientX - box.left, box.width) };
+}
+
+/// The wait under the mouse, if there is one.
+function waitAt(event) {
+  const { row, at } = placeAt(event);
+  if (row?.kind !== "task") return undefined;
+  return waitsOf(row.task).find((wait) => wait.from <= at && at <= wait.from + wait.time);
+}
+
+/// Chooses what is under the mouse or the finger.
+function chooseAt(event) {
+  const poll = pollAt(event), wait = poll < 0 && waitAt(event);
+  if (wait) chooseWait(wait); else choose(poll);
+}
+
+/// The poll under the mouse, or -1.
+function pollAt(event) {
+  const { box, row, at } = placeAt(event);
   const list = row?.kind === "lane" ? ofLane[row.lane] : row?.kind === "task" ? ofTask[row.task] : [];
-  const px = event.clientX - box.left;
-  const at = timeAt(px, box.width), slack = timeAt(px + 3, box.width) - at;
+  const slack = timeAt(3, box.width) - timeAt(0, box.width);
   let best = -1, nearest = Infinity;
   const near = lowerBound(list.length, at + slack, (i) => begin[list[i]]);
   for (let i = near - 1; i >= Math.max(0, near - 50); i--) {
@@ -487,17 +671,18 @@ window.addEventListener("mousemove", (event) => {
       move(-by / Math.max(1, canvas.clientWidth - LABELS));
     }
   } else if (event.target === canvas) {
-    const poll = pollAt(event);
-    if (poll === hover) return;
-    hover = poll;
-    $("under").textContent = poll < 0 ? "" :
-      `${label(DATA.task[poll])}: ${time(DATA.time[poll])}, after ${time(DATA.waited[poll])} in a queue`;
+    const poll = pollAt(event), under = poll < 0 ? waitAt(event) ?? -1 : poll;
+    if (under === hover) return;
+    hover = under;
+    $("under").textContent = under === -1 ? ""
+      : poll < 0 ? `${label(under.task)} waited ${time(under.time)}`
+        : `${label(DATA.task[poll])}: ${time(DATA.time[poll])}, after ${time(DATA.waited[poll])} in a queue`;
   }
 });
 window.addEventListener("mouseup", (event) => {
   const wasClick = drag && !drag.moved;
   drag = null;
-  if (wasClick && event.target === canvas) choose(pollAt(event));
+  if (wasClick && event.target === canvas) chooseAt(event);
 });
 
 /// Fingers: one moves and, if it does not, chooses; two zoom to where they are.
@@ -517,7 +702,7 @@ function touched(event) {
     if (far) zoomAt(timeAt(middle, box.width), fingers.far / far);
     fingers = { ...fingers, middle, far, y: first.clientY, moved: true };
   } else if (event.type === "touchend" && !at.length) {
-    if (fingers && !fingers.moved) choose(pollAt(event.changedTouches[0]));
+    if (fingers && !fingers.moved) chooseAt(event.changedTouches[0]);
     fingers = null;
   } else if (at.length) {
     fingers = { count: at.length, middle, far, y: first.clientY, moved: event.type !== "touchstart" || at.length > 1 };
@@ -528,16 +713,31 @@ for (const kind of ["touchstart", "touchmove", "touchend"]) {
 }
 canvas.addEventListener("touchcancel", () => { fingers = null; });
 
+/// Moves what is seen, if a time is not in it.
+function bring(at) {
+  const half = (view.to - view.from) / 2;
+  if (at < view.from || at > view.to) zoomTo(at - half, at + half);
+}
+
+/// The task's next or previous poll, from a poll or from a wait.
 function step(by) {
-  if (chosen < 0) return;
-  const list = ofTask[DATA.task[chosen]];
-  const next = list[list.indexOf(chosen) + by];
-  if (next === undefined) return;
-  if (begin[next] < view.from || begin[next] > view.to) {
-    const half = (view.to - view.from) / 2;
-    zoomTo(begin[next] - half, begin[next] + half);
-  }
+  if (chosen < 0 && !chosenWait) return;
+  const list = chosenWait ? [] : ofTask[DATA.task[chosen]];
+  const next = chosenWait ? (by > 0 ? chosenWait.next : chosenWait.before) : list[list.indexOf(chosen) + by] ?? -1;
+  if (next < 0) return;
+  bring(begin[next]);
   choose(next);
+}
+
+/// Its next or previous wait, likewise.
+function stepWait(by) {
+  if (chosen < 0 && !chosenWait) return;
+  const list = waitsOf(chosenWait ? chosenWait.task : DATA.task[chosen]);
+  const next = chosenWait ? list[list.indexOf(chosenWait) + by]
+    : by > 0 ? list.find((wait) => wait.from >= begin[chosen]) : list.findLast((wait) => wait.from < begin[chosen]);
+  if (!next) return;
+  bring(next.from);
+  chooseWait(next);
 }
 
 function stepTo(index) {
@@ -553,6 +753,7 @@ window.addEventListener("keydown", (event) => {
     "+": () => zoomAt(middle, 0.7), "=": () => zoomAt(middle, 0.7), w: () => zoomAt(middle, 0.7),
     "-": () => zoomAt(middle, 1 / 0.7), s: () => zoomAt(middle, 1 / 0.7),
     0: () => zoomTo(0, DATA.span), n: () => step(1), p: () => step(-1),
+    N: () => stepWait(1), P: () => stepWait(-1),
     Escape: () => { search.value = ""; matching = null; search.blur(); choose(-1); },
     "/": () => search.focus(),
     ".": () => stepTo(shownStep + 1), ",": () => stepTo(shownStep < 0 ? schedule.length - 1 : shownStep - 1),
@@ -573,7 +774,7 @@ scroller.addEventListener("scroll", draw);
 function setTheme(isDark) {
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   readColors();
-  if (chosen < 0 && !search.value) showFindings();
+  if (chosen < 0 && !chosenWait && !search.value) showFindings();
   draw();
 }
 

@@ -246,7 +246,7 @@ impl Timeline {
     ///
     /// A poll may have asked for a timer that was dropped before the poll ended, as by `select!`. A
     /// timer that is on time must not be taken for one that is late. So the latest deadline counts.
-    fn deadline_before(&self, index: usize, told: u64) -> Option<u64> {
+    pub(crate) fn deadline_before(&self, index: usize, told: u64) -> Option<u64> {
         let deadlines = self.waits_before(index).iter().filter_map(|wait| match wait {
             Wait::Time { deadline } if *deadline <= told => Some(*deadline),
             _ => None,
@@ -377,8 +377,16 @@ impl Timeline {
         findings.extend(self.waits_for_resources());
         findings.extend(self.self_wakers());
         findings.extend(self.starved_values());
+        findings.extend(self.missed_notifications());
+        findings.extend(self.unanswered());
+        findings.extend(self.seen_again());
+        findings.extend(self.piles_up());
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
-        findings.splice(..0, self.deadlocks());
+        let deadlocks = self.deadlocks();
+        if deadlocks.is_empty() {
+            findings.splice(..0, self.nobody_is_left());
+        }
+        findings.splice(..0, deadlocks);
         findings.splice(..0, self.panics());
         findings
     }

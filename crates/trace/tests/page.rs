@@ -3,10 +3,15 @@
 //! Each test adds a script to the page, behind the page's own, which does what a reader does, and
 //! puts what it then sees into the page's `data-seen`.
 
-use arc_trace::{Event, Format, Origin, Record, Recording, Thread, Timeline};
+use arc_trace::{
+    Event, Format, Origin, Record, Recording, Resource, Thread, ThreadRecorder, Timeline, What,
+    tell,
+};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use std::{env, fs};
 
 const MS: u64 = 1_000_000;
@@ -302,6 +307,133 @@ fn hundred_thousand_events_are_painted_as_fast_as_there_are_pixels() {
     // A few rows of 1,200 pixels, each painted in a few colours.
     assert!(seen[1] < 10_000.0, "{} rectangles", seen[1]);
     println!("{} events opened in {} ms, with {} rectangles", seen[0], seen[2], seen[1]);
+}
+
+thread_local! {
+    /// The time of [`waits`], in milliseconds.
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The task "holder" has a lock while it sleeps. "waiter" waits for that, and "both" for the lock or
+/// for the end of "waiter". "never" waits for nothing that is known.
+fn waits() -> Recording {
+    let recorder = ThreadRecorder::begin(|| NOW.get() * MS);
+    let line = Some(Location::caller());
+    let lock = Resource::new(What::Mutex, Location::caller());
+    let spawn = |task, name: &str| {
+        tell::spawned(task, 0, &Some(name.into()), Location::caller(), 0);
+        tell::step(task, 1);
+    };
+    let poll = |task, number: u64, at, act: &dyn Fn()| {
+        NOW.set(at);
+        tell::step(task, 2 * number);
+        act();
+        tell::polled(task);
+    };
+    for (task, name) in (1..).zip(["holder", "waiter", "both", "never"]) {
+        spawn(task, name);
+    }
+    poll(1, 1, 1, &|| {
+        tell::holds(&lock, line);
+        tell::waits_for_time(Duration::from_millis(50));
+    });
+    poll(2, 1, 2, &|| tell::waits_for(&lock, line));
+    poll(3, 1, 3, &|| {
+        tell::waits_for(&lock, line);
+        tell::waits_for_task(2);
+    });
+    poll(4, 1, 4, &|| {});
+    poll(1, 2, 60, &|| {
+        tell::releases(&lock, 1);
+        tell::step(2, 3);
+        tell::ended(1);
+    });
+    NOW.set(61);
+    tell::step(2, 4);
+    tell::ended(2);
+    NOW.set(100);
+    recorder.recording()
+}
+
+/// Each kind of wait has lines of its own, so that nobody need tell colours apart.
+#[test]
+fn row_of_a_task_has_its_waits_in_their_kinds() {
+    let script = r#"
+        picked = [0, 1, 2, 3];
+        drawNow();
+        const kinds = picked.map((task) => waitsOf(task).map((wait) => kindsOf(wait).map((kind) => WAITS[kind][0])));
+        // The colours in the middle of the wait.
+        const hatched = picked.map((task) => {
+            const index = rows().findIndex((row) => row.task === task), wait = waitsOf(task)[0];
+            const left = x(wait.from + wait.time / 2, canvas.clientWidth), seen = new Set();
+            const pixels = paint.getImageData(left, yOfRow(index) + 2, 8, ROW - 14).data;
+            for (let i = 0; i < pixels.length; i += 4) seen.add(pixels.slice(i, i + 3).join());
+            return seen.size > 1 ? "hatched" : "plain";
+        });
+        const legend = WAITS.every(([, , text]) => panel.textContent.includes(text));
+        saw(JSON.stringify(kinds), hatched, legend);
+    "#;
+    let Some(seen) = seen(&waits(), "kinds", script) else { return };
+    let kinds = r#"[[["timer"]],[["lock"]],[["lock","join"]],[["unknown"]]]"#;
+    assert_eq!(seen, [kinds, "hatched,hatched,hatched,plain", "true"]);
+}
+
+#[test]
+fn wait_shows_what_it_is_for_and_who_has_that() {
+    let script = r#"
+        const box = canvas.getBoundingClientRect();
+        const place = (task) => {
+            const index = rows().findIndex((row) => row.task === task), wait = waitsOf(task)[0];
+            return [x(wait.from + wait.time / 2, box.width), yOfRow(index) + 6];
+        };
+        const click = (task) => {
+            const [left, y] = place(task);
+            for (const kind of ["mousedown", "mouseup"]) canvas.dispatchEvent(new MouseEvent(kind,
+                { clientX: box.left + left, clientY: box.top + y, bubbles: true }));
+        };
+        const tap = (task) => {
+            const [left, y] = place(task);
+            const finger = new Touch({ identifier: 0, target: canvas, clientX: box.left + left, clientY: box.top + y });
+            for (const kind of ["touchstart", "touchend"]) canvas.dispatchEvent(new TouchEvent(kind,
+                { cancelable: true, touches: kind === "touchend" ? [] : [finger], changedTouches: [finger] }));
+        };
+        picked = [1, 2];
+        click(1);
+        const all = [panel.textContent];
+        // Who has it is a button, which gives that task a row and goes to the poll that got it.
+        [...panel.querySelectorAll("button")].find((it) => it.textContent.includes("since")).click();
+        all.push(picked.includes(0), DATA.tasks[DATA.task[chosen]][1]);
+        choose(-1);
+        tap(2);
+        all.push(panel.textContent);
+        // By keys: from a poll to the wait behind it, to the poll behind that, and back.
+        choose(ofTask[1][0]);
+        for (const name of ["N", "n", "P", "p"]) {
+            key(name);
+            all.push(chosenWait ? "wait" : `poll ${ofTask[1].indexOf(chosen)}`);
+        }
+        // A task that has no row gets one.
+        choose(ofTask[3][0]);
+        key("N");
+        all.push(picked.includes(3), panel.textContent);
+        saw(...all);
+    "#;
+    let Some(seen) = seen(&waits(), "wait", script) else { return };
+    let has = |text: &str, parts: &[&str]| {
+        parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text:?}"));
+    };
+    let made = format!("for the Mutex made at {}:", file!());
+    let holder = r#"task 1 "holder""#;
+    has(
+        &seen[0],
+        &[r#""waiter""#, "It waited 58.0 ms", &made, holder, "had it for 59.0 ms, since"],
+    );
+    has(&seen[0], &["woke it", "the poll after it"]);
+    assert_eq!(seen[1..3], ["true", "holder"]);
+    has(&seen[3], &["for whatever comes first", &made, r#"for task 2 "waiter""#, "to end", holder]);
+    assert_eq!(seen[4..8], ["wait", "poll 1", "wait", "poll 0"]);
+    assert_eq!(seen[8], "true");
+    has(&seen[9], &[r#""never""#, "for nothing that arc knows of", "Nobody has woken it."]);
 }
 
 /// Two threads of a model take turns; the second one polls a task.

@@ -337,6 +337,7 @@ macro_rules! __select {
             $($variant($variant),)+
             AllDisabled,
         }
+        static __CHOICE: $crate::__private::Choice = $crate::__private::Choice::new();
 
         // Whether each branch is disabled.
         let mut is_disabled = [$(!$if),+];
@@ -380,6 +381,7 @@ macro_rules! __select {
                             is_disabled[$number] = true;
                             let (is_selected, output) = $crate::__matches!(output, $p);
                             if is_selected {
+                                __CHOICE.takes($number, branches);
                                 return ::std::task::Poll::Ready(__Selected::$variant(output));
                             }
                         })+
@@ -535,8 +537,27 @@ pub mod private {
     pub use futures_util::future::{maybe_done, try_maybe_done};
     pub use std::pin::pin;
 
+    use crate::sync::told::{Told, What};
     use std::future::Future;
     use std::task::{Context, Poll};
+
+    /// What the timeline gets to know of a `select!`.
+    #[derive(Debug)]
+    pub struct Choice(Told);
+
+    impl Choice {
+        #[allow(clippy::new_without_default, reason = "it is made in a `static`")]
+        #[track_caller]
+        pub const fn new() -> Self {
+            Self(Told::new(What::Select))
+        }
+
+        /// The branch of this number, from 0, has won.
+        #[inline]
+        pub fn takes(&self, branch: usize, branches: usize) {
+            self.0.chooses(branch + 1, branches);
+        }
+    }
 
     /// Takes one unit of the task's budget.
     pub fn poll_budget(context: &mut Context<'_>) -> Poll<()> {

@@ -1,8 +1,8 @@
 //! One direction of a connection.
 
 use super::conditions::{Conditions, RETRANSMISSION};
+use super::tell;
 use arc::time::{Duration, Instant};
-use arc_sim_core::tell;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,9 +3,9 @@
 use super::error::{gone, in_use, too_long};
 use super::inbox::{Address, Inbox};
 use super::network::Host;
+use super::tell;
 use arc::task::consume_budget;
 use arc::time::Instant;
-use arc_sim_core::tell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;

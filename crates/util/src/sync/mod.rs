@@ -9,8 +9,8 @@
 //! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
 //!
 //! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
-//! as it is. With the feature `trace`, `Mutex` is a type around tokio's, which tells the timeline
-//! and the dump who waits for it and who has it.
+//! as it is. With the feature `trace`, `Mutex`, `RwLock`, `Barrier` and `broadcast` are types around
+//! tokio's, which tell the timeline and the dump who waits for them and who has them.
 //!
 //! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
 //! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
@@ -43,16 +43,24 @@
 //! # }
 //! ```
 
+#[cfg(all(feature = "sync", feature = "trace"))]
+mod barrier;
 mod blocking;
+#[cfg(all(feature = "sync", feature = "trace"))]
+pub mod broadcast;
 mod cancel;
+#[cfg(all(feature = "sync", feature = "trace"))]
+mod guard;
 mod line;
 pub mod mpsc;
 #[cfg(all(feature = "sync", feature = "trace"))]
 mod mutex;
 mod notify;
 pub mod oneshot;
+#[cfg(all(feature = "sync", feature = "trace"))]
+mod rwlock;
 mod semaphore;
-mod told;
+pub(crate) mod told;
 pub mod watch;
 
 pub use cancel::{
@@ -66,15 +74,20 @@ pub use semaphore::{
 
 #[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
-#[cfg(all(feature = "sync", feature = "trace"))]
-pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard};
-#[cfg(feature = "sync")]
-pub use tokio::sync::{
-    Barrier, BarrierWaitResult, OnceCell, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
-    OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-    SetError, SetOnce, SetOnceError, TryLockError, broadcast,
-};
 #[cfg(all(feature = "sync", not(feature = "trace")))]
 pub use tokio::sync::{
-    MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
+    Barrier, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
+    OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
+    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard, broadcast,
+};
+#[cfg(feature = "sync")]
+pub use tokio::sync::{BarrierWaitResult, OnceCell, SetError, SetOnce, SetOnceError, TryLockError};
+#[cfg(all(feature = "sync", feature = "trace"))]
+pub use {
+    barrier::Barrier,
+    mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard},
+    rwlock::{
+        OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
+        RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+    },
 };

@@ -4,12 +4,13 @@
 //! All methods are tokio's, and are described there. One thing is missing: a `Mutex` of a type
 //! without a known size, such as `Mutex<dyn Trait>`.
 
-use super::told::{Held, Told, What};
+use super::guard::{Guard, Late, map, nothing};
+use super::told::{Told, What};
+use std::convert::identity;
 use std::fmt;
 use std::future::Future;
-use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::Arc;
 use tokio::TryLockError;
 use tokio::sync as tokio;
 
@@ -28,11 +29,20 @@ use tokio::sync as tokio;
 /// ```
 pub struct Mutex<T> {
     told: Told,
-    /// The value until the lock is made. It is made late, as a `static` can be no `Arc`.
-    first: std::sync::Mutex<Option<T>>,
-    /// Shared with the owned guards, whose lives no reference may limit.
-    lock: OnceLock<Arc<tokio::Mutex<T>>>,
+    lock: Late<tokio::Mutex<T>>,
 }
+
+/// Has the lock of a [`Mutex`] until it is dropped.
+pub type MutexGuard<'a, T> = Guard<tokio::MutexGuard<'a, T>, &'a Mutex<T>>;
+
+/// Has the lock of a [`Mutex`] until it is dropped, and keeps the lock alive.
+pub type OwnedMutexGuard<T> = Guard<tokio::OwnedMutexGuard<T>, Arc<Mutex<T>>>;
+
+/// A guard of a part of what a [`Mutex`] guards; made by `MutexGuard::map`.
+pub type MappedMutexGuard<'a, T> = Guard<tokio::MappedMutexGuard<'a, T>>;
+
+/// A guard of a part of what a [`Mutex`] guards; made by `OwnedMutexGuard::map`.
+pub type OwnedMappedMutexGuard<T, U> = Guard<tokio::OwnedMappedMutexGuard<T, U>, Arc<Mutex<T>>>;
 
 impl<T> Mutex<T> {
     /// Creates an unlocked one.
@@ -44,15 +54,7 @@ impl<T> Mutex<T> {
     /// Creates an unlocked one, for a `static`.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        let first = std::sync::Mutex::new(Some(value));
-        Self { told: Told::new(What::Mutex), first, lock: OnceLock::new() }
-    }
-
-    fn inner(&self) -> &Arc<tokio::Mutex<T>> {
-        self.lock.get_or_init(|| {
-            let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Arc::new(tokio::Mutex::new(first.expect("it is there until the lock is made")))
-        })
+        Self { told: Told::new(What::Mutex), lock: Late::new(tokio::Mutex::const_new(value)) }
     }
 
     /// Waits until the caller has the lock.
@@ -64,8 +66,8 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
         let line = Some(Location::caller());
         async move {
-            let guard = self.told.telling(line, self.inner().lock()).await;
-            MutexGuard { held: self.told.holds_since(line), guard, lock: self }
+            let guard = self.told.telling(line, self.lock.get().lock()).await;
+            Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }
 
@@ -78,8 +80,8 @@ impl<T> Mutex<T> {
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         let line = Some(Location::caller());
         async move {
-            let guard = self.told.telling(line, self.inner().clone().lock_owned()).await;
-            OwnedMutexGuard { held: self.told.holds_since(line), guard, lock: self }
+            let guard = self.told.telling(line, self.lock.get().clone().lock_owned()).await;
+            Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }
 
@@ -91,8 +93,8 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
         let line = Some(Location::caller());
-        let guard = self.inner().blocking_lock();
-        MutexGuard { held: self.told.holds_since(line), guard, lock: self }
+        let guard = self.lock.get().blocking_lock();
+        Guard { held: self.told.holds_since(line), guard, lock: self }
     }
 
     /// Blocks the thread until it has the lock. The guard keeps the lock alive.
@@ -103,8 +105,8 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         let line = Some(Location::caller());
-        let guard = self.inner().clone().blocking_lock_owned();
-        OwnedMutexGuard { held: self.told.holds_since(line), guard, lock: self }
+        let guard = self.lock.get().clone().blocking_lock_owned();
+        Guard { held: self.told.holds_since(line), guard, lock: self }
     }
 
     /// Locks without waiting.
@@ -115,8 +117,8 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         let line = Some(Location::caller());
-        let guard = self.inner().try_lock()?;
-        Ok(MutexGuard { held: self.told.holds_since(line), guard, lock: self })
+        let guard = self.lock.get().try_lock()?;
+        Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
     }
 
     /// Locks without waiting. The guard keeps the lock alive.
@@ -127,22 +129,18 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         let line = Some(Location::caller());
-        let guard = self.inner().clone().try_lock_owned()?;
-        Ok(OwnedMutexGuard { held: self.told.holds_since(line), guard, lock: self })
+        let guard = self.lock.get().clone().try_lock_owned()?;
+        Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
     }
 
     /// The value, which nobody else can have now.
     pub fn get_mut(&mut self) -> &mut T {
-        self.inner();
-        let lock = self.lock.get_mut().and_then(Arc::get_mut);
-        lock.expect("an owned guard keeps the whole lock alive").get_mut()
+        self.lock.get_mut().get_mut()
     }
 
     /// Returns the value.
     pub fn into_inner(self) -> T {
-        self.inner();
-        let lock = self.lock.into_inner().and_then(Arc::into_inner);
-        lock.expect("an owned guard keeps the whole lock alive").into_inner()
+        self.lock.into_inner().into_inner()
     }
 }
 
@@ -162,131 +160,25 @@ impl<T: Default> Default for Mutex<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner().fmt(formatter)
+        self.lock.get().fmt(formatter)
     }
 }
 
-/// Defines a guard: a tokio's one, and that somebody has it.
-macro_rules! guard {
-    (
-        $(#[$doc:meta])* $name:ident [$($params:tt)*] [$($args:tt)*]
-        $guard:ty, $target:ty, $lock:ty
-    ) => {
-        $(#[$doc])*
-        #[must_use = "the lock is given back when the guard is dropped"]
-        pub struct $name<$($params)*> {
-            held: Held,
-            guard: $guard,
-            lock: $lock,
-        }
-
-        impl<$($params)*> Deref for $name<$($args)*> {
-            type Target = $target;
-
-            fn deref(&self) -> &Self::Target {
-                &self.guard
-            }
-        }
-
-        impl<$($params)*> DerefMut for $name<$($args)*> {
-            fn deref_mut(&mut self) -> &mut Self::Target {
-                &mut self.guard
-            }
-        }
-
-        impl<$($params)*> fmt::Debug for $name<$($args)*>
-        where
-            $target: fmt::Debug,
-        {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&**self, formatter)
-            }
-        }
-
-        impl<$($params)*> fmt::Display for $name<$($args)*>
-        where
-            $target: fmt::Display,
-        {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&**self, formatter)
-            }
-        }
-    };
-}
-
-/// Defines `map` and `try_map` of a guard.
-macro_rules! map {
-    (
-        [$($params:tt)*] $name:ty, $guard:ident, $target:ty
-        => [$($part:tt)*] $mapped:ident [$($args:tt)*]
-    ) => {
-        impl<$($params)*> $name {
-            /// Makes a guard of a part of the value.
-            pub fn map<$($part)*, F>(this: Self, part: F) -> $mapped<$($args)* U>
-            where
-                F: FnOnce(&mut $target) -> &mut U,
-            {
-                let guard = tokio::$guard::map(this.guard, part);
-                $mapped { held: this.held, guard, lock: () }
-            }
-
-            /// Makes a guard of a part of the value, if it has that part.
-            ///
-            /// # Errors
-            ///
-            /// The guard itself, when it has not.
-            pub fn try_map<$($part)*, F>(
-                this: Self,
-                part: F,
-            ) -> Result<$mapped<$($args)* U>, Self>
-            where
-                F: FnOnce(&mut $target) -> Option<&mut U>,
-            {
-                let Self { held, guard, lock } = this;
-                match tokio::$guard::try_map(guard, part) {
-                    Ok(guard) => Ok($mapped { held, guard, lock: () }),
-                    Err(guard) => Err(Self { held, guard, lock }),
-                }
-            }
-        }
-    };
-}
-
-guard! {
-    /// Has the lock of a [`Mutex`] until it is dropped.
-    MutexGuard['a, T]['a, T] tokio::MutexGuard<'a, T>, T, &'a Mutex<T>
-}
-
-guard! {
-    /// Has the lock of a [`Mutex`] until it is dropped, and keeps the lock alive.
-    OwnedMutexGuard[T][T] tokio::OwnedMutexGuard<T>, T, Arc<Mutex<T>>
-}
-
-guard! {
-    /// A guard of a part of what a [`Mutex`] guards; made by [`MutexGuard::map`].
-    MappedMutexGuard['a, T: ?Sized]['a, T] tokio::MappedMutexGuard<'a, T>, T, ()
-}
-
-guard! {
-    /// A guard of a part of what a [`Mutex`] guards; made by [`OwnedMutexGuard::map`].
-    OwnedMappedMutexGuard[T, U: ?Sized][T, U] tokio::OwnedMappedMutexGuard<T, U>, U, ()
-}
-
 map! {
-    ['a, T] MutexGuard<'a, T>, MutexGuard, T
-    => [U: ?Sized] MappedMutexGuard['a,]
+    ['a, T] tokio::MutexGuard<'a, T>, &'a Mutex<T>, T, [mut]
+    => [U: ?Sized] map, try_map, MappedMutexGuard<'a, U>, nothing
 }
 map! {
-    [T] OwnedMutexGuard<T>, OwnedMutexGuard, T
-    => [U: ?Sized] OwnedMappedMutexGuard[T,]
+    [T] tokio::OwnedMutexGuard<T>, Arc<Mutex<T>>, T, [mut]
+    => [U: ?Sized] map, try_map, OwnedMappedMutexGuard<T, U>, identity
 }
 map! {
-    ['a, T: ?Sized] MappedMutexGuard<'a, T>, MappedMutexGuard, T
-    => [U] MappedMutexGuard['a,]
+    ['a, T: ?Sized] tokio::MappedMutexGuard<'a, T>, (), T, [mut]
+    => [U] map, try_map, MappedMutexGuard<'a, U>, identity
 }
 map! {
-    [T, V: ?Sized] OwnedMappedMutexGuard<T, V>, OwnedMappedMutexGuard, V
-    => [U] OwnedMappedMutexGuard[T,]
+    [T, V: ?Sized] tokio::OwnedMappedMutexGuard<T, V>, Arc<Mutex<T>>, V, [mut]
+    => [U] map, try_map, OwnedMappedMutexGuard<T, U>, identity
 }
 
 impl<'a, T> MutexGuard<'a, T> {

@@ -33,7 +33,7 @@ use std::task::{Context, Poll, Waker};
 /// # }
 /// ```
 pub struct Notify {
-    told: Told,
+    pub(super) told: Told,
     state: Mutex<State>,
 }
 
@@ -285,6 +285,7 @@ impl<N: Deref<Target = Notify>> Waiter<N> {
         };
 
         if is_notified {
+            self.notify.told.comes();
             self.place = Place::Done;
             return true;
         }

@@ -21,6 +21,9 @@ mod on {
     use std::pin::pin;
     use std::sync::{Arc, OnceLock};
 
+    /// So many things are no pile.
+    const PILE_MIN: usize = 1_024;
+
     type Line = Option<&'static Location<'static>>;
 
     /// What is told of one lock, or of one end of a channel.
@@ -81,6 +84,32 @@ mod on {
             Held(Some((resource, task)))
         }
 
+        /// A notification has come to the task.
+        pub(crate) fn comes(&self) {
+            if is_on() {
+                tell::comes(self.resource());
+            }
+        }
+
+        /// There are so many things in it. It is told each time that twice as many have come
+        /// together, and at least half of them wait for somebody who takes them.
+        pub(crate) fn piles(&self, things: usize, count_waiting: impl FnOnce() -> usize) {
+            if things < PILE_MIN || !things.is_power_of_two() || !is_on() {
+                return;
+            }
+            let waiting = count_waiting();
+            if waiting >= things / 2 {
+                tell::piles(self.resource(), waiting);
+            }
+        }
+
+        /// A `select!` takes one of its branches, from 1.
+        pub(crate) fn chooses(&self, branch: usize, branches: usize) {
+            if is_on() {
+                tell::chooses(self.resource(), branch, branches);
+            }
+        }
+
         /// The task did what ends the wait of another one.
         pub(crate) fn provides(&self) {
             if is_on() {
@@ -129,6 +158,8 @@ mod off {
         Notify,
         Closed,
         Token,
+        JoinSet,
+        Select,
     }
 
     #[derive(Debug)]
@@ -150,6 +181,15 @@ mod off {
         pub(crate) fn holds(&self) -> Held {
             Held
         }
+
+        #[inline(always)]
+        pub(crate) fn comes(&self) {}
+
+        #[inline(always)]
+        pub(crate) fn chooses(&self, _branch: usize, _branches: usize) {}
+
+        #[inline(always)]
+        pub(crate) fn piles(&self, _things: usize, _count_waiting: impl FnOnce() -> usize) {}
 
         #[inline(always)]
         pub(crate) fn provides(&self) {}

@@ -77,7 +77,11 @@ impl<T> Shared<T> {
 
                 // Read the version again: it may have grown while the task waited for budget.
                 let before = std::mem::replace(seen, self.read().version);
-                return if *seen != before { Ok(()) } else { Err(RecvError(())) };
+                if *seen == before {
+                    return Err(RecvError(()));
+                }
+                self.changed.told.receives(1);
+                return Ok(());
             }
 
             changed.await;
@@ -199,6 +203,7 @@ impl<T> Sender<T> {
 
         value.version += 1;
         drop(value);
+        self.shared.changed.told.sends();
         self.shared.changed.notify_waiters();
         true
     }

@@ -66,6 +66,7 @@ impl Abort {
 
 impl<K, V: 'static> JoinMap<K, V> {
     /// Creates a map without tasks. It needs no runtime.
+    #[track_caller]
     pub fn new() -> Self {
         Self { tasks: JoinSet::new(), keys: HashMap::new(), aborts: HashMap::new() }
     }

@@ -2,6 +2,7 @@
 
 use super::builder::Builder;
 use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
+use crate::sync::told::{Told, What};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
@@ -40,12 +41,14 @@ pub struct JoinSet<T: 'static> {
     /// The waker of the last call of `poll_join_next`, if it was pending. Tasks that are
     /// spawned later must wake it, too.
     waker: Option<Waker>,
+    told: Told,
 }
 
 impl<T: 'static> JoinSet<T> {
     /// Creates a set without tasks. It needs no runtime.
+    #[track_caller]
     pub fn new() -> Self {
-        Self { tasks: FuturesUnordered::new(), waker: None }
+        Self { tasks: FuturesUnordered::new(), waker: None, told: Told::new(What::JoinSet) }
     }
 
     /// Returns the number of tasks that have not been joined yet, including those that have
@@ -123,6 +126,8 @@ impl<T: 'static> JoinSet<T> {
 
     fn push(&mut self, task: Joining<T>) {
         self.tasks.push(task);
+        let tasks = &self.tasks;
+        self.told.piles(tasks.len(), || tasks.iter().filter(|task| task.is_finished()).count());
         wake_all(self.waker.take());
     }
 
@@ -451,6 +456,13 @@ impl<T> Joining<T> {
         match self {
             Self::Sent(task) => task.abort(),
             Self::Local(task) => task.abort(),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        match self {
+            Self::Sent(task) => task.is_finished(),
+            Self::Local(task) => task.is_finished(),
         }
     }
 }

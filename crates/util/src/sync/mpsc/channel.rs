@@ -109,6 +109,10 @@ impl<T> Channel<T> {
 
         state.values.push_back(value);
         self.told.sends();
+        // A bounded channel has as much room as was asked for.
+        if self.max_capacity == 0 {
+            self.told.piles(state.values.len(), || state.values.len());
+        }
         let waker = state.waker.take();
         drop(state);
         if waker.is_some() {

@@ -1,11 +1,12 @@
 //! Programs with a mistake in what waits for what: the timeline has it as its first or second
 //! finding. `cargo test -p arc-util --features trace --test findings`.
 
-use arc::net::{TcpListener, TcpStream};
+mod healthy;
+mod planted;
+
 use arc::task::{JoinHandle, TaskState, spawn_named, yield_now};
 use arc::time::{Duration, sleep};
 use arc_trace::{Format, Options, Timeline};
-use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::runtime::{Builder, Runtime};
 use arc_util::select;
 use arc_util::sync::{Barrier, Mutex, Notify, Semaphore, mpsc, oneshot};
@@ -40,16 +41,28 @@ fn timeline() -> Timeline {
 #[track_caller]
 fn stands_out(parts: &[&str]) {
     let timeline = timeline();
-    let findings = timeline.findings();
-    let is_it = |text: &String| parts.iter().all(|part| text.contains(part));
-    let mut first = findings.iter().take(2).map(|finding| &finding.text);
-    let found = first.find(|text| is_it(text));
-    let text = Format::Text.render(&timeline);
-    assert!(found.is_some(), "{parts:?} are not in the first two findings:\n{text}");
-
+    let Some(found) = found(&timeline, parts) else {
+        let text = Format::Text.render(&timeline);
+        panic!("{parts:?} are not in the first two findings:\n{text}");
+    };
     let page = Format::Html.render(&timeline);
-    let quoted = found.unwrap().replace('"', "\\\"");
+    let quoted = found.replace('"', "\\\"");
     assert!(page.contains(&quoted), "{quoted} is not in the page");
+}
+
+fn found(timeline: &Timeline, parts: &[&str]) -> Option<String> {
+    let first = timeline.findings().into_iter().take(2).map(|finding| finding.text);
+    first.into_iter().find(|text| parts.iter().all(|part| text.contains(part)))
+}
+
+/// Waits until a finding stands out: what goes on costs more and more.
+#[track_caller]
+fn comes_to_stand_out(parts: &[&str]) {
+    let start = Instant::now();
+    while found(&timeline(), parts).is_none() && start.elapsed() < DEADLINE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    stands_out(parts);
 }
 
 #[track_caller]
@@ -68,8 +81,10 @@ fn wait_until_idle(runtime: &Runtime) {
     });
 }
 
+/// The beginning of a place in the file of the caller.
+#[track_caller]
 fn here(line: u32) -> String {
-    format!("{}:{line}:", file!())
+    format!("{}:{line}:", std::panic::Location::caller().file())
 }
 
 #[test]
@@ -116,13 +131,16 @@ fn tasks_that_wait_for_each_other() {
     };
     let (had, waits) = (here(line!() - 5), here(line!() - 3));
     let tasks = [take("ann", &left, &right), take("bob", &right, &left)];
-    // The meeting is tokio's, of which nothing is told. So one of them may be idle there.
-    wait_until("it is told", || {
-        timeline().findings().iter().any(|it| it.text.contains("deadlock"))
-    });
     let waits = format!("waits at {waits}");
     let had = format!("has had since {had}");
-    stands_out(&["deadlock: tasks wait for each other", "\"ann\"", "\"bob\"", &made, &had, &waits]);
+    comes_to_stand_out(&[
+        "deadlock: tasks wait for each other",
+        "\"ann\"",
+        "\"bob\"",
+        &made,
+        &had,
+        &waits,
+    ]);
     tasks.iter().for_each(JoinHandle::abort);
 }
 
@@ -277,133 +295,4 @@ fn busy_task_does_not_wipe_out_what_the_others_wait_for() {
     }
     drop(guard);
     waiting.iter().for_each(JoinHandle::abort);
-}
-
-/// Nothing of the waits stands out in a program that does nothing wrong.
-#[track_caller]
-fn nothing_of_the_waits_stands_out() {
-    let timeline = timeline();
-    for kind in ["lock: ", "deadlock: ", "spins: ", "starved: ", "wake-ups that did nothing"] {
-        let found = timeline.findings().into_iter().find(|it| it.text.starts_with(kind));
-        // A machine that stands still for a moment makes everybody wait, for no fault of theirs.
-        let found = found.filter(|it| it.cost > 20_000_000);
-        let text = Format::Text.render(&timeline);
-        assert!(found.is_none(), "a false finding:\n{text}");
-    }
-}
-
-/// Many tasks, which share a lock and a counter, and speak over channels.
-#[test]
-fn healthy_workers_behind_a_channel() {
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
-        let total = Arc::new(Mutex::new(0));
-        let permits = Arc::new(Semaphore::new(4));
-        let (sender, receiver) = mpsc::channel(16);
-        let receiver = Arc::new(Mutex::new(receiver));
-        let mut workers = Vec::new();
-        for _ in 0..8 {
-            let (total, permits) = (total.clone(), permits.clone());
-            let receiver = receiver.clone();
-            workers.push(arc::spawn(async move {
-                loop {
-                    let next = receiver.lock().await.try_recv();
-                    match next {
-                        Ok(number) => {
-                            let _permit = permits.acquire().await.unwrap();
-                            *total.lock().await += number;
-                        }
-                        Err(mpsc::error::TryRecvError::Empty) => {
-                            sleep(Duration::from_micros(200)).await;
-                        }
-                        Err(mpsc::error::TryRecvError::Disconnected) => return,
-                    }
-                }
-            }));
-        }
-        for number in 0..2_000 {
-            sender.send(number).await.unwrap();
-        }
-        drop(sender);
-        for worker in workers {
-            worker.await.unwrap();
-        }
-        assert_eq!(*total.lock().await, 1_999_000);
-    });
-    nothing_of_the_waits_stands_out();
-}
-
-/// A server that greets its clients, which come one after the other and all at once.
-#[test]
-fn healthy_server() {
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let greeted = Arc::new(Mutex::new(0));
-        let count = greeted.clone();
-        let server = arc::spawn(async move {
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let count = count.clone();
-                arc::spawn(async move {
-                    let mut name = [0; 4];
-                    while stream.read_exact(&mut name).await.is_ok() {
-                        *count.lock().await += 1;
-                        stream.write_all(&name).await.unwrap();
-                    }
-                });
-            }
-        });
-        let mut clients = Vec::new();
-        for _ in 0..16 {
-            clients.push(arc::spawn(async move {
-                let mut stream = TcpStream::connect(address).await.unwrap();
-                for _ in 0..100 {
-                    stream.write_all(b"name").await.unwrap();
-                    stream.read_exact(&mut [0; 4]).await.unwrap();
-                }
-            }));
-        }
-        for client in clients {
-            client.await.unwrap();
-        }
-        server.abort();
-        assert_eq!(*greeted.lock().await, 1_600);
-    });
-    nothing_of_the_waits_stands_out();
-}
-
-/// A room in which what one says goes to all, through a channel for each.
-#[test]
-fn healthy_chat() {
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
-        let mut members = Vec::new();
-        let mut tasks = Vec::new();
-        for _ in 0..10 {
-            let (sender, mut lines) = mpsc::channel::<usize>(8);
-            members.push(sender);
-            tasks.push(arc::spawn(async move {
-                let mut sum = 0;
-                while let Some(line) = lines.recv().await {
-                    sum += line;
-                }
-                sum
-            }));
-        }
-        for line in 0..300 {
-            for member in &members {
-                member.send(line).await.unwrap();
-            }
-        }
-        drop(members);
-        for task in tasks {
-            assert_eq!(task.await.unwrap(), 299 * 150);
-        }
-    });
-    nothing_of_the_waits_stands_out();
 }

@@ -1,0 +1,79 @@
+//! The last events of a simulation, and what happened in each of them: why a task was polled, what
+//! it sent and received, which locks it got, what it waits for, and which branches it dropped.
+
+use arc_sim_core::{Event, Log, What};
+use arc_trace::{Event as Told, Recording, Timeline};
+
+/// How many events are printed, and how much of each.
+const EVENTS_SHOWN: usize = 40;
+const DETAILS_SHOWN: usize = 8;
+
+/// Prints the last events of the log.
+pub(crate) fn print(log: &Log, recording: &Recording) {
+    let events = log.events();
+    let events = &events[events.len().saturating_sub(EVENTS_SHOWN)..];
+    let details = details(events, recording);
+    eprintln!("arc-sim: the last of {} events:", log.count());
+    for (event, details) in events.iter().zip(details) {
+        eprintln!("  {}", log.describe(event));
+        for detail in details.iter().take(DETAILS_SHOWN) {
+            eprintln!("                      {detail}");
+        }
+        match details.len().saturating_sub(DETAILS_SHOWN) {
+            0 => {}
+            more => eprintln!("                      and {more} more"),
+        }
+    }
+}
+
+/// What the recording has of each of these events, which are the last ones of its log.
+///
+/// Each event of the log stands in the recording as well, as the step of a task or as a mark. They
+/// come in the same order. So the last belongs to the last, and so on, as far as the recording has
+/// kept them.
+fn details(events: &[Event], recording: &Recording) -> Vec<Vec<String>> {
+    let timeline = Timeline::new(recording);
+    let mut all = vec![Vec::new(); events.len()];
+    let marked = (0..events.len()).filter(|index| !matches!(events[*index].what, What::Noted(_)));
+    let mut left: Vec<usize> = marked.collect();
+
+    let mut of_event = Vec::new();
+    for record in recording.threads.iter().flat_map(|thread| &thread.records).rev() {
+        let cause = match record.event {
+            Told::Marked => None,
+            Told::Step { task, number } if timeline.is_poll(task, number) => {
+                timeline.cause(task, number)
+            }
+            event => {
+                of_event.extend(deed(&timeline, event));
+                continue;
+            }
+        };
+        let Some(index) = left.pop() else { break };
+        of_event.extend(cause);
+        of_event.reverse();
+        all[index] = std::mem::take(&mut of_event);
+    }
+    all
+}
+
+/// What a poll did, for a reader.
+fn deed(timeline: &Timeline, event: Told) -> Option<String> {
+    let is_deed = matches!(
+        event,
+        Told::Spawned { .. }
+            | Told::Ended { .. }
+            | Told::Panicked { .. }
+            | Told::WaitsForIo { .. }
+            | Told::WaitsForTime { .. }
+            | Told::WaitsForTask { .. }
+            | Told::WaitsFor { .. }
+            | Told::Holds { .. }
+            | Told::Releases { .. }
+            | Told::Sends { .. }
+            | Told::Receives { .. }
+            | Told::Chooses { .. }
+            | Told::OutOfBudget
+    );
+    is_deed.then(|| timeline.describe(event))
+}

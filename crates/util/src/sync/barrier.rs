@@ -1,0 +1,37 @@
+//! tokio's `Barrier`, which tells who waits there: with the feature `trace` only. Without it,
+//! tokio's own type is re-exported.
+
+use super::told::{Told, What};
+use std::future::Future;
+use std::panic::Location;
+use tokio::sync as tokio;
+
+/// Where tasks wait for each other: tokio's `Barrier`, which also tells the timeline and the dump of
+/// itself.
+#[derive(Debug)]
+pub struct Barrier {
+    told: Told,
+    barrier: tokio::Barrier,
+}
+
+impl Barrier {
+    /// Creates one for so many tasks.
+    #[track_caller]
+    pub fn new(tasks: usize) -> Self {
+        Self { told: Told::new(What::Barrier), barrier: tokio::Barrier::new(tasks) }
+    }
+
+    /// Waits until as many tasks wait as the barrier is for.
+    ///
+    /// # Cancellation
+    ///
+    /// Not cancel safe: the task counts as one that has come.
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = tokio::BarrierWaitResult> + Send + '_ {
+        let line = Some(Location::caller());
+        async move {
+            self.told.provides();
+            self.told.telling(line, self.barrier.wait()).await
+        }
+    }
+}
