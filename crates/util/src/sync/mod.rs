@@ -5,15 +5,15 @@
 //!
 //! | name | from | feature |
 //! |---|---|---|
-//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`, [`broadcast`] | tokio | `sync` |
+//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`; inside of [`broadcast`] | tokio | `sync` |
 //! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
 //!
 //! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
 //! as it is. With the feature `trace`, `Mutex` is a type around tokio's, which tells the timeline
 //! and the dump who waits for it and who has it.
 //!
-//! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
-//! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
+//! The locks of tokio's know nothing of the task's budget. In a loop over a lock that nobody else
+//! holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
 //!
 //! # Examples
 //!
@@ -44,6 +44,8 @@
 //! ```
 
 mod blocking;
+#[cfg(feature = "sync")]
+pub mod broadcast;
 mod cancel;
 mod line;
 pub mod mpsc;
@@ -72,7 +74,7 @@ pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, Owne
 pub use tokio::sync::{
     Barrier, BarrierWaitResult, OnceCell, OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard,
     OwnedRwLockWriteGuard, RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-    SetError, SetOnce, SetOnceError, TryLockError, broadcast,
+    SetError, SetOnce, SetOnceError, TryLockError,
 };
 #[cfg(all(feature = "sync", not(feature = "trace")))]
 pub use tokio::sync::{
