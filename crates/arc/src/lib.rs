@@ -223,9 +223,9 @@ pub use arc_util::signal;
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
 /// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. All but `Notify` take
 /// part in the budget that keeps a busy task from starving the others; tokio's `Notify` does not
-/// either. `broadcast`, `Mutex`, `RwLock`,
-/// `Barrier`, `OnceCell` and `SetOnce` are tokio's own, with the feature `sync`: they need no
-/// tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// either. With the feature `sync` there are `broadcast`, which takes part as well and is tokio's
+/// inside, and `Mutex`, `RwLock`, `Barrier`, `OnceCell` and `SetOnce`, which are tokio's own: they
+/// need no tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
 /// [`cooperative(mutex.lock())`](task::coop::cooperative). `mpmc`, a channel with several
 /// receivers, which tokio does not have, is the crate async-channel, with the feature `mpmc`.
 pub mod sync {

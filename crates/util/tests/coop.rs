@@ -9,7 +9,7 @@ use arc_util::io::{
     copy_bidirectional, copy_buf, duplex, empty, repeat, sink, split,
 };
 use arc_util::sync::{Mutex, RwLock, Semaphore};
-use arc_util::sync::{mpsc, oneshot, watch};
+use arc_util::sync::{broadcast, mpsc, oneshot, watch};
 use arc_util::task::{cooperative, unconstrained};
 use futures_util::FutureExt;
 use futures_util::future::select_all;
@@ -148,9 +148,16 @@ async fn channels_for_one_value_let_others_run() {
     lets_others_run(async || sender.closed().await).await;
 }
 
-/// The locks are tokio's and the channel is another crate's, which know nothing of arc's budget.
+/// What is received is tokio's. The locks are tokio's own, and the channel is another crate's,
+/// which know nothing of arc's budget.
 #[arc::test]
-async fn locks_that_are_cooperative_let_others_run() {
+async fn what_is_tokios_lets_others_run_if_it_is_cooperative() {
+    let (sender, mut receiver) = broadcast::channel(1);
+    lets_others_run(async || {
+        sender.send(1).unwrap();
+        assert_eq!(receiver.recv().await, Ok(1));
+    })
+    .await;
     let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
     lets_others_run(async || *cooperative(mutex.lock()).await += 1).await;
     lets_others_run(async || *cooperative(lock.write()).await += 1).await;

@@ -1,9 +1,26 @@
-//! tokio's `broadcast` channel, whose receivers tell when they wait: with the feature `trace` only.
-//! Without it, tokio's own module is re-exported.
+//! tokio's channel to many receivers, of which each gets every value.
 //!
-//! Each type stands around tokio's, and gives all of its other methods.
+//! To receive takes a unit of the task's budget, so a loop over a receiver that always has a value
+//! lets other tasks run. With the feature `trace`, a receiver tells when it waits. All else is
+//! tokio's, and is described there: each type stands around tokio's, and gives its other methods.
+//!
+//! # Examples
+//!
+//! ```
+//! use arc_util::sync::broadcast;
+//! # #[arc::main]
+//! # async fn main() {
+//! let (sender, mut first) = broadcast::channel(8);
+//! let mut second = sender.subscribe();
+//! sender.send(1).unwrap();
+//! assert_eq!((first.recv().await, second.recv().await), (Ok(1), Ok(1)));
+//! # }
+//! ```
 
+use super::blocking::may_block;
 use super::told::{Told, What};
+use crate::task::cooperative;
+use std::fmt;
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -13,21 +30,18 @@ use tokio::sync::broadcast as tokio;
 pub use ::tokio::sync::broadcast::error;
 
 /// Sends values to all receivers.
-#[derive(Debug)]
 pub struct Sender<T> {
     told: Arc<Told>,
     sender: tokio::Sender<T>,
 }
 
 /// Becomes a [`Sender`], if there is one still.
-#[derive(Debug)]
 pub struct WeakSender<T> {
     told: Arc<Told>,
     sender: tokio::WeakSender<T>,
 }
 
 /// Gets each value that is sent since it was made.
-#[derive(Debug)]
 pub struct Receiver<T> {
     told: Arc<Told>,
     receiver: tokio::Receiver<T>,
@@ -83,14 +97,6 @@ impl<T> Clone for Sender<T> {
     }
 }
 
-impl<T> Deref for Sender<T> {
-    type Target = tokio::Sender<T>;
-
-    fn deref(&self) -> &tokio::Sender<T> {
-        &self.sender
-    }
-}
-
 impl<T> WeakSender<T> {
     /// The sender, if the channel has one still.
     pub fn upgrade(&self) -> Option<Sender<T>> {
@@ -101,14 +107,6 @@ impl<T> WeakSender<T> {
 impl<T> Clone for WeakSender<T> {
     fn clone(&self) -> Self {
         Self { told: self.told.clone(), sender: self.sender.clone() }
-    }
-}
-
-impl<T> Deref for WeakSender<T> {
-    type Target = tokio::WeakSender<T>;
-
-    fn deref(&self) -> &tokio::WeakSender<T> {
-        &self.sender
     }
 }
 
@@ -125,7 +123,27 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     pub fn recv(&mut self) -> impl Future<Output = Result<T, error::RecvError>> {
         let line = Some(Location::caller());
-        async move { self.told.telling(line, self.receiver.recv()).await }
+        async move { self.told.telling(line, cooperative(self.receiver.recv())).await }
+    }
+
+    /// Waits for the next value, and blocks the thread until then.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Panics
+    ///
+    /// In a task, or in `block_on`: it would block a worker.
+    #[track_caller]
+    pub fn blocking_recv(&mut self) -> Result<T, error::RecvError> {
+        may_block("blocking_recv");
+        self.receiver.blocking_recv()
+    }
+
+    /// tokio's own receiver, for a crate that asks for that.
+    pub fn into_tokio(self) -> tokio::Receiver<T> {
+        self.receiver
     }
 
     /// Creates a receiver of what is sent from now on.
@@ -134,13 +152,26 @@ impl<T: Clone> Receiver<T> {
     }
 }
 
-impl<T> Deref for Receiver<T> {
-    type Target = tokio::Receiver<T>;
+/// The other methods are those of tokio's own type. (A derived `Debug` would ask for that of `T`.)
+macro_rules! tokios_own {
+    ($($name:ident $field:ident)*) => {$(
+        impl<T> Deref for $name<T> {
+            type Target = tokio::$name<T>;
 
-    fn deref(&self) -> &tokio::Receiver<T> {
-        &self.receiver
-    }
+            fn deref(&self) -> &Self::Target {
+                &self.$field
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.$field.fmt(formatter)
+            }
+        }
+    )*};
 }
+
+tokios_own! { Sender sender WeakSender sender Receiver receiver }
 
 impl<T> DerefMut for Receiver<T> {
     fn deref_mut(&mut self) -> &mut tokio::Receiver<T> {

@@ -5,15 +5,15 @@
 //!
 //! | name | from | feature |
 //! |---|---|---|
-//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`, [`broadcast`] | tokio | `sync` |
+//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`; inside of [`broadcast`] | tokio | `sync` |
 //! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
 //!
 //! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
-//! as it is. With the feature `trace`, `Mutex`, `RwLock`, `Barrier` and `broadcast` are types around
-//! tokio's, which tell the timeline and the dump who waits for them and who has them.
+//! as it is. With the feature `trace`, `Mutex`, `RwLock` and `Barrier` are types around tokio's,
+//! which tell the timeline and the dump who waits for them and who has them.
 //!
-//! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
-//! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
+//! The locks of tokio's know nothing of the task's budget. In a loop over a lock that nobody else
+//! holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
 //!
 //! # Examples
 //!
@@ -46,7 +46,7 @@
 #[cfg(all(feature = "sync", feature = "trace"))]
 mod barrier;
 mod blocking;
-#[cfg(all(feature = "sync", feature = "trace"))]
+#[cfg(feature = "sync")]
 pub mod broadcast;
 mod cancel;
 #[cfg(all(feature = "sync", feature = "trace"))]
@@ -78,7 +78,7 @@ pub use async_channel as mpmc;
 pub use tokio::sync::{
     Barrier, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
-    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard, broadcast,
+    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
 };
 #[cfg(feature = "sync")]
 pub use tokio::sync::{BarrierWaitResult, OnceCell, SetError, SetOnce, SetOnceError, TryLockError};

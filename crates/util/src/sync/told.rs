@@ -147,6 +147,9 @@ mod on {
 
 #[cfg(not(feature = "trace"))]
 mod off {
+    #[cfg(feature = "sync")]
+    type Line = Option<&'static std::panic::Location<'static>>;
+
     /// See the other one.
     #[derive(Clone, Copy)]
     pub(crate) enum What {
@@ -160,6 +163,8 @@ mod off {
         Token,
         JoinSet,
         Select,
+        #[cfg(feature = "sync")]
+        Broadcast,
     }
 
     #[derive(Debug)]
@@ -176,6 +181,12 @@ mod off {
 
         #[inline(always)]
         pub(crate) fn waits(&self) {}
+
+        #[cfg(feature = "sync")]
+        #[inline(always)]
+        pub(crate) fn telling<F>(&self, _line: Line, future: F) -> F {
+            future
+        }
 
         #[inline(always)]
         pub(crate) fn holds(&self) -> Held {
