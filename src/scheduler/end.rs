@@ -137,11 +137,7 @@ fn close(shared: &Arc<Shared>) {
 /// another one, by another thread.
 pub(crate) fn drop_given_up(shared: &Arc<Shared>) {
     while let Some(job) = shared.pool.next_given_up() {
-        // It leaves the list as well, which a task does by itself as long as the table has its
-        // runtime.
-        let record = job.metadata().clone();
         drop(job);
-        drop(shared.tasks.remove(&record));
     }
 }
 

@@ -48,7 +48,7 @@ impl State {
 impl Pool {
     /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.
     /// `start` starts a thread of this name that calls [`next`](Self::next) until that gives
-    /// nothing. Returns whether the pool takes the job: if it is closed, the job is dropped.
+    /// nothing. If the pool is closed, the job is dropped.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Pool {
         threads_max: usize,
         name: impl FnOnce() -> String,
         start: impl FnOnce(String) -> Result<()>,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let mut state = lock(&self.state);
         if state.needs_thread(threads_max) {
             // The user's function is not called under the lock.
@@ -87,12 +87,12 @@ impl Pool {
 
         if state.is_closed {
             // The job is dropped behind the lock: what it holds is the user's.
-            return Ok(false);
+            return Ok(());
         }
         state.jobs.push_back(job);
         drop(state);
         self.news.notify_one();
-        Ok(true)
+        Ok(())
     }
 
     /// The calling thread has run its job, and is free.

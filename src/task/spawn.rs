@@ -155,21 +155,14 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let Some(job) = job else { return Ok(handle) };
 
     // It counts as queued until its thread runs it.
-    let record = job.metadata().clone();
-    record.enter_queue();
+    job.metadata().enter_queue();
     let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
 
     // If there is no free thread, the pool starts one.
     let name = || (runtime.config.thread_name)("blocking");
     let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
-    let threads_max = runtime.config.max_blocking_threads;
-    let pushed = runtime.pool.push(job, threads_max, name, start);
-
-    // A job that was refused has left the list, unless its runtime has left the table meanwhile.
-    if !matches!(pushed, Ok(true)) {
-        drop(runtime.tasks.remove(&record));
-    }
-    pushed.map(|_| handle)
+    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)?;
+    Ok(handle)
 }
 
 /// Spawns a task. If the runtime has ended, the task is dropped here, outside of any lock, and the
@@ -299,9 +292,17 @@ fn panicked(record: &Record, payload: Payload) -> JoinError {
 }
 
 /// The list gives back the task's own waker, which is dropped outside of any lock.
+///
+/// Where a job runs or is dropped, its runtime is current. So a job finds the list also when its
+/// runtime has left the table, and has left the list before its thread signs off.
 fn leave_list(record: &Record) {
-    let remove = |runtime: &Shared, _| runtime.tasks.remove(record);
-    drop(context::with_runtime(record.runtime, remove));
+    let id = record.runtime;
+    let remove = |runtime: &Shared| runtime.tasks.remove(record);
+    let waker = match context::try_current() {
+        Some(current) if current.runtime.id == id => remove(&current.runtime),
+        _ => context::with_runtime(id, |runtime, _| remove(runtime)).flatten(),
+    };
+    drop(waker);
 }
 
 /// Called by async-task when a task was woken.
@@ -327,14 +328,9 @@ fn run_jobs(runtime: &Arc<Shared>) {
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {
-    let record = job.metadata().clone();
-    let role = Role::OwnThread(record.runtime, Some(record.begin_poll()));
+    let role = Role::OwnThread(runtime.id, Some(job.metadata().begin_poll()));
     let _context = context::enter_as(role, runtime.clone(), None);
     job.run();
-
-    // The job has left the list, unless its runtime has left the table meanwhile. It must leave the
-    // list before the thread signs off: then the end reports what is left.
-    drop(runtime.tasks.remove(&record));
 }
 
 /// Runs a job on the thread of a simulation. If the runtime has ended, the job is dropped.
