@@ -47,11 +47,12 @@ is_told() {
 }
 
 # Runs the tests of arc and of arc-util, without those that the sanitizer cannot be asked.
-# Many inputs are another trial's; here they are slow.
+# Many inputs are another trial's; here they are slow. A test forks, and its child starts threads.
 suite() {
   local flags=$1 build=$2 exceptions=$3 arc
   local sanitized=("${debian[@]}" "RUSTFLAGS=$flags" CARGO_PROFILE_DEV_DEBUG=line-tables-only
-    PROPTEST_CASES=16 RUST_BACKTRACE=0 TSAN_OPTIONS=atexit_sleep_ms=0 /usr/bin/cargo)
+    PROPTEST_CASES=16 RUST_BACKTRACE=0 TSAN_OPTIONS=atexit_sleep_ms=0:die_after_fork=0
+    /usr/bin/cargo)
   local target="--target x86_64-unknown-linux-gnu"
   # shellcheck disable=SC2086
   run_tests "$exceptions" "${sanitized[@]}" test -p arc-runtime --lib --tests $build $target
