@@ -12,22 +12,15 @@
 //! Responses: 999900
 //! ```
 //!
-//! with other numbers; before that, one line that is written anew every second:
-//!
-//! ```text
-//! 3 Secs, Speed: 100000 packets/sec,  9765 kb/sec
-//! ```
-//!
-//! It exits with 1 if a connection has failed, and says why.
+//! with other numbers. It exits with 1 if a connection has failed, and says why.
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream, lookup_host};
-use arc::time::interval;
 use arc::time::{Instant, timeout_at};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
-use std::io::{self, Write};
+use std::io;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,26 +31,15 @@ Tcp echo client.
 
 Usage:
   echo_client [-t <threads>] [-c <connections>] [-d <time>] [-l <length>] -a <address>
-  echo_client (-h | --help)
-  echo_client (-v | --version)
 
 Options:
-  -h --help         Show this screen.
-  -v --version      Show version.
   -t <threads>      number of threads to use [default: 1].
   -l <length>       packet length in bytes [default: 100].
   -c <connections>  concurrent connections  [default: 100].
   -d <time>         time to run in seconds [default: 10].
   -a <address>      target address (e.g. 127.0.0.1:8080).";
 
-/// The longest packet: one of these for each connection has to fit into the memory.
-const LENGTH_MAX: u64 = 1 << 30;
-/// More than any machine has descriptors for.
-const CONNECTIONS_MAX: u64 = 1 << 20;
-/// A year.
-const SECONDS_MAX: u64 = 365 * 86_400;
-
-#[arc::main(workers = Options::parse().threads as usize)]
+#[arc::main(workers = Options::parse().threads)]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let options = Options::parse();
     let address = lookup_host(&*options.address).await?.next();
@@ -70,8 +52,6 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     });
     let clients = (0..options.connections).map(|_| arc::spawn(client(load.clone(), address)));
     let clients: Vec<_> = clients.collect();
-    // It is cut off in its last second, as the clients are.
-    let _ = timeout_at(load.end, report(&load)).await;
 
     // One line for all connections that fail alike: a dead port has as many as there are clients.
     let mut failures: BTreeMap<String, u64> = BTreeMap::new();
@@ -118,24 +98,6 @@ async fn exchange(load: &Load, address: SocketAddr) -> io::Result<Infallible> {
     }
 }
 
-/// Tells every second how it goes.
-async fn report(load: &Load) {
-    let mut ticks = interval(Duration::from_secs(1));
-    // The first tick comes at once.
-    ticks.tick().await;
-    let mut before = 0;
-    for seconds in 1_u64.. {
-        ticks.tick().await;
-        let sent = load.sent.load(Ordering::Relaxed);
-        let (packets, length) = (sent - before, load.packet.len() as u64);
-        before = sent;
-        let speed = format!("{packets} packets/sec,  {} kb/sec", packets * length / 1024);
-        let mut output = io::stdout();
-        // Nobody may be reading any more.
-        let _ = write!(output, "\r{seconds} Secs, Speed: {speed}\r").and_then(|()| output.flush());
-    }
-}
-
 fn print(options: &Options, load: &Load) {
     let Options { address, connections, length, seconds, .. } = options;
     let (sent, received) = (&load.sent, &load.received);
@@ -154,7 +116,7 @@ fn print(options: &Options, load: &Load) {
 
 /// What the command line says.
 struct Options {
-    threads: u64,
+    threads: usize,
     length: u64,
     connections: u64,
     seconds: u64,
@@ -162,49 +124,29 @@ struct Options {
 }
 
 impl Options {
-    /// Ends the process: with 0 after `--help` and `--version`, with 2 after a mistake.
+    /// Reads the command line. It can be called any number of times.
+    ///
+    /// Ends the process after a mistake, and says how to call it: with 2.
     fn parse() -> Self {
-        match Self::read(std::env::args().skip(1)) {
-            Ok(Ok(options)) => options,
-            Ok(Err(text)) => {
-                println!("{text}");
-                process::exit(0);
-            }
-            Err(mistake) => {
-                eprintln!("Error: {mistake}; --help lists the options");
-                process::exit(2);
-            }
-        }
-    }
-
-    /// Inside: the options, or a text that is asked for. Outside: a mistake.
-    fn read(mut arguments: impl Iterator<Item = String>) -> Result<Result<Self, String>, String> {
         let mut options =
             Self { threads: 1, length: 100, connections: 100, seconds: 10, address: String::new() };
-        while let Some(name) = arguments.next() {
-            let (place, max) = match &*name {
-                "-h" | "--help" => return Ok(Err(HELP.to_owned())),
-                "-v" | "--version" => {
-                    return Ok(Err(format!("echo_client: {}", env!("CARGO_PKG_VERSION"))));
-                }
-                "-a" => {
-                    options.address = arguments.next().ok_or("-a needs a value")?;
-                    continue;
-                }
-                "-t" => (&mut options.threads, 64),
-                "-l" => (&mut options.length, LENGTH_MAX),
-                "-c" => (&mut options.connections, CONNECTIONS_MAX),
-                "-d" => (&mut options.seconds, SECONDS_MAX),
-                unknown => return Err(format!("unknown option {unknown:?}")),
-            };
-            let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-            let number = value.parse().ok().filter(|number| (1..=max).contains(number));
-            *place = number
-                .ok_or_else(|| format!("{name} takes a number from 1 to {max}, not {value:?}"))?;
+        let mut words = std::env::args().skip(1);
+        let mut is_right = true;
+        while let Some(name) = words.next() {
+            let value = words.next().unwrap_or_default();
+            match (&*name, value.parse::<u32>()) {
+                ("-t", Ok(threads @ 1..=64)) => options.threads = threads as usize,
+                ("-l", Ok(length @ 1..)) => options.length = length.into(),
+                ("-c", Ok(connections @ 1..)) => options.connections = connections.into(),
+                ("-d", Ok(seconds @ 1..)) => options.seconds = seconds.into(),
+                ("-a", _) => options.address = value,
+                _ => is_right = false,
+            }
         }
-        match options.address.is_empty() {
-            true => Err("-a is missing: the address of an echo server".to_owned()),
-            false => Ok(Ok(options)),
+        if !is_right || options.address.is_empty() {
+            eprintln!("{HELP}");
+            process::exit(2);
         }
+        options
     }
 }

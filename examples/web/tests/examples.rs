@@ -85,13 +85,13 @@ fn axum_server_says_what_it_cannot_listen_on() {
 
 #[test]
 fn axum_server_takes_help_and_refuses_options() {
-    for (argument, code, start) in [("--help", 0, "Usage: "), ("--port", 2, "Error: unknown")] {
+    for (argument, code) in [("--help", 0), ("--port", 2)] {
         let output = example("axum_server").arg(argument).stderr(Stdio::piped()).output();
         let output = output.expect("it starts");
         assert_eq!(output.status.code(), Some(code));
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8(text).expect("UTF-8");
-        assert!(text.starts_with(start), "{text}");
+        assert!(text.starts_with("Usage: "), "{text}");
     }
 }
 

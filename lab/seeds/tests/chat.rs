@@ -94,6 +94,23 @@ async fn quiet_client_has_to_leave_after_five_minutes() {
             break;
         }
     }
-    assert_eq!(bob.line().await, "* ann was quiet for too long and had to leave");
+    assert_eq!(bob.line().await, "* ann left");
     assert!((300..420).contains(&start.elapsed().as_secs()));
+}
+
+/// A write to it waits for five seconds, which pass at once.
+#[arc_sim::test(seeds = 2)]
+async fn who_does_not_read_has_to_leave() {
+    let start = Instant::now();
+    let address = server().await;
+    let slow = Client::enter(address, "slow").await;
+    let mut bob = Client::enter(address, "bob").await;
+    // More than the sockets take.
+    let line = "x".repeat(4000);
+    for _ in 0..4000 {
+        bob.say(&line).await;
+    }
+    assert_eq!(bob.line().await, "* slow left");
+    assert!((5..60).contains(&start.elapsed().as_secs()));
+    drop(slow);
 }

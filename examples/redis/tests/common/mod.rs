@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -80,7 +80,7 @@ impl Server {
             assert_eq!(self.output.recv_timeout(DEADLINE).as_deref(), Ok(*line));
         }
         // The pipe is closed by the end of the process.
-        assert!(self.output.recv_timeout(DEADLINE).is_err(), "more output");
+        assert_eq!(self.output.recv_timeout(DEADLINE), Err(RecvTimeoutError::Disconnected));
         let mut errors = String::new();
         let _ = self.child.stderr.take().expect("piped").read_to_string(&mut errors);
         (self.child.wait().expect("a child"), errors)
