@@ -12,7 +12,7 @@ use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -88,17 +88,17 @@ fn a_task_that_was_woken_and_waits_for_its_turn() {
     within_deadline(|| {
         let runtime = runtime(1);
         for _ in 0..100 {
-            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+            let slot = Slot::default();
             let (leave, polls) = (slot.clone(), Counter::new());
             let count = polls.clone();
             let task = runtime.spawn(poll_fn(move |context| {
                 count.add();
-                *leave.lock().unwrap() = Some(context.waker().clone());
+                leave.leave(context);
                 Poll::<()>::Pending
             }));
             polls.wait_for(1);
             let blocked = block_worker(&runtime);
-            let waker = slot.lock().unwrap().take().unwrap();
+            let waker = slot.take();
             waker.wake();
             task.abort();
             blocked.gate.open();
@@ -116,22 +116,21 @@ fn a_running_task_ends_after_the_poll() {
         for ready in [false, true] {
             for _ in 0..100 {
                 let drops = Counter::new();
-                let (gate, inside) = (Gate::new(), Gate::new());
-                let (wait, tell, held) = (gate.clone(), inside.clone(), drops.on_drop());
+                let pause = Pause::default();
+                let (inside, held) = (pause.clone(), drops.on_drop());
                 let task = runtime.spawn(async move {
                     let _held = held;
                     poll_fn(|_| {
-                        tell.open();
-                        wait.wait();
+                        inside.here();
                         if ready { Poll::Ready(()) } else { Poll::Pending }
                     })
                     .await;
                 });
-                inside.wait();
+                pause.reached();
                 task.abort();
                 assert!(!task.is_finished());
                 assert_eq!(drops.get(), 0);
-                gate.open();
+                pause.pass();
                 // Ready in the poll that was going on: then it has finished.
                 assert_eq!(joins_as_cancelled(task), !ready);
                 assert_eq!(drops.get(), 1);
@@ -372,7 +371,7 @@ fn racing_with_wakes_and_other_aborts() {
         let drops = Counter::new();
         for round in 0..300 {
             let held = drops.on_drop();
-            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+            let slot = Slot::default();
             let leave = slot.clone();
             let polls = Arc::new(AtomicUsize::new(0));
             let count = polls.clone();
@@ -380,13 +379,12 @@ fn racing_with_wakes_and_other_aborts() {
                 let _held = held;
                 poll_fn(|context| {
                     count.fetch_add(1, Ordering::SeqCst);
-                    *leave.lock().unwrap() = Some(context.waker().clone());
+                    leave.leave(context);
                     Poll::<()>::Pending
                 })
                 .await;
             }));
-            wait_until("the waker", || slot.lock().unwrap().is_some());
-            let waker = slot.lock().unwrap().clone().unwrap();
+            let waker = slot.waker();
             let threads: Vec<_> = (0..4)
                 .map(|index| {
                     let (task, waker) = (task.clone(), waker.clone());

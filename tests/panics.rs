@@ -292,25 +292,24 @@ fn in_a_blocking_job_is_told_to_the_joiner() {
 fn in_a_job_that_was_aborted_or_left_alone_harms_nobody() {
     with_each_flavor(|runtime| {
         for round in 0..60 {
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (open, begun) = (gate.clone(), inside.clone());
+            let pause = Pause::default();
+            let inside = pause.clone();
             let job = runtime.spawn_blocking(move || {
-                begun.open();
-                open.wait();
+                inside.here();
                 assert!(round % 3 != 0, "a job {ON_PURPOSE}");
                 if round % 3 == 1 {
                     std::panic::panic_any(PanicOnDrop);
                 }
                 PanicOnDrop
             });
-            inside.wait();
+            pause.reached();
             if round % 2 == 0 {
                 drop(job);
-                gate.open();
+                pause.pass();
                 continue;
             }
             job.abort();
-            gate.open();
+            pause.pass();
             match runtime.block_on(job) {
                 Ok(output) => std::mem::forget(output),
                 Err(error) => {

@@ -10,8 +10,8 @@ use arc::task::yield_now;
 use arc::time::sleep;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Barrier, mpsc};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -226,19 +226,18 @@ fn sockets_and_timers_go_on_while_a_worker_is_in_a_long_poll() {
                 if round % 10 == 0 {
                     let_everything_sleep();
                 }
-                let (gate, inside) = (Gate::new(), Gate::new());
-                let (wait, tell) = (gate.clone(), inside.clone());
+                let pause = Pause::default();
+                let inside = pause.clone();
                 // Woken by the driver, so polled by the one that waited.
                 let long = runtime.spawn(async move {
                     sleep(TICK).await;
-                    tell.open();
-                    wait.wait();
+                    inside.here();
                 });
                 let traffic = runtime.spawn(echo_and_sleep(10));
-                inside.wait();
+                pause.reached();
                 // This thread does not help: it only looks on.
                 wait_until("the traffic", || traffic.is_finished());
-                gate.open();
+                pause.pass();
                 runtime.block_on(long).unwrap();
                 runtime.block_on(traffic).unwrap();
             }
@@ -422,16 +421,16 @@ fn tasks_submitted_by_several_threads_as_the_workers_park_are_run() {
 #[test]
 fn a_task_woken_just_as_the_last_worker_parks_is_run() {
     with_each_size(|runtime| {
-        let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let slot = Slot::default();
         let polls = Arc::new(AtomicUsize::new(0));
         let (leave, count) = (slot.clone(), polls.clone());
         drop(runtime.spawn(poll_fn(move |context| {
-            *leave.lock().unwrap() = Some(context.waker().clone());
+            leave.leave(context);
             count.fetch_add(1, Ordering::SeqCst);
             Poll::<()>::Pending
         })));
         spin_until("the first poll", || polls.load(Ordering::SeqCst) == 1);
-        let waker = slot.lock().unwrap().clone().unwrap();
+        let waker = slot.waker();
         let start = Instant::now();
         let mut round = 1;
         while start.elapsed() < *RACE {
@@ -773,17 +772,16 @@ fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
     };
 
     let ended = Arc::new(AtomicBool::new(false));
-    let (gate, inside) = (Gate::new(), Gate::new());
-    let (wait, tell, all_ended) = (gate.clone(), inside.clone(), ended.clone());
+    let pause = Pause::default();
+    let (inside, all_ended) = (pause.clone(), ended.clone());
     let in_queue = runtime.spawn(async move {
         let computes = |_| arc::spawn(async move { compute() });
         let tasks: Vec<_> = (0..200).map(computes).collect();
-        tell.open();
-        wait.wait();
+        inside.here();
         join(tasks).await;
         all_ended.store(true, Ordering::SeqCst);
     });
-    inside.wait();
+    pause.reached();
 
     let (begun, begins) = mpsc::channel();
     let spawn = || {
@@ -794,7 +792,7 @@ fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
         }));
     };
     (0..3).for_each(|_| spawn());
-    gate.open();
+    pause.pass();
     let spawned = (0..TASKS).take_while(|_| !ended.load(Ordering::SeqCst)).map(|_| {
         begins.recv().unwrap();
         spawn();
