@@ -45,30 +45,22 @@ fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
 
 #[test]
 fn tasks_queued_behind_a_long_poll_are_run_by_others() {
-    within_deadline(|| {
+    // A thousand are more than a worker's own queue holds.
+    for (count, rounds, sleeps) in
+        [(1, 100, false), (10, 50, false), (1000, 10, false), (1, 5, true), (5, 5, true)]
+    {
         for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for _ in 0..50 {
-                tasks_behind_a_long_poll_run(&runtime, 10);
-            }
-            // More than a worker's own queue holds.
-            for _ in 0..10 {
-                tasks_behind_a_long_poll_run(&runtime, 1000);
-            }
+            within_deadline(move || {
+                let runtime = runtime(workers);
+                for _ in 0..rounds {
+                    if sleeps {
+                        let_everything_sleep();
+                    }
+                    tasks_behind_a_long_poll_run(&runtime, count);
+                }
+            });
         }
-    });
-}
-
-#[test]
-fn a_single_task_behind_a_long_poll_is_run_by_others() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for _ in 0..100 {
-                tasks_behind_a_long_poll_run(&runtime, 1);
-            }
-        }
-    });
+    }
 }
 
 /// However many there are: none has its turn twice while another waits for one. (When polls become
@@ -117,21 +109,6 @@ fn take_turns<const TURNS: usize>(runtime: &Runtime, tasks: usize) -> bool {
     let are_short = !are_long.load(Ordering::Relaxed);
     assert!(!are_short || !is_unfair.load(Ordering::Relaxed), "some had two turns of {tasks}");
     are_short
-}
-
-#[test]
-fn the_first_task_of_a_runtime_that_slept_may_be_a_long_poll() {
-    for workers in [2, 4] {
-        for count in [1, 5] {
-            within_deadline(move || {
-                let runtime = runtime(workers);
-                for _ in 0..5 {
-                    let_everything_sleep();
-                    tasks_behind_a_long_poll_run(&runtime, count);
-                }
-            });
-        }
-    }
 }
 
 #[test]
@@ -283,9 +260,8 @@ fn timers_fire_while_all_workers_are_in_long_polls() {
 
 // Tasks that leave no room for others.
 
-/// Two tasks that wake each other for ever; true makes them end.
-fn ping_pong(runtime: &Runtime) -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
+/// Two tasks that wake each other until they are told to stop.
+fn ping_pong(runtime: &Runtime, stop: &Arc<AtomicBool>) {
     let (ping, pong) = (async_channel::bounded::<()>(1), async_channel::bounded::<()>(1));
     let player = |mine: async_channel::Receiver<()>, other: async_channel::Sender<()>| {
         let stop = stop.clone();
@@ -300,67 +276,22 @@ fn ping_pong(runtime: &Runtime) -> Arc<AtomicBool> {
     ping.0.try_send(()).unwrap();
     drop(runtime.spawn(player(ping.1, pong.0.clone())));
     drop(runtime.spawn(player(pong.1, ping.0)));
-    stop
 }
 
-#[test]
-fn two_tasks_that_wake_each_other_for_ever_let_a_third_run() {
-    with_each_size(|runtime| {
-        let stop = ping_pong(&runtime);
-        // Queued by a worker, from outside, and woken again and again.
-        let third = runtime.spawn(async {
-            for _ in 0..100 {
-                arc::spawn(async {}).await.unwrap();
+/// Twenty tasks that only yield.
+fn yielders(runtime: &Runtime, stop: &Arc<AtomicBool>) {
+    for _ in 0..20 {
+        let stop = stop.clone();
+        drop(runtime.spawn(async move {
+            while !stop.load(Ordering::SeqCst) {
                 yield_now().await;
             }
-        });
-        wait_until("the third", || third.is_finished());
-        for _ in 0..100 {
-            let outside = runtime.spawn(async {});
-            wait_until("the one from outside", || outside.is_finished());
-        }
-        stop.store(true, Ordering::SeqCst);
-    });
+        }));
+    }
 }
 
-#[test]
-fn two_tasks_that_wake_each_other_for_ever_let_sockets_and_timers_on() {
-    with_each_size(|runtime| {
-        let stop = ping_pong(&runtime);
-        let traffic = runtime.spawn(echo_and_sleep(50));
-        wait_until("the traffic", || traffic.is_finished());
-        // The same from within `block_on`.
-        runtime.block_on(echo_and_sleep(50));
-        stop.store(true, Ordering::SeqCst);
-        runtime.block_on(traffic).unwrap();
-    });
-}
-
-#[test]
-fn tasks_that_only_yield_let_sockets_timers_and_new_tasks_on() {
-    with_each_size(|runtime| {
-        let stop = Arc::new(AtomicBool::new(false));
-        for _ in 0..20 {
-            let stop = stop.clone();
-            drop(runtime.spawn(async move {
-                while !stop.load(Ordering::SeqCst) {
-                    yield_now().await;
-                }
-            }));
-        }
-        let traffic = runtime.spawn(echo_and_sleep(50));
-        wait_until("the traffic", || traffic.is_finished());
-        let outside = runtime.spawn(async {});
-        wait_until("the one from outside", || outside.is_finished());
-        runtime.block_on(echo_and_sleep(10));
-        stop.store(true, Ordering::SeqCst);
-        runtime.block_on(traffic).unwrap();
-    });
-}
-
-/// Each task spawns its successor: the queue is never empty.
-#[test]
-fn tasks_that_spawn_for_ever_let_sockets_and_timers_on() {
+/// Eight tasks, each of which spawns its successor: the queue is never empty.
+fn successors(runtime: &Runtime, stop: &Arc<AtomicBool>) {
     fn successor(stop: Arc<AtomicBool>) {
         drop(arc::spawn(async move {
             if !stop.load(Ordering::SeqCst) {
@@ -368,15 +299,36 @@ fn tasks_that_spawn_for_ever_let_sockets_and_timers_on() {
             }
         }));
     }
-    with_each_size(|runtime| {
-        let stop = Arc::new(AtomicBool::new(false));
-        let begin = stop.clone();
-        runtime.block_on(async { (0..8).for_each(|_| successor(begin.clone())) });
-        let traffic = runtime.spawn(echo_and_sleep(50));
-        wait_until("the traffic", || traffic.is_finished());
-        stop.store(true, Ordering::SeqCst);
-        runtime.block_on(traffic).unwrap();
-    });
+    runtime.block_on(async { (0..8).for_each(|_| successor(stop.clone())) });
+}
+
+#[test]
+fn tasks_that_go_on_for_ever_let_others_sockets_and_timers_on() {
+    let all: [fn(&Runtime, &Arc<AtomicBool>); 3] = [ping_pong, yielders, successors];
+    for begin in all {
+        with_each_size(move |runtime| {
+            let stop = Arc::new(AtomicBool::new(false));
+            begin(&runtime, &stop);
+            // Queued by a worker, from outside, and woken again and again.
+            let third = runtime.spawn(async {
+                for _ in 0..100 {
+                    arc::spawn(async {}).await.unwrap();
+                    yield_now().await;
+                }
+            });
+            wait_until("the third", || third.is_finished());
+            for _ in 0..100 {
+                let outside = runtime.spawn(async {});
+                wait_until("the one from outside", || outside.is_finished());
+            }
+            let traffic = runtime.spawn(echo_and_sleep(50));
+            wait_until("the traffic", || traffic.is_finished());
+            // The same from within `block_on`.
+            runtime.block_on(echo_and_sleep(50));
+            stop.store(true, Ordering::SeqCst);
+            runtime.block_on(traffic).unwrap();
+        });
+    }
 }
 
 // Going to sleep.
