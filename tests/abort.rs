@@ -185,8 +185,7 @@ fn twice_is_as_good_as_once() {
     with_each_flavor(|runtime| {
         for _ in 0..200 {
             let drops = Counter::new();
-            let held = drops.on_drop();
-            let task = runtime.spawn(holds(held));
+            let task = runtime.spawn(drops.never());
             task.abort();
             task.abort();
             runtime.block_on(yield_now());
@@ -202,8 +201,7 @@ fn and_then_dropping_the_handle_drops_the_future_all_the_same() {
     with_each_size(|runtime| {
         let drops = Counter::new();
         for round in 0..500 {
-            let held = drops.on_drop();
-            let task = runtime.spawn(holds(held));
+            let task = runtime.spawn(drops.never());
             spin(round % 100);
             task.abort();
             drop(task);

@@ -251,17 +251,14 @@ fn in_the_drop_of_an_output_that_was_read_is_the_readers() {
 /// What a panic carried panics in turn when nobody reads it.
 #[test]
 fn in_the_drop_of_the_payload_of_a_panic_is_contained() {
-    within_deadline(|| {
-        for workers in SIZES {
-            let runtime = runtime(workers);
-            for _ in 0..50 {
-                drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
-                let task = runtime.spawn(async { panic_any(PanicOnDrop) });
-                let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
-                std::mem::forget(error.into_panic());
-            }
-            assert_healthy(&runtime);
+    on_each(SIZES, |runtime| {
+        for _ in 0..50 {
+            drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
+            let task = runtime.spawn(async { panic_any(PanicOnDrop) });
+            let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+            std::mem::forget(error.into_panic());
         }
+        assert_healthy(&runtime);
     });
 }
 

@@ -113,26 +113,23 @@ fn take_turns<const TURNS: usize>(runtime: &Runtime, tasks: usize) -> bool {
 
 #[test]
 fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for round in 0..30 {
-                if round % 10 == 0 {
-                    let_everything_sleep();
-                }
-                runtime.block_on(async {
-                    for count in [1, 10] {
-                        let ran = Counter::new();
-                        for _ in 0..count {
-                            let ran = ran.clone();
-                            drop(arc::spawn(async move {
-                                ran.add();
-                            }));
-                        }
-                        ran.wait_for(count);
-                    }
-                });
+    on_each([2, 4], |runtime| {
+        for round in 0..30 {
+            if round % 10 == 0 {
+                let_everything_sleep();
             }
+            runtime.block_on(async {
+                for count in [1, 10] {
+                    let ran = Counter::new();
+                    for _ in 0..count {
+                        let ran = ran.clone();
+                        drop(arc::spawn(async move {
+                            ran.add();
+                        }));
+                    }
+                    ran.wait_for(count);
+                }
+            });
         }
     });
 }
@@ -196,28 +193,25 @@ async fn echo_and_sleep(rounds: usize) {
 /// another has to wait in its place.
 #[test]
 fn sockets_and_timers_go_on_while_a_worker_is_in_a_long_poll() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for round in 0..30 {
-                if round % 10 == 0 {
-                    let_everything_sleep();
-                }
-                let pause = Pause::default();
-                let inside = pause.clone();
-                // Woken by the driver, so polled by the one that waited.
-                let long = runtime.spawn(async move {
-                    sleep(TICK).await;
-                    inside.here();
-                });
-                let traffic = runtime.spawn(echo_and_sleep(10));
-                pause.reached();
-                // This thread does not help: it only looks on.
-                wait_until("the traffic", || traffic.is_finished());
-                pause.pass();
-                runtime.block_on(long).unwrap();
-                runtime.block_on(traffic).unwrap();
+    on_each([2, 4], |runtime| {
+        for round in 0..30 {
+            if round % 10 == 0 {
+                let_everything_sleep();
             }
+            let pause = Pause::default();
+            let inside = pause.clone();
+            // Woken by the driver, so polled by the one that waited.
+            let long = runtime.spawn(async move {
+                sleep(TICK).await;
+                inside.here();
+            });
+            let traffic = runtime.spawn(echo_and_sleep(10));
+            pause.reached();
+            // This thread does not help: it only looks on.
+            wait_until("the traffic", || traffic.is_finished());
+            pause.pass();
+            runtime.block_on(long).unwrap();
+            runtime.block_on(traffic).unwrap();
         }
     });
 }
@@ -555,23 +549,21 @@ async fn join(tasks: Vec<arc::task::JoinHandle<()>>) {
 /// Whoever spawns them, all of the workers come, whether or not polls are known to be short.
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
-    within_deadline(|| {
-        for workers in [2, 8] {
-            let runtime = runtime(workers);
-            for are_short in [false, true] {
-                for _ in 0..10 {
-                    if are_short {
-                        make_polls_short(&runtime);
-                    }
-                    let from_a_task = async move { join(spawn_that_meet(workers)).await };
-                    runtime.block_on(runtime.spawn(from_a_task)).unwrap();
-
-                    runtime.block_on(async { join(spawn_that_meet(workers)).await });
-
-                    let _guard = runtime.enter();
-                    let from_a_thread = spawn_that_meet(workers);
-                    wait_until("all have met", || from_a_thread.iter().all(|it| it.is_finished()));
+    on_each([2, 8], |runtime| {
+        let workers = runtime.handle().workers();
+        for are_short in [false, true] {
+            for _ in 0..10 {
+                if are_short {
+                    make_polls_short(&runtime);
                 }
+                let from_a_task = async move { join(spawn_that_meet(workers)).await };
+                runtime.block_on(runtime.spawn(from_a_task)).unwrap();
+
+                runtime.block_on(async { join(spawn_that_meet(workers)).await });
+
+                let _guard = runtime.enter();
+                let from_a_thread = spawn_that_meet(workers);
+                wait_until("all have met", || from_a_thread.iter().all(|it| it.is_finished()));
             }
         }
     });
@@ -580,29 +572,27 @@ fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
 /// All workers but one are in polls that last until a task from outside has run.
 #[test]
 fn a_task_from_outside_begins_while_the_others_are_in_long_polls() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for round in 0..40 {
-                if round % 10 == 0 {
-                    let_everything_sleep();
-                }
-                let (inside, gate) = (Counter::new(), Gate::new());
-                let stuck = [(); 3].map(|()| {
-                    let (inside, gate) = (inside.clone(), gate.clone());
-                    async move {
-                        inside.add();
-                        gate.wait();
-                    }
-                });
-                let stuck: Vec<_> =
-                    stuck.into_iter().take(workers - 1).map(|task| runtime.spawn(task)).collect();
-                inside.wait_for(workers - 1);
-                let begun = gate.clone();
-                let outside = runtime.spawn(async move { begun.open() });
-                wait_until("it runs", || outside.is_finished());
-                runtime.block_on(join(stuck));
+    on_each([2, 4], |runtime| {
+        let workers = runtime.handle().workers();
+        for round in 0..40 {
+            if round % 10 == 0 {
+                let_everything_sleep();
             }
+            let (inside, gate) = (Counter::new(), Gate::new());
+            let stuck = [(); 3].map(|()| {
+                let (inside, gate) = (inside.clone(), gate.clone());
+                async move {
+                    inside.add();
+                    gate.wait();
+                }
+            });
+            let stuck: Vec<_> =
+                stuck.into_iter().take(workers - 1).map(|task| runtime.spawn(task)).collect();
+            inside.wait_for(workers - 1);
+            let begun = gate.clone();
+            let outside = runtime.spawn(async move { begun.open() });
+            wait_until("it runs", || outside.is_finished());
+            runtime.block_on(join(stuck));
         }
     });
 }

@@ -84,7 +84,17 @@ pub fn with_sizes(test: impl Fn(usize) + Send + Sync + 'static) {
 /// The same with a runtime of so many workers.
 #[track_caller]
 pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
-    with_sizes(move |workers| test(runtime(workers)));
+    on_each(SIZES, test);
+}
+
+/// The same with other numbers of workers.
+#[track_caller]
+pub fn on_each<const N: usize>(sizes: [usize; N], test: impl Fn(Runtime) + Send + Sync + 'static) {
+    let test = Arc::new(test);
+    for workers in sizes {
+        let test = test.clone();
+        within_deadline(move || test(runtime(workers)));
+    }
 }
 
 /// A builder for each of [`SIZES`], and one for a current-thread runtime.
