@@ -250,35 +250,22 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
             let mut stream = TcpStream::connect(address).await.unwrap();
             let (_peer, _) = listener.accept().await.unwrap();
             let (sender, receiver) = async_channel::bounded::<()>(1);
-            let (one, two, three, four, five) = (
-                count.on_drop(),
-                count.on_drop(),
-                count.on_drop(),
-                count.on_drop(),
-                count.on_drop(),
-            );
+            let spawn = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
+                let held = count.on_drop();
+                arc::spawn(async move {
+                    let _held = held;
+                    future.await;
+                })
+            };
             let tasks = [
-                arc::spawn(async move {
-                    let _held = one;
-                    sleep(DEADLINE).await;
-                }),
-                arc::spawn(async move {
-                    let _held = two;
-                    stream.read_exact(&mut [0]).await.unwrap();
-                }),
-                arc::spawn(async move {
-                    let _held = three;
-                    listener.accept().await.unwrap();
-                }),
-                arc::spawn(async move {
-                    let _held = four;
-                    receiver.recv().await.unwrap();
-                }),
-                arc::spawn(async move {
-                    let _held = five;
+                spawn(Box::pin(sleep(DEADLINE))),
+                spawn(Box::pin(async move { stream.read_exact(&mut [0]).await.unwrap() })),
+                spawn(Box::pin(async move { drop(listener.accept().await.unwrap()) })),
+                spawn(Box::pin(async move { receiver.recv().await.unwrap() })),
+                spawn(Box::pin(async {
                     arc::spawn(sleep(Duration::from_millis(1))).await.unwrap();
                     pending::<()>().await;
-                }),
+                })),
             ];
             sleep(Duration::from_millis(2)).await;
             for task in &tasks {

@@ -251,7 +251,7 @@ fn in_the_drop_of_an_output_that_was_read_is_the_readers() {
 /// What a panic carried panics in turn when nobody reads it.
 #[test]
 fn in_the_drop_of_the_payload_of_a_panic_is_contained() {
-    on_each(SIZES, |runtime| {
+    with_each_size(|runtime| {
         for _ in 0..50 {
             drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
             let task = runtime.spawn(async { panic_any(PanicOnDrop) });
