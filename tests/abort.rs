@@ -12,7 +12,7 @@ use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -88,17 +88,17 @@ fn a_task_that_was_woken_and_waits_for_its_turn() {
     within_deadline(|| {
         let runtime = runtime(1);
         for _ in 0..100 {
-            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+            let slot = Slot::default();
             let (leave, polls) = (slot.clone(), Counter::new());
             let count = polls.clone();
             let task = runtime.spawn(poll_fn(move |context| {
                 count.add();
-                *leave.lock().unwrap() = Some(context.waker().clone());
+                leave.leave(context);
                 Poll::<()>::Pending
             }));
             polls.wait_for(1);
             let blocked = block_worker(&runtime);
-            let waker = slot.lock().unwrap().take().unwrap();
+            let waker = slot.take();
             waker.wake();
             task.abort();
             blocked.gate.open();
@@ -116,22 +116,21 @@ fn a_running_task_ends_after_the_poll() {
         for ready in [false, true] {
             for _ in 0..100 {
                 let drops = Counter::new();
-                let (gate, inside) = (Gate::new(), Gate::new());
-                let (wait, tell, held) = (gate.clone(), inside.clone(), drops.on_drop());
+                let pause = Pause::default();
+                let (inside, held) = (pause.clone(), drops.on_drop());
                 let task = runtime.spawn(async move {
                     let _held = held;
                     poll_fn(|_| {
-                        tell.open();
-                        wait.wait();
+                        inside.here();
                         if ready { Poll::Ready(()) } else { Poll::Pending }
                     })
                     .await;
                 });
-                inside.wait();
+                pause.reached();
                 task.abort();
                 assert!(!task.is_finished());
                 assert_eq!(drops.get(), 0);
-                gate.open();
+                pause.pass();
                 // Ready in the poll that was going on: then it has finished.
                 assert_eq!(joins_as_cancelled(task), !ready);
                 assert_eq!(drops.get(), 1);
@@ -186,8 +185,7 @@ fn twice_is_as_good_as_once() {
     with_each_flavor(|runtime| {
         for _ in 0..200 {
             let drops = Counter::new();
-            let held = drops.on_drop();
-            let task = runtime.spawn(holds(held));
+            let task = runtime.spawn(drops.never());
             task.abort();
             task.abort();
             runtime.block_on(yield_now());
@@ -203,8 +201,7 @@ fn and_then_dropping_the_handle_drops_the_future_all_the_same() {
     with_each_size(|runtime| {
         let drops = Counter::new();
         for round in 0..500 {
-            let held = drops.on_drop();
-            let task = runtime.spawn(holds(held));
+            let task = runtime.spawn(drops.never());
             spin(round % 100);
             task.abort();
             drop(task);
@@ -253,35 +250,22 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
             let mut stream = TcpStream::connect(address).await.unwrap();
             let (_peer, _) = listener.accept().await.unwrap();
             let (sender, receiver) = async_channel::bounded::<()>(1);
-            let (one, two, three, four, five) = (
-                count.on_drop(),
-                count.on_drop(),
-                count.on_drop(),
-                count.on_drop(),
-                count.on_drop(),
-            );
+            let spawn = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
+                let held = count.on_drop();
+                arc::spawn(async move {
+                    let _held = held;
+                    future.await;
+                })
+            };
             let tasks = [
-                arc::spawn(async move {
-                    let _held = one;
-                    sleep(DEADLINE).await;
-                }),
-                arc::spawn(async move {
-                    let _held = two;
-                    stream.read_exact(&mut [0]).await.unwrap();
-                }),
-                arc::spawn(async move {
-                    let _held = three;
-                    listener.accept().await.unwrap();
-                }),
-                arc::spawn(async move {
-                    let _held = four;
-                    receiver.recv().await.unwrap();
-                }),
-                arc::spawn(async move {
-                    let _held = five;
+                spawn(Box::pin(sleep(DEADLINE))),
+                spawn(Box::pin(async move { stream.read_exact(&mut [0]).await.unwrap() })),
+                spawn(Box::pin(async move { drop(listener.accept().await.unwrap()) })),
+                spawn(Box::pin(async move { receiver.recv().await.unwrap() })),
+                spawn(Box::pin(async {
                     arc::spawn(sleep(Duration::from_millis(1))).await.unwrap();
                     pending::<()>().await;
-                }),
+                })),
             ];
             sleep(Duration::from_millis(2)).await;
             for task in &tasks {
@@ -372,7 +356,7 @@ fn racing_with_wakes_and_other_aborts() {
         let drops = Counter::new();
         for round in 0..300 {
             let held = drops.on_drop();
-            let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+            let slot = Slot::default();
             let leave = slot.clone();
             let polls = Arc::new(AtomicUsize::new(0));
             let count = polls.clone();
@@ -380,13 +364,12 @@ fn racing_with_wakes_and_other_aborts() {
                 let _held = held;
                 poll_fn(|context| {
                     count.fetch_add(1, Ordering::SeqCst);
-                    *leave.lock().unwrap() = Some(context.waker().clone());
+                    leave.leave(context);
                     Poll::<()>::Pending
                 })
                 .await;
             }));
-            wait_until("the waker", || slot.lock().unwrap().is_some());
-            let waker = slot.lock().unwrap().clone().unwrap();
+            let waker = slot.waker();
             let threads: Vec<_> = (0..4)
                 .map(|index| {
                     let (task, waker) = (task.clone(), waker.clone());

@@ -12,16 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A job that has begun, and goes on until the gate is opened.
-fn begun_job(runtime: &Runtime) -> (JoinHandle<()>, Gate) {
-    let (gate, inside) = (Gate::new(), Gate::new());
-    let (wait, tell) = (gate.clone(), inside.clone());
-    let job = runtime.spawn_blocking(move || {
-        tell.open();
-        wait.wait();
-    });
-    inside.wait();
-    (job, gate)
+/// A job that has begun, and goes on when it may.
+fn begun_job(runtime: &Runtime) -> (JoinHandle<()>, Pause) {
+    let pause = Pause::default();
+    let inside = pause.clone();
+    let job = runtime.spawn_blocking(move || inside.here());
+    pause.reached();
+    (job, pause)
 }
 
 #[test]
@@ -109,21 +106,20 @@ fn a_job_begins_while_the_poll_that_spawned_it_goes_on() {
 fn an_aborted_job_that_has_begun_gives_its_output() {
     with_each_flavor(|runtime| {
         for round in 0..50 {
-            let (gate, inside, ended) = (Gate::new(), Gate::new(), Counter::new());
-            let (wait, tell, count) = (gate.clone(), inside.clone(), ended.clone());
+            let (pause, ended) = (Pause::default(), Counter::new());
+            let (inside, count) = (pause.clone(), ended.clone());
             let job = runtime.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
+                inside.here();
                 count.add();
                 "output"
             });
-            inside.wait();
+            pause.reached();
             job.abort();
             let abort = job.abort_handle();
             assert!(!job.is_finished() && !abort.is_finished());
             // It goes on to its end, whether or not anybody waits for it.
             let job = (round % 2 == 0).then_some(job);
-            gate.open();
+            pause.pass();
             abort.abort();
             if let Some(job) = job {
                 assert_eq!(runtime.block_on(job).unwrap(), "output");
@@ -322,7 +318,7 @@ fn an_aborted_job_that_has_not_begun_never_runs() {
     within_deadline(|| {
         let runtime = builder(2).max_blocking_threads(1).build().unwrap();
         for _ in 0..50 {
-            let (first, gate) = begun_job(&runtime);
+            let (first, pause) = begun_job(&runtime);
             let (ran, dropped) = (Counter::new(), Counter::new());
             let (count, held) = (ran.clone(), dropped.on_drop());
             let second = runtime.spawn_blocking(move || {
@@ -332,7 +328,7 @@ fn an_aborted_job_that_has_not_begun_never_runs() {
             let third = runtime.spawn_blocking(|| 3);
             second.abort();
             assert!(!second.is_finished(), "no thread has come to it");
-            gate.open();
+            pause.pass();
             assert!(runtime.block_on(second).unwrap_err().is_cancelled());
             assert_eq!((ran.get(), dropped.get()), (0, 1));
             assert_eq!(runtime.block_on(third).unwrap(), 3);
@@ -406,13 +402,12 @@ fn jobs_whose_threads_fail_together_are_both_refused() {
 #[test]
 fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
     within_deadline(|| {
-        let (ending, starts) = (Gate::new(), Gate::new());
-        let (waits, tells) = (ending.clone(), starts.clone());
+        let pause = Pause::default();
+        let inside = pause.clone();
         let name = move || {
             // That of the worker, the monitor, and the thread for the job.
             if Handle::try_current().is_ok() {
-                tells.open();
-                waits.wait();
+                inside.here();
             }
             "a thread".to_owned()
         };
@@ -424,11 +419,11 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
             drop(spawn_blocking(move || drop(held)));
             is_dropped.recv().unwrap_err();
         });
-        starts.wait();
+        pause.reached();
         let dropping = thread::spawn(move || drop(runtime));
         let panics = || catch_unwind(AssertUnwindSafe(|| handle.block_on(async {}))).is_err();
         wait_until("the end has begun", panics);
-        ending.open();
+        pause.pass();
         dropping.join().unwrap();
         drop(task);
     });
@@ -477,8 +472,8 @@ fn jobs_that_are_given_up_are_dropped_by_whoever_is_free() {
         let handle = runtime.handle().clone();
         let dropping = thread::spawn(move || drop(runtime));
         wait_until("the end", || handle.spawn(pending::<()>()).is_finished());
-        for (_, gate) in &busy {
-            gate.open();
+        for (_, pause) in &busy {
+            pause.pass();
         }
         dropping.join().unwrap();
     });
@@ -525,7 +520,7 @@ fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
         let dropping = thread::spawn(move || drop(runtime));
         // From then on a job is given up at once.
         wait_until("the end", || handle.spawn_blocking(|| ()).is_finished());
-        job.open();
+        job.pass();
         assert!(current_thread().block_on(hears).unwrap());
         poll.open();
         dropping.join().unwrap();
@@ -623,8 +618,8 @@ fn a_thread_that_waits_for_a_job_gets_it() {
         let mut builder = Builder::new_current_thread().thread_keep_alive(Duration::MAX).clone();
         let runtime = builder.on_thread_start(move || drop(start.on_drop())).build().unwrap();
         for _ in 0..20 {
-            let (job, gate) = begun_job(&runtime);
-            gate.open();
+            let (job, pause) = begun_job(&runtime);
+            pause.pass();
             runtime.block_on(job).unwrap();
         }
         // A thread may be about to wait when the next job comes. Then another one is started.
@@ -653,18 +648,17 @@ fn a_job_whose_thread_cannot_be_named_is_refused() {
 #[test]
 fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
     with_each_size(|runtime| {
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (wait, tell) = (gate.clone(), inside.clone());
+        let pause = Pause::default();
+        let inside = pause.clone();
         let mut job = runtime.spawn_blocking(move || {
-            tell.open();
-            wait.wait();
+            inside.here();
             7
         });
-        inside.wait();
+        pause.reached();
         let (waker, wakes) = counting_waker();
         assert!(poll_with(std::pin::Pin::new(&mut job), &waker).is_pending());
         runtime.shutdown_background();
-        gate.open();
+        pause.pass();
         wakes.wait_for(1);
         assert!(job.is_finished());
         assert_eq!(current_thread().block_on(job).unwrap(), 7);
@@ -777,7 +771,7 @@ mod when_no_thread_can_be_started {
     fn jobs_wait_for_the_thread_that_there_is() {
         with_limited_threads("jobs_wait_for_the_thread_that_there_is", || {
             let runtime = runtime(2);
-            let (first, gate) = begun_job(&runtime);
+            let (first, pause) = begun_job(&runtime);
             allow_threads(0);
             let jobs: Vec<_> = (0..50).map(|n| runtime.spawn_blocking(move || n)).collect();
             runtime.block_on(async {
@@ -786,7 +780,7 @@ mod when_no_thread_can_be_started {
                 }
             });
             assert!(jobs.iter().all(|job| !job.is_finished()));
-            gate.open();
+            pause.pass();
             for (n, job) in jobs.into_iter().enumerate() {
                 assert_eq!(runtime.block_on(job).unwrap(), n);
             }

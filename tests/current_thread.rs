@@ -2,10 +2,8 @@
 //! time; nothing runs while there is none.
 
 use crate::common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Handle, UnhandledPanic};
-use arc::task::{JoinHandle, TaskState, spawn_blocking, try_id, yield_now};
+use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
@@ -233,24 +231,6 @@ fn the_main_future_and_the_tasks_take_turns() {
 }
 
 #[test]
-fn try_id_tells_tasks_and_the_main_future_apart() {
-    within_deadline(|| {
-        let runtime = current_thread();
-        runtime.block_on(async {
-            assert_eq!(try_id(), None);
-            let task = arc::spawn(async {
-                let before = try_id();
-                yield_now().await;
-                (before, try_id())
-            });
-            let id = Some(task.id());
-            assert_eq!(task.await.unwrap(), (id, id));
-            assert_eq!(try_id(), None);
-        });
-    });
-}
-
-#[test]
 fn a_task_that_is_polled_is_in_the_list_as_running_on_worker_0() {
     within_deadline(|| {
         let runtime = current_thread();
@@ -258,31 +238,6 @@ fn a_task_that_is_polled_is_in_the_list_as_running_on_worker_0() {
         let task = runtime.spawn(async move { handle.tasks() });
         let told = runtime.block_on(task).unwrap();
         assert!(matches!(told[0].state, TaskState::Running { worker: 0, .. }), "{told:?}");
-    });
-}
-
-#[test]
-fn sockets_and_timers_work_inside() {
-    within_deadline(|| {
-        let runtime = current_thread();
-        let bytes = runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let server = arc::spawn(async move {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let mut bytes = Vec::new();
-                stream.read_to_end(&mut bytes).await.unwrap();
-                bytes
-            });
-            let mut client = TcpStream::connect(address).await.unwrap();
-            for byte in 0..100 {
-                sleep(TICK).await;
-                client.write_all(&[byte]).await.unwrap();
-            }
-            drop(client);
-            server.await.unwrap()
-        });
-        assert_eq!(bytes, Vec::from_iter(0..100));
     });
 }
 
@@ -743,20 +698,19 @@ fn a_long_poll_of_a_task_is_reported_and_not_that_of_its_block_on() {
             move |task: &arc::task::TaskInfo| _ = sender.lock().unwrap().send(task.clone());
         let runtime = builder.on_long_poll(report).build().unwrap();
         for _ in 0..3 {
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (wait, tell) = (gate.clone(), inside.clone());
+            let pause = Pause::default();
+            let inside = pause.clone();
             let stuck = runtime.spawn(async move {
-                tell.open();
-                wait.wait();
+                inside.here();
             });
             let id = stuck.id();
             thread::scope(|scope| {
                 let caller = scope.spawn(|| runtime.block_on(stuck).unwrap());
-                inside.wait();
+                pause.reached();
                 let report = reports.recv_timeout(DEADLINE).expect("it is reported");
                 assert_eq!(report.id, id);
                 assert!(matches!(report.state, TaskState::Running { worker: 0, .. }), "{report}");
-                gate.open();
+                pause.pass();
                 caller.join().unwrap();
             });
             assert!(reports.try_recv().is_err(), "once");

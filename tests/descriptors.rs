@@ -232,34 +232,31 @@ fn write_to_a_closed_peer() {
 
 #[test]
 fn sockets_that_outlive_their_runtime_fail() {
-    within_limit(|| {
-        for workers in [1, 2] {
-            let runtime = runtime(workers);
-            let (listener, mut left, right) = runtime.block_on(async {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                let (mut left, right) = connect_to(&listener).await;
-                left.write_all(b"hello").await.unwrap();
-                (listener, left, right)
-            });
-            drop(runtime);
-            // There is something to read, and room to write: it fails all the same.
-            let ended = |error: io::Error| {
-                assert!(error.to_string().contains("runtime"), "{error}");
-            };
-            ended(foreign_block_on((&right).read(&mut [0])).unwrap_err());
-            ended(foreign_block_on(left.write(b"x")).unwrap_err());
-            ended(right.try_with(Direction::Read, |mut io| io.read(&mut [0])).unwrap_err());
-            ended(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err());
-            ended(foreign_block_on(right.readable()).unwrap_err());
-            ended(foreign_block_on(right.writable()).unwrap_err());
-            ended(foreign_block_on(right.read_with(|right| right.peek(&mut [0]))).unwrap_err());
-            // Std's socket can still be had.
-            let mut text = [0; 5];
-            let mut std = right.into_inner().unwrap();
-            io::Read::read_exact(&mut std, &mut text).unwrap();
-            assert_eq!(&text, b"hello");
-            std.write_all(b"x").unwrap();
-            drop((listener, left, std));
-        }
+    on_each([1, 2], |runtime| {
+        let (listener, mut left, right) = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (mut left, right) = connect_to(&listener).await;
+            left.write_all(b"hello").await.unwrap();
+            (listener, left, right)
+        });
+        drop(runtime);
+        // There is something to read, and room to write: it fails all the same.
+        let ended = |error: io::Error| {
+            assert!(error.to_string().contains("runtime"), "{error}");
+        };
+        ended(foreign_block_on((&right).read(&mut [0])).unwrap_err());
+        ended(foreign_block_on(left.write(b"x")).unwrap_err());
+        ended(right.try_with(Direction::Read, |mut io| io.read(&mut [0])).unwrap_err());
+        ended(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err());
+        ended(foreign_block_on(right.readable()).unwrap_err());
+        ended(foreign_block_on(right.writable()).unwrap_err());
+        ended(foreign_block_on(right.read_with(|right| right.peek(&mut [0]))).unwrap_err());
+        // Std's socket can still be had.
+        let mut text = [0; 5];
+        let mut std = right.into_inner().unwrap();
+        io::Read::read_exact(&mut std, &mut text).unwrap();
+        assert_eq!(&text, b"hello");
+        std.write_all(b"x").unwrap();
+        drop((listener, left, std));
     });
 }

@@ -118,17 +118,16 @@ fn a_poll_that_holds_up_the_end_is_reported() {
             .on_long_poll(move |task| tell.send(task.id).unwrap())
             .build()
             .unwrap();
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (wait, begun) = (gate.clone(), inside.clone());
+        let pause = Pause::default();
+        let inside = pause.clone();
         let task = runtime.spawn(async move {
-            begun.open();
-            wait.wait();
+            inside.here();
         });
-        inside.wait();
+        pause.reached();
         let dropping = thread::spawn(move || drop(runtime));
         assert_eq!(told.recv(), Ok(task.id()));
         assert!(!dropping.is_finished());
-        gate.open();
+        pause.pass();
         dropping.join().unwrap();
     });
 }

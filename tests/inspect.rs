@@ -65,16 +65,15 @@ fn each_way_to_spawn_tells_the_line_of_its_caller() {
 fn the_state_is_what_the_task_does() {
     within_deadline(|| {
         let runtime = runtime(1);
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (wait, tell) = (gate.clone(), inside.clone());
+        let pause = Pause::default();
+        let inside = pause.clone();
         let idle = runtime.spawn(pending::<()>());
         wait_for_state(&runtime, idle.id(), TaskState::Idle);
         let running = runtime.spawn(async move {
-            tell.open();
-            wait.wait();
+            inside.here();
             pending::<()>().await;
         });
-        inside.wait();
+        pause.reached();
         let queued = runtime.spawn(pending::<()>());
         assert_eq!(told(&runtime, queued.id()).state, TaskState::Queued);
         assert_eq!(told(&runtime, queued.id()).polls, 0);
@@ -85,7 +84,7 @@ fn the_state_is_what_the_task_does() {
             _ => panic!("{state:?}"),
         };
         wait_until("time goes on", || long(told(&runtime, running.id()).state));
-        gate.open();
+        pause.pass();
         wait_for_state(&runtime, running.id(), TaskState::Idle);
         wait_for_state(&runtime, queued.id(), TaskState::Idle);
         assert_eq!(told(&runtime, queued.id()).polls, 1);
@@ -95,18 +94,17 @@ fn the_state_is_what_the_task_does() {
 #[test]
 fn a_job_is_blocking_from_its_line_to_its_end() {
     with_each_flavor(|runtime| {
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (wait, tell) = (gate.clone(), inside.clone());
+        let pause = Pause::default();
+        let inside = pause.clone();
         let work = move || {
-            tell.open();
-            wait.wait();
+            inside.here();
         };
         let line = line!() + 1;
         let job = runtime.spawn_blocking(work);
-        inside.wait();
+        pause.reached();
         assert_eq!(told(&runtime, job.id()).state, TaskState::Blocking);
         assert_eq!(told(&runtime, job.id()).location.line(), line);
-        gate.open();
+        pause.pass();
         runtime.block_on(job).unwrap();
         wait_until("it is gone", || runtime.tasks().is_empty());
     });

@@ -25,14 +25,6 @@ async fn plain() {
 }
 
 #[arc::test]
-async fn without_await() {}
-
-#[arc::test()]
-async fn with_empty_options() {
-    ready(()).await;
-}
-
-#[arc::test]
 async fn result_with_question_mark() -> Result<(), std::num::ParseIntError> {
     let number: u32 = ready("42").await.parse()?;
     assert_eq!(number, 42);
@@ -188,42 +180,10 @@ mod returns_an_exit_code {
     }
 }
 
-mod returns_a_value {
-    #[arc::main]
-    pub async fn main() -> impl Iterator<Item = u8> + Clone {
-        [1, 2, 3].into_iter()
-    }
-}
-
-mod returns_never {
-    #[arc::main]
-    pub async fn main() -> ! {
-        panic!("there is no way out but this");
-    }
-}
-
-mod returns_early {
-    #[arc::main]
-    pub async fn main() {
-        if std::future::ready(true).await {
-            return;
-        }
-        unreachable!("main went on after its return");
-    }
-}
-
 #[test]
 fn main_returns_what_the_body_returns() {
     assert_eq!(returns_a_result::main(), Some(42));
     assert_eq!(returns_an_exit_code::main(), std::process::ExitCode::from(3));
-    assert_eq!(returns_a_value::main().collect::<Vec<_>>(), [1, 2, 3]);
-    returns_early::main();
-}
-
-#[test]
-#[should_panic(expected = "no way out but this")]
-fn main_that_never_returns_can_panic() {
-    returns_never::main();
 }
 
 /// Options and items that come through another macro carry invisible parentheses.

@@ -251,17 +251,14 @@ fn in_the_drop_of_an_output_that_was_read_is_the_readers() {
 /// What a panic carried panics in turn when nobody reads it.
 #[test]
 fn in_the_drop_of_the_payload_of_a_panic_is_contained() {
-    within_deadline(|| {
-        for workers in SIZES {
-            let runtime = runtime(workers);
-            for _ in 0..50 {
-                drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
-                let task = runtime.spawn(async { panic_any(PanicOnDrop) });
-                let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
-                std::mem::forget(error.into_panic());
-            }
-            assert_healthy(&runtime);
+    with_each_size(|runtime| {
+        for _ in 0..50 {
+            drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
+            let task = runtime.spawn(async { panic_any(PanicOnDrop) });
+            let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+            std::mem::forget(error.into_panic());
         }
+        assert_healthy(&runtime);
     });
 }
 
@@ -292,25 +289,24 @@ fn in_a_blocking_job_is_told_to_the_joiner() {
 fn in_a_job_that_was_aborted_or_left_alone_harms_nobody() {
     with_each_flavor(|runtime| {
         for round in 0..60 {
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (open, begun) = (gate.clone(), inside.clone());
+            let pause = Pause::default();
+            let inside = pause.clone();
             let job = runtime.spawn_blocking(move || {
-                begun.open();
-                open.wait();
+                inside.here();
                 assert!(round % 3 != 0, "a job {ON_PURPOSE}");
                 if round % 3 == 1 {
                     std::panic::panic_any(PanicOnDrop);
                 }
                 PanicOnDrop
             });
-            inside.wait();
+            pause.reached();
             if round % 2 == 0 {
                 drop(job);
-                gate.open();
+                pause.pass();
                 continue;
             }
             job.abort();
-            gate.open();
+            pause.pass();
             match runtime.block_on(job) {
                 Ok(output) => std::mem::forget(output),
                 Err(error) => {

@@ -10,8 +10,8 @@ use arc::task::yield_now;
 use arc::time::sleep;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Barrier, mpsc};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,30 +45,22 @@ fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
 
 #[test]
 fn tasks_queued_behind_a_long_poll_are_run_by_others() {
-    within_deadline(|| {
+    // A thousand are more than a worker's own queue holds.
+    for (count, rounds, sleeps) in
+        [(1, 100, false), (10, 50, false), (1000, 10, false), (1, 5, true), (5, 5, true)]
+    {
         for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for _ in 0..50 {
-                tasks_behind_a_long_poll_run(&runtime, 10);
-            }
-            // More than a worker's own queue holds.
-            for _ in 0..10 {
-                tasks_behind_a_long_poll_run(&runtime, 1000);
-            }
+            within_deadline(move || {
+                let runtime = runtime(workers);
+                for _ in 0..rounds {
+                    if sleeps {
+                        let_everything_sleep();
+                    }
+                    tasks_behind_a_long_poll_run(&runtime, count);
+                }
+            });
         }
-    });
-}
-
-#[test]
-fn a_single_task_behind_a_long_poll_is_run_by_others() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for _ in 0..100 {
-                tasks_behind_a_long_poll_run(&runtime, 1);
-            }
-        }
-    });
+    }
 }
 
 /// However many there are: none has its turn twice while another waits for one. (When polls become
@@ -120,42 +112,24 @@ fn take_turns<const TURNS: usize>(runtime: &Runtime, tasks: usize) -> bool {
 }
 
 #[test]
-fn the_first_task_of_a_runtime_that_slept_may_be_a_long_poll() {
-    for workers in [2, 4] {
-        for count in [1, 5] {
-            within_deadline(move || {
-                let runtime = runtime(workers);
-                for _ in 0..5 {
-                    let_everything_sleep();
-                    tasks_behind_a_long_poll_run(&runtime, count);
+fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
+    on_each([2, 4], |runtime| {
+        for round in 0..30 {
+            if round % 10 == 0 {
+                let_everything_sleep();
+            }
+            runtime.block_on(async {
+                for count in [1, 10] {
+                    let ran = Counter::new();
+                    for _ in 0..count {
+                        let ran = ran.clone();
+                        drop(arc::spawn(async move {
+                            ran.add();
+                        }));
+                    }
+                    ran.wait_for(count);
                 }
             });
-        }
-    }
-}
-
-#[test]
-fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for round in 0..30 {
-                if round % 10 == 0 {
-                    let_everything_sleep();
-                }
-                runtime.block_on(async {
-                    for count in [1, 10] {
-                        let ran = Counter::new();
-                        for _ in 0..count {
-                            let ran = ran.clone();
-                            drop(arc::spawn(async move {
-                                ran.add();
-                            }));
-                        }
-                        ran.wait_for(count);
-                    }
-                });
-            }
         }
     });
 }
@@ -219,29 +193,25 @@ async fn echo_and_sleep(rounds: usize) {
 /// another has to wait in its place.
 #[test]
 fn sockets_and_timers_go_on_while_a_worker_is_in_a_long_poll() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for round in 0..30 {
-                if round % 10 == 0 {
-                    let_everything_sleep();
-                }
-                let (gate, inside) = (Gate::new(), Gate::new());
-                let (wait, tell) = (gate.clone(), inside.clone());
-                // Woken by the driver, so polled by the one that waited.
-                let long = runtime.spawn(async move {
-                    sleep(TICK).await;
-                    tell.open();
-                    wait.wait();
-                });
-                let traffic = runtime.spawn(echo_and_sleep(10));
-                inside.wait();
-                // This thread does not help: it only looks on.
-                wait_until("the traffic", || traffic.is_finished());
-                gate.open();
-                runtime.block_on(long).unwrap();
-                runtime.block_on(traffic).unwrap();
+    on_each([2, 4], |runtime| {
+        for round in 0..30 {
+            if round % 10 == 0 {
+                let_everything_sleep();
             }
+            let pause = Pause::default();
+            let inside = pause.clone();
+            // Woken by the driver, so polled by the one that waited.
+            let long = runtime.spawn(async move {
+                sleep(TICK).await;
+                inside.here();
+            });
+            let traffic = runtime.spawn(echo_and_sleep(10));
+            pause.reached();
+            // This thread does not help: it only looks on.
+            wait_until("the traffic", || traffic.is_finished());
+            pause.pass();
+            runtime.block_on(long).unwrap();
+            runtime.block_on(traffic).unwrap();
         }
     });
 }
@@ -284,9 +254,8 @@ fn timers_fire_while_all_workers_are_in_long_polls() {
 
 // Tasks that leave no room for others.
 
-/// Two tasks that wake each other for ever; true makes them end.
-fn ping_pong(runtime: &Runtime) -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
+/// Two tasks that wake each other until they are told to stop.
+fn ping_pong(runtime: &Runtime, stop: &Arc<AtomicBool>) {
     let (ping, pong) = (async_channel::bounded::<()>(1), async_channel::bounded::<()>(1));
     let player = |mine: async_channel::Receiver<()>, other: async_channel::Sender<()>| {
         let stop = stop.clone();
@@ -301,67 +270,22 @@ fn ping_pong(runtime: &Runtime) -> Arc<AtomicBool> {
     ping.0.try_send(()).unwrap();
     drop(runtime.spawn(player(ping.1, pong.0.clone())));
     drop(runtime.spawn(player(pong.1, ping.0)));
-    stop
 }
 
-#[test]
-fn two_tasks_that_wake_each_other_for_ever_let_a_third_run() {
-    with_each_size(|runtime| {
-        let stop = ping_pong(&runtime);
-        // Queued by a worker, from outside, and woken again and again.
-        let third = runtime.spawn(async {
-            for _ in 0..100 {
-                arc::spawn(async {}).await.unwrap();
+/// Twenty tasks that only yield.
+fn yielders(runtime: &Runtime, stop: &Arc<AtomicBool>) {
+    for _ in 0..20 {
+        let stop = stop.clone();
+        drop(runtime.spawn(async move {
+            while !stop.load(Ordering::SeqCst) {
                 yield_now().await;
             }
-        });
-        wait_until("the third", || third.is_finished());
-        for _ in 0..100 {
-            let outside = runtime.spawn(async {});
-            wait_until("the one from outside", || outside.is_finished());
-        }
-        stop.store(true, Ordering::SeqCst);
-    });
+        }));
+    }
 }
 
-#[test]
-fn two_tasks_that_wake_each_other_for_ever_let_sockets_and_timers_on() {
-    with_each_size(|runtime| {
-        let stop = ping_pong(&runtime);
-        let traffic = runtime.spawn(echo_and_sleep(50));
-        wait_until("the traffic", || traffic.is_finished());
-        // The same from within `block_on`.
-        runtime.block_on(echo_and_sleep(50));
-        stop.store(true, Ordering::SeqCst);
-        runtime.block_on(traffic).unwrap();
-    });
-}
-
-#[test]
-fn tasks_that_only_yield_let_sockets_timers_and_new_tasks_on() {
-    with_each_size(|runtime| {
-        let stop = Arc::new(AtomicBool::new(false));
-        for _ in 0..20 {
-            let stop = stop.clone();
-            drop(runtime.spawn(async move {
-                while !stop.load(Ordering::SeqCst) {
-                    yield_now().await;
-                }
-            }));
-        }
-        let traffic = runtime.spawn(echo_and_sleep(50));
-        wait_until("the traffic", || traffic.is_finished());
-        let outside = runtime.spawn(async {});
-        wait_until("the one from outside", || outside.is_finished());
-        runtime.block_on(echo_and_sleep(10));
-        stop.store(true, Ordering::SeqCst);
-        runtime.block_on(traffic).unwrap();
-    });
-}
-
-/// Each task spawns its successor: the queue is never empty.
-#[test]
-fn tasks_that_spawn_for_ever_let_sockets_and_timers_on() {
+/// Eight tasks, each of which spawns its successor: the queue is never empty.
+fn successors(runtime: &Runtime, stop: &Arc<AtomicBool>) {
     fn successor(stop: Arc<AtomicBool>) {
         drop(arc::spawn(async move {
             if !stop.load(Ordering::SeqCst) {
@@ -369,15 +293,36 @@ fn tasks_that_spawn_for_ever_let_sockets_and_timers_on() {
             }
         }));
     }
-    with_each_size(|runtime| {
-        let stop = Arc::new(AtomicBool::new(false));
-        let begin = stop.clone();
-        runtime.block_on(async { (0..8).for_each(|_| successor(begin.clone())) });
-        let traffic = runtime.spawn(echo_and_sleep(50));
-        wait_until("the traffic", || traffic.is_finished());
-        stop.store(true, Ordering::SeqCst);
-        runtime.block_on(traffic).unwrap();
-    });
+    runtime.block_on(async { (0..8).for_each(|_| successor(stop.clone())) });
+}
+
+#[test]
+fn tasks_that_go_on_for_ever_let_others_sockets_and_timers_on() {
+    let all: [fn(&Runtime, &Arc<AtomicBool>); 3] = [ping_pong, yielders, successors];
+    for begin in all {
+        with_each_size(move |runtime| {
+            let stop = Arc::new(AtomicBool::new(false));
+            begin(&runtime, &stop);
+            // Queued by a worker, from outside, and woken again and again.
+            let third = runtime.spawn(async {
+                for _ in 0..100 {
+                    arc::spawn(async {}).await.unwrap();
+                    yield_now().await;
+                }
+            });
+            wait_until("the third", || third.is_finished());
+            for _ in 0..100 {
+                let outside = runtime.spawn(async {});
+                wait_until("the one from outside", || outside.is_finished());
+            }
+            let traffic = runtime.spawn(echo_and_sleep(50));
+            wait_until("the traffic", || traffic.is_finished());
+            // The same from within `block_on`.
+            runtime.block_on(echo_and_sleep(50));
+            stop.store(true, Ordering::SeqCst);
+            runtime.block_on(traffic).unwrap();
+        });
+    }
 }
 
 // Going to sleep.
@@ -422,16 +367,16 @@ fn tasks_submitted_by_several_threads_as_the_workers_park_are_run() {
 #[test]
 fn a_task_woken_just_as_the_last_worker_parks_is_run() {
     with_each_size(|runtime| {
-        let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let slot = Slot::default();
         let polls = Arc::new(AtomicUsize::new(0));
         let (leave, count) = (slot.clone(), polls.clone());
         drop(runtime.spawn(poll_fn(move |context| {
-            *leave.lock().unwrap() = Some(context.waker().clone());
+            leave.leave(context);
             count.fetch_add(1, Ordering::SeqCst);
             Poll::<()>::Pending
         })));
         spin_until("the first poll", || polls.load(Ordering::SeqCst) == 1);
-        let waker = slot.lock().unwrap().clone().unwrap();
+        let waker = slot.waker();
         let start = Instant::now();
         let mut round = 1;
         while start.elapsed() < *RACE {
@@ -604,23 +549,21 @@ async fn join(tasks: Vec<arc::task::JoinHandle<()>>) {
 /// Whoever spawns them, all of the workers come, whether or not polls are known to be short.
 #[test]
 fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
-    within_deadline(|| {
-        for workers in [2, 8] {
-            let runtime = runtime(workers);
-            for are_short in [false, true] {
-                for _ in 0..10 {
-                    if are_short {
-                        make_polls_short(&runtime);
-                    }
-                    let from_a_task = async move { join(spawn_that_meet(workers)).await };
-                    runtime.block_on(runtime.spawn(from_a_task)).unwrap();
-
-                    runtime.block_on(async { join(spawn_that_meet(workers)).await });
-
-                    let _guard = runtime.enter();
-                    let from_a_thread = spawn_that_meet(workers);
-                    wait_until("all have met", || from_a_thread.iter().all(|it| it.is_finished()));
+    on_each([2, 8], |runtime| {
+        let workers = runtime.handle().workers();
+        for are_short in [false, true] {
+            for _ in 0..10 {
+                if are_short {
+                    make_polls_short(&runtime);
                 }
+                let from_a_task = async move { join(spawn_that_meet(workers)).await };
+                runtime.block_on(runtime.spawn(from_a_task)).unwrap();
+
+                runtime.block_on(async { join(spawn_that_meet(workers)).await });
+
+                let _guard = runtime.enter();
+                let from_a_thread = spawn_that_meet(workers);
+                wait_until("all have met", || from_a_thread.iter().all(|it| it.is_finished()));
             }
         }
     });
@@ -629,29 +572,27 @@ fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
 /// All workers but one are in polls that last until a task from outside has run.
 #[test]
 fn a_task_from_outside_begins_while_the_others_are_in_long_polls() {
-    within_deadline(|| {
-        for workers in [2, 4] {
-            let runtime = runtime(workers);
-            for round in 0..40 {
-                if round % 10 == 0 {
-                    let_everything_sleep();
-                }
-                let (inside, gate) = (Counter::new(), Gate::new());
-                let stuck = [(); 3].map(|()| {
-                    let (inside, gate) = (inside.clone(), gate.clone());
-                    async move {
-                        inside.add();
-                        gate.wait();
-                    }
-                });
-                let stuck: Vec<_> =
-                    stuck.into_iter().take(workers - 1).map(|task| runtime.spawn(task)).collect();
-                inside.wait_for(workers - 1);
-                let begun = gate.clone();
-                let outside = runtime.spawn(async move { begun.open() });
-                wait_until("it runs", || outside.is_finished());
-                runtime.block_on(join(stuck));
+    on_each([2, 4], |runtime| {
+        let workers = runtime.handle().workers();
+        for round in 0..40 {
+            if round % 10 == 0 {
+                let_everything_sleep();
             }
+            let (inside, gate) = (Counter::new(), Gate::new());
+            let stuck = [(); 3].map(|()| {
+                let (inside, gate) = (inside.clone(), gate.clone());
+                async move {
+                    inside.add();
+                    gate.wait();
+                }
+            });
+            let stuck: Vec<_> =
+                stuck.into_iter().take(workers - 1).map(|task| runtime.spawn(task)).collect();
+            inside.wait_for(workers - 1);
+            let begun = gate.clone();
+            let outside = runtime.spawn(async move { begun.open() });
+            wait_until("it runs", || outside.is_finished());
+            runtime.block_on(join(stuck));
         }
     });
 }
@@ -773,17 +714,16 @@ fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
     };
 
     let ended = Arc::new(AtomicBool::new(false));
-    let (gate, inside) = (Gate::new(), Gate::new());
-    let (wait, tell, all_ended) = (gate.clone(), inside.clone(), ended.clone());
+    let pause = Pause::default();
+    let (inside, all_ended) = (pause.clone(), ended.clone());
     let in_queue = runtime.spawn(async move {
         let computes = |_| arc::spawn(async move { compute() });
         let tasks: Vec<_> = (0..200).map(computes).collect();
-        tell.open();
-        wait.wait();
+        inside.here();
         join(tasks).await;
         all_ended.store(true, Ordering::SeqCst);
     });
-    inside.wait();
+    pause.reached();
 
     let (begun, begins) = mpsc::channel();
     let spawn = || {
@@ -794,7 +734,7 @@ fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
         }));
     };
     (0..3).for_each(|_| spawn());
-    gate.open();
+    pause.pass();
     let spawned = (0..TASKS).take_while(|_| !ended.load(Ordering::SeqCst)).map(|_| {
         begins.recv().unwrap();
         spawn();

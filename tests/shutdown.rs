@@ -28,7 +28,7 @@ fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
         // The other halves live on outside.
         let (sender, receiver) = async_channel::bounded::<()>(1);
         let (outside, inside) = sockets();
-        let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let slot = Slot::default();
         let leave = slot.clone();
         let other = crate::common::runtime(1);
         let elsewhere = other.spawn(pending::<()>());
@@ -53,7 +53,7 @@ fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
             drop(listener.accept().await);
         }));
         spawn(Box::pin(poll_fn(move |context| {
-            *leave.lock().unwrap() = Some(context.waker().clone());
+            leave.leave(context);
             Poll::Pending
         })));
         spawn(Box::pin(async move { drop(elsewhere.await) }));
@@ -78,7 +78,7 @@ fn the_futures_of_all_tasks_are_dropped_whatever_they_wait_for() {
         }
         // What lives on outside finds nobody, and does no harm.
         assert!(sender.try_send(()).is_err());
-        slot.lock().unwrap().take().unwrap().wake();
+        slot.take().wake();
         drop(outside);
     });
 }
@@ -108,21 +108,20 @@ fn tasks_that_are_still_queued_are_dropped() {
 fn a_poll_that_has_begun_goes_on_to_its_end() {
     with_each_size(|runtime| {
         let workers = runtime.handle().workers();
-        let (gate, inside, after) = (Gate::new(), Gate::new(), Counter::new());
-        let (wait, tell, count) = (gate.clone(), inside.clone(), after.clone());
+        let (pause, after) = (Pause::default(), Counter::new());
+        let (inside, count) = (pause.clone(), after.clone());
         let task = runtime.spawn(async move {
-            tell.open();
-            wait.wait();
+            inside.here();
             count.add();
             yield_now().await;
             count.add();
         });
-        inside.wait();
+        pause.reached();
         let handle = runtime.handle().clone();
         let dropping = thread::spawn(move || drop(runtime));
         wait_for_shutdown(&handle);
         assert!(!task.is_finished() && !dropping.is_finished());
-        gate.open();
+        pause.pass();
         dropping.join().unwrap();
         // Another worker may have been just about to take a task.
         assert!(after.get() == 1 || workers > 1, "it was polled again");
@@ -388,16 +387,15 @@ fn a_task_that_sleeps_first_after_the_end_has_begun_is_cancelled() {
         for workers in SIZES {
             let other = runtime(1);
             let runtime = runtime(workers);
-            let (gate, inside) = (Gate::new(), Gate::new());
-            let (open, begun) = (gate.clone(), inside.clone());
+            let pause = Pause::default();
+            let inside = pause.clone();
             let task = runtime.spawn(async move {
-                begun.open();
-                open.wait();
+                inside.here();
                 let _ = timeout(Duration::from_secs(1000), sleep(Duration::MAX)).await;
             });
-            inside.wait();
+            pause.reached();
             runtime.shutdown_background();
-            gate.open();
+            pause.pass();
             assert!(other.block_on(task).unwrap_err().is_cancelled());
         }
     });
@@ -683,15 +681,14 @@ fn shutdown_ends_as_soon_as_the_jobs_do() {
         let idle = runtime(workers);
         assert!(idle.shutdown(Duration::MAX).is_empty());
         let runtime = runtime(workers);
-        let (gate, inside, done) = (Gate::new(), Gate::new(), Counter::new());
-        let (wait, tell, count) = (gate.clone(), inside.clone(), done.clone());
+        let (pause, done) = (Pause::default(), Counter::new());
+        let (inside, count) = (pause.clone(), done.clone());
         drop(runtime.spawn_blocking(move || {
-            tell.open();
-            wait.wait();
+            inside.here();
             count.add();
         }));
-        inside.wait();
-        let opener = thread::spawn(move || gate.open());
+        pause.reached();
+        let opener = thread::spawn(move || pause.pass());
         assert!(runtime.shutdown(DEADLINE + DEADLINE).is_empty());
         assert_eq!(done.get(), 1);
         opener.join().unwrap();
@@ -701,16 +698,15 @@ fn shutdown_ends_as_soon_as_the_jobs_do() {
 #[test]
 fn shutdown_within_no_time_does_not_wait_for_jobs() {
     with_each_size(|runtime| {
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let (wait, tell) = (gate.clone(), inside.clone());
+        let pause = Pause::default();
+        let inside = pause.clone();
         let job = runtime.spawn_blocking(move || {
-            tell.open();
-            wait.wait();
+            inside.here();
             6
         });
-        inside.wait();
+        pause.reached();
         assert!(!runtime.shutdown(Duration::ZERO).is_empty());
-        gate.open();
+        pause.pass();
         // Left to itself, it ends, and its handle tells.
         wait_until("the job", || job.is_finished());
     });

@@ -425,35 +425,32 @@ fn stream_of_another_runtime_is_used_by_this_one() {
 #[test]
 fn executors_that_are_no_workers_use_sockets() {
     // On threads of their own, one of them blocked while nobody is in block_on.
-    within_limit(|| {
-        for workers in [1, 2] {
-            let runtime = runtime(workers);
-            let listener = {
-                let _guard = runtime.enter();
-                foreign_block_on(TcpListener::bind("127.0.0.1:0")).unwrap()
-            };
-            let address = listener.local_addr().unwrap();
-            for round in 0..50_u8 {
-                let handle = runtime.handle().clone();
-                let client = std::thread::spawn(move || {
-                    let _guard = handle.enter();
-                    foreign_block_on(async {
-                        let mut stream = TcpStream::connect(address).await.unwrap();
-                        let mut byte = [0];
-                        stream.read_exact(&mut byte).await.unwrap();
-                        stream.write_all(&[byte[0] + 1]).await.unwrap();
-                    });
-                });
-                let _guard = runtime.enter();
+    on_each([1, 2], |runtime| {
+        let listener = {
+            let _guard = runtime.enter();
+            foreign_block_on(TcpListener::bind("127.0.0.1:0")).unwrap()
+        };
+        let address = listener.local_addr().unwrap();
+        for round in 0..50_u8 {
+            let handle = runtime.handle().clone();
+            let client = std::thread::spawn(move || {
+                let _guard = handle.enter();
                 foreign_block_on(async {
-                    let (mut stream, _) = listener.accept().await.unwrap();
-                    stream.write_all(&[round]).await.unwrap();
+                    let mut stream = TcpStream::connect(address).await.unwrap();
                     let mut byte = [0];
                     stream.read_exact(&mut byte).await.unwrap();
-                    assert_eq!(byte[0], round + 1);
+                    stream.write_all(&[byte[0] + 1]).await.unwrap();
                 });
-                client.join().unwrap();
-            }
+            });
+            let _guard = runtime.enter();
+            foreign_block_on(async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                stream.write_all(&[round]).await.unwrap();
+                let mut byte = [0];
+                stream.read_exact(&mut byte).await.unwrap();
+                assert_eq!(byte[0], round + 1);
+            });
+            client.join().unwrap();
         }
     });
 }

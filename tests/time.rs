@@ -89,16 +89,13 @@ fn hundred_thousand_timers_are_armed_and_dropped() {
 fn shorter_timer_ends_the_sleep_of_the_thread_in_the_seat() {
     // A thread outside arms timers shorter and shorter; the worker has nothing to
     // do but to fall asleep until the last one. Missed once, it sleeps an hour.
-    within_limit(|| {
-        for workers in [1, 2] {
-            let runtime = runtime(workers);
-            let _guard = runtime.enter();
-            let mut long = sleep(HOUR);
-            assert!(poll_once(&mut long, Waker::noop()).is_pending());
-            for round in 0..2_000_u64 {
-                foreign_block_on(sleep_exactly(micros(round % 97)));
-                spin(fastrand::u32(0..2_000));
-            }
+    on_each([1, 2], |runtime| {
+        let _guard = runtime.enter();
+        let mut long = sleep(HOUR);
+        assert!(poll_once(&mut long, Waker::noop()).is_pending());
+        for round in 0..2_000_u64 {
+            foreign_block_on(sleep_exactly(micros(round % 97)));
+            spin(fastrand::u32(0..2_000));
         }
     });
 }
@@ -146,16 +143,13 @@ fn timers_of_threads_that_are_no_workers_fire() {
 
 #[test]
 fn runtime_whose_threads_all_sleep_awakes_for_a_timer_from_outside() {
-    within_limit(|| {
-        for workers in [1, 2] {
-            let runtime = runtime(workers);
-            for _ in 0..20 {
-                // The workers have run, and gone to sleep again.
-                runtime.block_on(async { arc::spawn(async {}).await.unwrap() });
-                thread::sleep(millis(1));
-                let _guard = runtime.enter();
-                foreign_block_on(sleep_exactly(millis(1)));
-            }
+    on_each([1, 2], |runtime| {
+        for _ in 0..20 {
+            // The workers have run, and gone to sleep again.
+            runtime.block_on(async { arc::spawn(async {}).await.unwrap() });
+            thread::sleep(millis(1));
+            let _guard = runtime.enter();
+            foreign_block_on(sleep_exactly(millis(1)));
         }
     });
 }
@@ -163,14 +157,11 @@ fn runtime_whose_threads_all_sleep_awakes_for_a_timer_from_outside() {
 #[test]
 fn timer_goes_on_when_the_thread_that_watched_it_leaves() {
     // The thread in block_on sits in the seat, and leaves it with its future.
-    within_limit(|| {
-        for workers in [1, 2] {
-            let runtime = runtime(workers);
-            for round in 0..100 {
-                let task = runtime.spawn(sleep_exactly(millis(2)));
-                runtime.block_on(sleep_exactly(micros(10 * round)));
-                foreign_block_on(task).unwrap();
-            }
+    on_each([1, 2], |runtime| {
+        for round in 0..100 {
+            let task = runtime.spawn(sleep_exactly(millis(2)));
+            runtime.block_on(sleep_exactly(micros(10 * round)));
+            foreign_block_on(task).unwrap();
         }
     });
 }

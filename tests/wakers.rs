@@ -19,8 +19,6 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-type Slot = Arc<Mutex<Option<Waker>>>;
-
 const WAKES: usize = 1_000_000;
 
 /// The waker fires while the poll is still going on, surely.
@@ -34,7 +32,7 @@ fn a_wake_in_the_midst_of_the_poll_causes_another_poll() {
         let task = runtime.spawn(poll_fn(move |context| {
             let round = ask.load(Ordering::Relaxed) + 1;
             if round == 1 {
-                *leave.lock().unwrap() = Some(context.waker().clone());
+                leave.leave(context);
             }
             if round > WAKES || (round > 100 && start.elapsed() > *RACE) {
                 ask.store(usize::MAX, Ordering::SeqCst);
@@ -44,8 +42,7 @@ fn a_wake_in_the_midst_of_the_poll_causes_another_poll() {
             spin_until("the wake", || wait.load(Ordering::SeqCst) == round);
             Poll::Pending
         }));
-        wait_until("the waker", || slot.lock().unwrap().is_some());
-        let waker = slot.lock().unwrap().take().unwrap();
+        let waker = slot.take();
         let mut round = 0;
         loop {
             spin_until("the next poll", || asked.load(Ordering::SeqCst) > round);
@@ -72,7 +69,7 @@ fn a_wake_just_as_the_poll_ends_causes_another_poll() {
         let task = runtime.spawn(poll_fn(move |context| {
             let polls = count.load(Ordering::Relaxed) + 1;
             if polls == 1 {
-                *leave.lock().unwrap() = Some(context.waker().clone());
+                leave.leave(context);
             }
             if stopped.load(Ordering::SeqCst) {
                 return Poll::Ready(());
@@ -81,8 +78,7 @@ fn a_wake_just_as_the_poll_ends_causes_another_poll() {
             spin(polls % 32);
             Poll::Pending
         }));
-        wait_until("the waker", || slot.lock().unwrap().is_some());
-        let waker = slot.lock().unwrap().take().unwrap();
+        let waker = slot.take();
         let start = Instant::now();
         let mut seen = 0;
         while start.elapsed() < *RACE {
@@ -107,12 +103,11 @@ fn many_threads_that_wake_at_once_cause_a_poll_after_the_last_wake() {
         let (value, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (read, note, leave) = (value.clone(), seen.clone(), slot.clone());
         drop(runtime.spawn(poll_fn(move |context| {
-            *leave.lock().unwrap() = Some(context.waker().clone());
+            leave.leave(context);
             note.store(read.load(Ordering::SeqCst), Ordering::SeqCst);
             Poll::<()>::Pending
         })));
-        wait_until("the waker", || slot.lock().unwrap().is_some());
-        let waker = slot.lock().unwrap().take().unwrap();
+        let waker = slot.take();
         for _ in 0..300 {
             let threads: Vec<_> = (0..3)
                 .map(|_| {
@@ -140,12 +135,12 @@ fn a_task_that_is_queued_is_polled_once_however_often_it_is_woken() {
         let polls = Counter::new();
         let (leave, count) = (slot.clone(), polls.clone());
         drop(runtime.spawn(poll_fn(move |context| {
-            *leave.lock().unwrap() = Some(context.waker().clone());
+            leave.leave(context);
             count.add();
             Poll::<()>::Pending
         })));
         polls.wait_for(1);
-        let waker = slot.lock().unwrap().clone().unwrap();
+        let waker = slot.waker();
         let blocked = block_worker(&runtime);
         for _ in 0..1000 {
             waker.wake_by_ref();
@@ -190,7 +185,7 @@ fn wakers_may_outlive_their_task_and_their_runtime() {
         let keep = |slot: &Slot, ready: bool| {
             let leave = slot.clone();
             poll_fn(move |context| {
-                *leave.lock().unwrap() = Some(context.waker().clone());
+                leave.leave(context);
                 if ready { Poll::Ready(()) } else { Poll::Pending }
             })
         };
@@ -198,11 +193,7 @@ fn wakers_may_outlive_their_task_and_their_runtime() {
         runtime.block_on(runtime.spawn(keep(&finished, true))).unwrap();
         let task = runtime.spawn(keep(&waiting, false));
         runtime.block_on(keep(&main, true));
-        wait_until("the waker", || waiting.lock().unwrap().is_some());
-        let wakers: Vec<_> = [finished, waiting, main]
-            .iter()
-            .map(|slot| slot.lock().unwrap().take().unwrap())
-            .collect();
+        let wakers: Vec<_> = [finished, waiting, main].iter().map(|slot| slot.take()).collect();
         wakers[0].wake_by_ref();
         wakers[2].wake_by_ref();
         runtime.block_on(async {});
@@ -441,17 +432,15 @@ fn a_future_may_be_dropped_by_its_own_wake() {
                 let _held = held;
                 // The future holds its own waker, in a slot that it owns.
                 poll_fn(|context| {
-                    *leave.lock().unwrap() = Some(context.waker().clone());
+                    leave.leave(context);
                     Poll::<()>::Pending
                 })
                 .await;
             });
-            wait_until("the waker", || slot.lock().unwrap().is_some());
+            slot.waker();
             task.abort();
             drop(task);
-            if let Some(waker) = slot.lock().unwrap().take() {
-                waker.wake();
-            }
+            slot.take().wake();
             drops.wait_for(1);
         }
         wait_until("all tasks are gone", || runtime.handle().tasks().is_empty());
@@ -479,7 +468,7 @@ fn second_poll(slot: &Slot) -> impl Future<Output = ()> + Send + 'static {
     let (leave, mut polls) = (slot.clone(), 0);
     poll_fn(move |context| {
         polls += 1;
-        *leave.lock().unwrap() = Some(context.waker().clone());
+        leave.leave(context);
         if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
     })
 }
@@ -490,8 +479,7 @@ fn a_wake_from_the_destructor_of_a_thread_local_is_not_lost() {
         for round in 0..100 {
             let slot = Slot::default();
             let task = runtime.spawn(second_poll(&slot));
-            wait_until("the waker", || slot.lock().unwrap().is_some());
-            let waker = slot.lock().unwrap().take();
+            let waker = Some(slot.take());
             let handle = runtime.handle().clone();
             let dropped = Counter::new();
             let count = dropped.clone();
@@ -520,8 +508,7 @@ fn a_worker_whose_thread_locals_wake_tasks_ends_quietly() {
             let dropped = Counter::new();
             let slot = Slot::default();
             let waiting = runtime.spawn(second_poll(&slot));
-            wait_until("the waker", || slot.lock().unwrap().is_some());
-            let (waker, count) = (slot.lock().unwrap().take(), dropped.clone());
+            let (waker, count) = (Some(slot.take()), dropped.clone());
             // Not in `block_on`: on one of the workers' own threads.
             let planted = runtime.spawn(async move {
                 LAST.with_borrow_mut(|last| last.push(WakeOnDrop(waker, count)));

@@ -84,7 +84,17 @@ pub fn with_sizes(test: impl Fn(usize) + Send + Sync + 'static) {
 /// The same with a runtime of so many workers.
 #[track_caller]
 pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
-    with_sizes(move |workers| test(runtime(workers)));
+    on_each(SIZES, test);
+}
+
+/// The same with other numbers of workers.
+#[track_caller]
+pub fn on_each<const N: usize>(sizes: [usize; N], test: impl Fn(Runtime) + Send + Sync + 'static) {
+    let test = Arc::new(test);
+    for workers in sizes {
+        let test = test.clone();
+        within_deadline(move || test(runtime(workers)));
+    }
 }
 
 /// A builder for each of [`SIZES`], and one for a current-thread runtime.
@@ -227,6 +237,33 @@ impl Gate {
     }
 }
 
+/// Where a poll or a job stops until it may go on.
+#[derive(Clone, Default)]
+pub struct Pause {
+    reached: Gate,
+    passed: Gate,
+}
+
+impl Pause {
+    /// Stops here.
+    #[track_caller]
+    pub fn here(&self) {
+        self.reached.open();
+        self.passed.wait();
+    }
+
+    /// Waits until it is reached.
+    #[track_caller]
+    pub fn reached(&self) {
+        self.reached.wait();
+    }
+
+    /// Lets it go on.
+    pub fn pass(&self) {
+        self.passed.open();
+    }
+}
+
 /// A task that blocks its thread until the gate is opened.
 pub struct Blocked {
     pub gate: Gate,
@@ -244,6 +281,30 @@ pub fn block_worker(handle: &Handle) -> Blocked {
     });
     inside.wait();
     Blocked { gate, task }
+}
+
+/// Where a task leaves its waker.
+#[derive(Clone, Default)]
+pub struct Slot(Arc<Mutex<Option<Waker>>>);
+
+impl Slot {
+    pub fn leave(&self, context: &Context<'_>) {
+        *self.0.lock().unwrap() = Some(context.waker().clone());
+    }
+
+    /// Waits until there is one, and copies it.
+    #[track_caller]
+    pub fn waker(&self) -> Waker {
+        wait_until("the waker", || self.0.lock().unwrap().is_some());
+        self.0.lock().unwrap().clone().unwrap()
+    }
+
+    /// Waits until there is one, and takes it out.
+    #[track_caller]
+    pub fn take(&self) -> Waker {
+        wait_until("the waker", || self.0.lock().unwrap().is_some());
+        self.0.lock().unwrap().take().unwrap()
+    }
 }
 
 /// Counts how often something happened, and waits until it did.

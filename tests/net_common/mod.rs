@@ -57,6 +57,16 @@ pub fn within_limit<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static
     }
 }
 
+/// Runs a test with a runtime of each of these numbers of workers, one after the other.
+#[track_caller]
+pub fn on_each<const N: usize>(sizes: [usize; N], test: impl Fn(Runtime) + Send + Sync + 'static) {
+    let test = Arc::new(test);
+    for workers in sizes {
+        let test = test.clone();
+        within_limit(move || test(runtime(workers)));
+    }
+}
+
 /// Runs a future on a runtime with so many workers, within the limit.
 #[track_caller]
 pub fn run<F: Future>(workers: usize, test: impl FnOnce() -> F + Send + 'static) -> F::Output

@@ -376,25 +376,6 @@ fn closed_reactor_wakes_everybody_and_takes_nobody_in() {
 }
 
 #[test]
-fn notification_ends_one_wait_before_or_during_it() {
-    let driver = Driver::new(1).unwrap();
-    let hour = Duration::from_secs(3600);
-    for _ in 0..100 {
-        // However many, they end one wait at the least.
-        driver.kernel.notify().unwrap();
-        driver.kernel.notify().unwrap();
-        assert_eq!(turn(&driver, hour), 0);
-    }
-    std::thread::scope(|scope| {
-        for _ in 0..100 {
-            let notifier = scope.spawn(|| driver.kernel.notify().unwrap());
-            turn(&driver, hour);
-            notifier.join().unwrap();
-        }
-    });
-}
-
-#[test]
 fn wait_is_never_shorter_than_its_timeout() {
     let driver = Driver::new(1).unwrap();
     for micros in [1, 999, 1_000, 1_001, 1_500, 2_345] {

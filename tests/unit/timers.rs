@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::Wake;
-use std::thread;
 
 use proptest::prelude::*;
 
@@ -237,55 +235,6 @@ fn deadline_is_kept_to_the_nanosecond() {
     }
     if let Some(before) = timers.epoch.checked_sub(HOUR) {
         assert_eq!(timers.nanos(before), 0);
-    }
-}
-
-#[test]
-fn timer_that_is_armed_as_the_sleeper_computes_its_time_is_not_slept_through() {
-    // One thread is in the seat, the other arms: either the sleep is short enough,
-    // or the one who armed is told to end it.
-    const ROUNDS: usize = 5_000;
-    let timers = Timers::new(2);
-    let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let too_late = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 1..=ROUNDS {
-                wait_for(&begun, round);
-                let (deadline, waker) = (timers.epoch + HOUR, Waker::noop().clone());
-                let (key, late) = arm(&timers, round, deadline, waker);
-                too_late.store(late, Ordering::SeqCst);
-                drop(timers.disarm(&key));
-                ended.store(round, Ordering::SeqCst);
-            }
-        });
-        for round in 1..=ROUNDS {
-            // The wheels' hints as if nothing had ever been armed.
-            for shard in &timers.shards {
-                shard.earliest.store(NEVER, Ordering::SeqCst);
-            }
-            begun.store(round, Ordering::SeqCst);
-            for _ in 0..round % 64 {
-                std::hint::spin_loop();
-            }
-            let until = timers.next_alarm();
-            wait_for(&ended, round);
-            assert!(until.is_some() || too_late.load(Ordering::SeqCst), "round {round}");
-            timers.expire(timers.nanos(Instant::now()), &mut Vec::new());
-        }
-    });
-}
-
-/// At first as fast as another core can answer.
-fn wait_for(counter: &AtomicUsize, count: usize) {
-    let mut spins = 0;
-    while counter.load(Ordering::SeqCst) < count {
-        spins += 1;
-        if spins < 1_000 {
-            std::hint::spin_loop();
-        } else {
-            thread::yield_now();
-        }
     }
 }
 

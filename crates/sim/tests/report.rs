@@ -22,6 +22,16 @@ fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
+/// What another process prints and tells that runs this as the test of that name. `None` in that
+/// process.
+fn told_by(name: &str, run: impl FnOnce()) -> Option<(String, String)> {
+    if is_child() {
+        run();
+        return None;
+    }
+    Some(in_another_process(name, &[]))
+}
+
 #[arc_sim::test(seeds = 3)]
 #[ignore = "fails on purpose"]
 async fn returns_an_error() -> Result<(), String> {
@@ -56,10 +66,8 @@ fn fails_in_runs(fails: impl Fn(u64) -> bool) {
 
 #[test]
 fn seed_that_does_not_repeat_is_told() {
-    if is_child() {
-        return fails_in_runs(|run| run == 2);
-    }
-    let (_, told) = in_another_process("seed_that_does_not_repeat_is_told", &[]);
+    let run = || fails_in_runs(|run| run == 2);
+    let Some((_, told)) = told_by("seed_that_does_not_repeat_is_told", run) else { return };
     assert!(told.contains("fails_in_runs fails with seed 1"), "{told}");
     assert!(
         told.contains("the seed does not repeat: something else decides. Run again, it passes")
@@ -69,21 +77,20 @@ fn seed_that_does_not_repeat_is_told() {
 
 #[test]
 fn second_run_that_fails_is_told() {
-    if is_child() {
-        return fails_in_runs(|run| run == 1);
-    }
-    let (_, told) = in_another_process("second_run_that_fails_is_told", &[]);
+    let run = || fails_in_runs(|run| run == 1);
+    let Some((_, told)) = told_by("second_run_that_fails_is_told", run) else { return };
     assert!(told.contains("fails_in_runs fails with seed 0"), "{told}");
     assert!(told.contains("The first run of this seed passed, and this was the second"), "{told}");
 }
 
 #[test]
 fn seed_that_repeats_is_not_doubted_and_its_panic_is_told_once() {
-    if is_child() {
-        return fails_in_runs(|run| run >= 2);
-    }
-    let name = "seed_that_repeats_is_not_doubted_and_its_panic_is_told_once";
-    let (_, told) = in_another_process(name, &[]);
+    let run = || fails_in_runs(|run| run >= 2);
+    let Some((_, told)) =
+        told_by("seed_that_repeats_is_not_doubted_and_its_panic_is_told_once", run)
+    else {
+        return;
+    };
     assert!(
         told.contains("to repeat it: ARC_SEED=1") && !told.contains("something else"),
         "{told}"

@@ -1,8 +1,8 @@
-//! Makes the mutations of `lab/models/mutations.toml`, one after the other: a model that cannot fail
-//! proves nothing. It is a trial of `cargo xtask trust`, whose others are the scripts beside it.
+//! Makes the mutations of `lab/models/mutations.toml`, one after the other: a model that cannot
+//! fail proves nothing. It is a trial of `cargo xtask trust`, whose others are the scripts beside.
 //!
-//! Each mutation is made in a copy of the sources, which is built: that must succeed. Then the model
-//! alone is run: it must begin, and fail. (That it passes unbroken is another trial's.)
+//! Each mutation is made in a copy of the sources, which is built: that must succeed. Then the
+//! model alone is run: it must begin, and fail. (That it passes unbroken is another trial's.)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -364,8 +364,8 @@ new = 'c'
         find_functions(&workspace_root().join("src"), &mut defined);
         let mut broken = Vec::new();
         for_each(|model, mutation, text| {
-            // What a model has of its own is renamed together with its mutations. And where one name
-            // is another one already, the next to change has to be told.
+            // What a model has of its own is renamed together with its mutations. And where one
+            // name is another one already, the next to change has to be told.
             if mutation.file.starts_with("lab/")
                 || places(&tokens(text), &tokens(&mutation.old), None).is_empty()
             {

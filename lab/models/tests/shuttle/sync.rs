@@ -37,22 +37,6 @@ impl<T> Mutex<T> {
     pub(crate) const fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
-
-    pub(crate) fn into_inner(self) -> LockResult<T> {
-        self.0.into_inner()
-    }
-}
-
-impl<T: ?Sized> Mutex<T> {
-    pub(crate) fn try_lock(&self) -> TryLockResult<Guard<'_, T>> {
-        // So that another may have it.
-        point();
-        match self.0.try_lock() {
-            Ok(guard) => Ok(Guard(guard, self)),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(Guard(poisoned.into_inner(), self)),
-            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
-        }
-    }
 }
 
 impl<T: ?Sized> std::ops::Deref for Guard<'_, T> {

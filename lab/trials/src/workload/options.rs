@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long, default_value_t = 2)]
     pub(super) workers: usize,
     /// How long a connection may take
-    #[arg(long = "patience-ms", value_name = "MILLIS", value_parser = millis, default_value = "20000")]
+    #[arg(long = "patience-ms", value_parser = millis, default_value = "20000")]
     pub(super) patience: Duration,
     /// How often a connection is tried that ended early
     #[arg(long, default_value_t = 1)]
