@@ -984,8 +984,8 @@ fn timeline_of_a_chat_finds_no_mistake() {
     let mut clients: Vec<Client> =
         (0..8).map(|number| join(&chat, &format!("client{number}"), number)).collect();
     // Each has seen those join who came after it.
-    for number in 0..8 {
-        (number + 1..8).for_each(|_| drop(clients[number].line()));
+    for (number, client) in clients.iter_mut().enumerate() {
+        (number + 1..8).for_each(|_| drop(client.line()));
     }
     for message in 0..50 {
         clients[message % 8].send(format!("message {message}\n").as_bytes());

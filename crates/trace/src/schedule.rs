@@ -134,7 +134,9 @@ impl Timeline {
             By::Look(look) => {
                 let told = self.looks[look].end.unwrap_or(queued.at);
                 return Some(match self.deadline_before(index, told) {
-                    Some(deadline) => format!("because its timer of {} expired", self.clock(deadline)),
+                    Some(deadline) => {
+                        format!("because its timer of {} expired", self.clock(deadline))
+                    }
                     None => "because the kernel has told of an event".to_owned(),
                 });
             }

@@ -4,6 +4,8 @@
 //! The type is in `gate.rs`, which takes its atomics and locks from `super::sync`. There is a copy
 //! of it with std's, for the program, and one with shuttle's.
 
+#![allow(clippy::duplicate_mod, reason = "one is for the program, and one for shuttle")]
+
 use std::future::poll_fn;
 use std::panic::catch_unwind;
 use std::sync::Arc;

@@ -9,8 +9,8 @@
 //! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
 //!
 //! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
-//! as it is. With the feature `trace`, `Mutex`, `RwLock`, `Barrier` and `broadcast` are types around
-//! tokio's, which tell the timeline and the dump who waits for them and who has them.
+//! as it is. With the feature `trace`, `Mutex`, `RwLock`, `Barrier` and `broadcast` are types
+//! around tokio's, which tell the timeline and the dump who waits for them and who has them.
 //!
 //! The items of other crates know nothing of the task's budget. In a loop over a lock that nobody
 //! else holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
