@@ -421,6 +421,11 @@ fn wait_shows_what_it_is_for_and_who_has_that() {
         choose(ofTask[3][0]);
         key("N");
         all.push(picked.includes(3), panel.textContent);
+        // A finding about a wait leads to that.
+        choose(-1);
+        const findings = [...panel.querySelectorAll("button")];
+        findings.find((it) => it.textContent.includes("lock: ")).click();
+        all.push(chosenWait && DATA.tasks[chosenWait.task][1]);
         saw(...all);
     "#;
     let Some(seen) = seen(&waits(), "wait", script) else { return };
@@ -439,6 +444,7 @@ fn wait_shows_what_it_is_for_and_who_has_that() {
     assert_eq!(seen[4..8], ["wait", "poll 1", "wait", "poll 0"]);
     assert_eq!(seen[8], "true");
     has(&seen[9], &[r#""never""#, "for nothing that arc knows of", "Nobody has woken it."]);
+    assert_eq!(seen[10], "both");
 }
 
 /// Two threads of a model take turns; the second one polls a task.
