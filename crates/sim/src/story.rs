@@ -57,6 +57,14 @@ fn details(events: &[Event], recording: &Recording) -> Vec<Vec<String>> {
     all
 }
 
+/// Puts a text into the log of the simulation, if there is one.
+pub(crate) fn tell(text: impl FnOnce() -> String) {
+    if arc_sim_core::is_running() {
+        arc_sim_core::tell(text);
+        arc_trace::tell::marked();
+    }
+}
+
 /// What a poll did, for a reader.
 fn deed(timeline: &Timeline, event: Told) -> Option<String> {
     let is_deed = matches!(

@@ -75,9 +75,9 @@ impl Timeline {
             let (label, took, longest) = (self.label(wait.task), time(wait.time()), time(longest));
             let count = came.len();
             let text = format!(
-                "unanswered: {label} has waited {took} for the value of the oneshot channel made at \
-                 {location}; {count} others from there came within {longest}: this sender is kept \
-                 somewhere, and nobody sends"
+                "unanswered: {label} has waited {took} for the value of the oneshot channel made \
+                 at {location}; {count} others from there came within {longest}: this sender is \
+                 kept somewhere, and nobody sends"
             );
             findings.push(Finding {
                 cost: wait.time(),
@@ -101,9 +101,9 @@ impl Timeline {
             let cost = seen.last.saturating_sub(seen.first);
             let (label, count, took) = (self.label(task), seen.count, time(cost));
             let text = format!(
-                "spins: {label} saw values of the watch channel made at {} {count} times in {took}, \
-                 though no more than {sent} were sent: it does not mark them as seen, or waits by a \
-                 new clone of its receiver each time",
+                "spins: {label} saw values of the watch channel made at {} {count} times in \
+                 {took}, though no more than {sent} were sent: it does not mark them as seen, or \
+                 waits by a new clone of its receiver each time",
                 info.location
             );
             findings.push(Finding { cost, at: seen.first, task: Some(task), text });

@@ -314,8 +314,8 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The task "holder" has a lock while it sleeps. "waiter" waits for that, and "both" for the lock or
-/// for the end of "waiter". "never" waits for nothing that is known.
+/// The task "holder" has a lock while it sleeps. "waiter" waits for that, and "both" for the lock
+/// or for the end of "waiter". "never" waits for nothing that is known.
 fn waits() -> Recording {
     let recorder = ThreadRecorder::begin(|| NOW.get() * MS);
     let line = Some(Location::caller());
@@ -361,7 +361,8 @@ fn row_of_a_task_has_its_waits_in_their_kinds() {
     let script = r#"
         picked = [0, 1, 2, 3];
         drawNow();
-        const kinds = picked.map((task) => waitsOf(task).map((wait) => kindsOf(wait).map((kind) => WAITS[kind][0])));
+        const names = (wait) => kindsOf(wait).map((kind) => WAITS[kind][0]);
+        const kinds = picked.map((task) => waitsOf(task).map(names));
         // The colours in the middle of the wait.
         const hatched = picked.map((task) => {
             const index = rows().findIndex((row) => row.task === task), wait = waitsOf(task)[0];
@@ -393,15 +394,19 @@ fn wait_shows_what_it_is_for_and_who_has_that() {
         };
         const tap = (task) => {
             const [left, y] = place(task);
-            const finger = new Touch({ identifier: 0, target: canvas, clientX: box.left + left, clientY: box.top + y });
-            for (const kind of ["touchstart", "touchend"]) canvas.dispatchEvent(new TouchEvent(kind,
-                { cancelable: true, touches: kind === "touchend" ? [] : [finger], changedTouches: [finger] }));
+            const at = { clientX: box.left + left, clientY: box.top + y };
+            const finger = new Touch({ identifier: 0, target: canvas, ...at });
+            for (const [kind, touches] of [["touchstart", [finger]], ["touchend", []]]) {
+                canvas.dispatchEvent(new TouchEvent(kind,
+                    { cancelable: true, touches, changedTouches: [finger] }));
+            }
         };
         picked = [1, 2];
         click(1);
         const all = [panel.textContent];
         // Who has it is a button, which gives that task a row and goes to the poll that got it.
-        [...panel.querySelectorAll("button")].find((it) => it.textContent.includes("since")).click();
+        const buttons = [...panel.querySelectorAll("button")];
+        buttons.find((it) => it.textContent.includes("since")).click();
         all.push(picked.includes(0), DATA.tasks[DATA.task[chosen]][1]);
         choose(-1);
         tap(2);
@@ -416,6 +421,11 @@ fn wait_shows_what_it_is_for_and_who_has_that() {
         choose(ofTask[3][0]);
         key("N");
         all.push(picked.includes(3), panel.textContent);
+        // A finding about a wait leads to that.
+        choose(-1);
+        const findings = [...panel.querySelectorAll("button")];
+        findings.find((it) => it.textContent.includes("lock: ")).click();
+        all.push(chosenWait && DATA.tasks[chosenWait.task][1]);
         saw(...all);
     "#;
     let Some(seen) = seen(&waits(), "wait", script) else { return };
@@ -434,6 +444,7 @@ fn wait_shows_what_it_is_for_and_who_has_that() {
     assert_eq!(seen[4..8], ["wait", "poll 1", "wait", "poll 0"]);
     assert_eq!(seen[8], "true");
     has(&seen[9], &[r#""never""#, "for nothing that arc knows of", "Nobody has woken it."]);
+    assert_eq!(seen[10], "both");
 }
 
 /// Two threads of a model take turns; the second one polls a task.

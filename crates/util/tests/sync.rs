@@ -456,3 +456,48 @@ fn futures_that_wait_in_line_must_be_pinned() {
     arc_util::sync::mpsc::unbounded_channel::<u8>().1.recv().must_be_pinned();
     NUMBER.scope(1, std::future::ready(1)).must_be_pinned();
 }
+
+/// With the feature `trace` these are types around tokio's.
+#[arc::test]
+async fn guards_of_locks_become_others_as_tokios_do() {
+    use arc_util::sync::{
+        Mutex, MutexGuard, OwnedMutexGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
+        RwLockReadGuard, RwLockWriteGuard,
+    };
+    let pair = Arc::new(RwLock::new((1, "one")));
+    let write = pair.write().await;
+    assert!(pair.try_read().is_err() && pair.clone().try_write_owned().is_err());
+    let mut number = RwLockWriteGuard::map(write, |pair| &mut pair.0);
+    *number += 1;
+    drop(number);
+    let write = RwLockWriteGuard::try_map(pair.write().await, |_| None::<&mut u32>).unwrap_err();
+    let read = write.downgrade();
+    assert_eq!((read.0, pair.read().await.0), (2, 2));
+    let text = RwLockReadGuard::map(read, |pair| pair.1);
+    assert_eq!((&*text, format!("{text} {text:?}")), ("one", "one \"one\"".to_owned()));
+    drop(text);
+
+    let owned = pair.clone().write_owned().await;
+    let mut text = OwnedRwLockWriteGuard::map(owned, |pair| &mut pair.1);
+    *text = "two";
+    drop(text);
+    let owned = OwnedRwLockReadGuard::map(pair.clone().read_owned().await, |pair| &pair.1);
+    assert!(pair.try_write().is_err());
+    // A guard of a part keeps all of the lock alive.
+    let pair = Arc::try_unwrap(pair).unwrap_err();
+    assert_eq!(*owned, "two");
+    drop(owned);
+    let mut pair = Arc::into_inner(pair).expect("nobody else has it");
+    pair.get_mut().0 = 3;
+    assert_eq!(pair.into_inner(), (3, "two"));
+
+    let lock = Arc::new(Mutex::new((1, 2)));
+    let left = MutexGuard::map(lock.lock().await, |pair| &mut pair.0);
+    assert!(lock.try_lock().is_err());
+    drop(left);
+    let right = OwnedMutexGuard::map(lock.clone().lock_owned().await, |pair| &mut pair.1);
+    let lock = Arc::try_unwrap(lock).unwrap_err();
+    assert_eq!(*right, 2);
+    drop(right);
+    assert_eq!(Arc::into_inner(lock).expect("nobody else has it").into_inner(), (1, 2));
+}

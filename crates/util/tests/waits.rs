@@ -5,7 +5,7 @@ use arc::net::TcpListener;
 use arc::task::{JoinHandle, spawn_named, yield_now};
 use arc::time::{Duration, sleep, timeout};
 use arc_util::runtime::{Dump, Handle, HandleExt, Runtime};
-use arc_util::sync::{Mutex, Notify, Semaphore, mpsc, oneshot, watch};
+use arc_util::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
@@ -206,6 +206,11 @@ fn each_kind_of_wait_is_named() {
     let notify = Notify::new();
     let token = arc_util::sync::CancellationToken::new();
     let permits = Semaphore::new(0);
+    let (news, mut hears) = broadcast::channel::<()>(1);
+    let meet = Barrier::new(2);
+    let lock = Arc::new(RwLock::new(()));
+    let (reads, writes) = (lock.clone(), lock.clone());
+    let guard = lock.try_write().unwrap();
     let tasks = [
         spawn_named("sleeper", sleep(DEADLINE)),
         spawn_named("acceptor", async move { drop(listener.accept().await) }),
@@ -215,6 +220,10 @@ fn each_kind_of_wait_is_named() {
         spawn_named("notified", async move { notify.notified().await }),
         spawn_named("cancelled", async move { token.cancelled().await }),
         spawn_named("acquirer", async move { drop(permits.acquire().await) }),
+        spawn_named("hearer", async move { assert!(hears.recv().await.is_err()) }),
+        spawn_named("comer", async move { drop(meet.wait().await) }),
+        spawn_named("reader", async move { drop(reads.read().await) }),
+        spawn_named("writer", async move { drop(writes.write_owned().await) }),
     ];
     for (name, wait) in [
         ("sleeper", "until "),
@@ -225,6 +234,10 @@ fn each_kind_of_wait_is_named() {
         ("notified", "for the Notify made at"),
         ("cancelled", "for the CancellationToken made at"),
         ("acquirer", "for permits of the Semaphore made at"),
+        ("hearer", "for a value from the broadcast channel made at"),
+        ("comer", "for the other tasks at the Barrier made at"),
+        ("reader", "for the RwLock made at"),
+        ("writer", "for the RwLock made at"),
     ] {
         dump_with(&runtime, &[&format!("\"{name}\""), "Idle"]);
         let dump = runtime.dump().to_string();
@@ -234,7 +247,7 @@ fn each_kind_of_wait_is_named() {
         // The line that made it is of this file.
         assert!(!wait.ends_with("made at") || line.contains(file!()), "{name}: {dump}");
     }
-    drop((sender, answer, state));
+    drop((sender, answer, state, news, guard));
     tasks.iter().for_each(JoinHandle::abort);
 }
 

@@ -6,7 +6,7 @@ use super::error::{gone, in_use};
 use super::network::Host;
 use super::pipe::Pipe;
 use super::stream::Stream;
-use super::tell;
+use crate::story::tell;
 use arc::time::{Duration, Instant, sleep};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};

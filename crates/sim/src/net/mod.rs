@@ -58,11 +58,3 @@ pub use listener::Listener;
 pub use network::{Host, Net};
 pub use socket::Socket;
 pub use stream::Stream;
-
-/// Puts a text into the log of the simulation, if there is one.
-fn tell(text: impl FnOnce() -> String) {
-    if arc_sim_core::is_running() {
-        arc_sim_core::tell(text);
-        arc_trace::tell::marked();
-    }
-}

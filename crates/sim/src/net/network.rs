@@ -5,7 +5,7 @@ use super::conditions::Conditions;
 use super::error::no_free_port;
 use super::inbox::{Address, Inbox};
 use super::pipe::Pipe;
-use super::tell;
+use crate::story::tell;
 use arc::time::Duration;
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
 //! One direction of a connection.
 
 use super::conditions::{Conditions, RETRANSMISSION};
-use super::tell;
+use crate::story::tell;
 use arc::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::io;

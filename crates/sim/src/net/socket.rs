@@ -3,7 +3,7 @@
 use super::error::{gone, in_use, too_long};
 use super::inbox::{Address, Inbox};
 use super::network::Host;
-use super::tell;
+use crate::story::tell;
 use arc::task::consume_budget;
 use arc::time::Instant;
 use std::future::poll_fn;

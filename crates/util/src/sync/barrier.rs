@@ -6,8 +6,8 @@ use std::future::Future;
 use std::panic::Location;
 use tokio::sync as tokio;
 
-/// Where tasks wait for each other: tokio's `Barrier`, which also tells the timeline and the dump of
-/// itself.
+/// Where tasks wait for each other: tokio's `Barrier`, which also tells the timeline and the dump
+/// of itself.
 #[derive(Debug)]
 pub struct Barrier {
     told: Told,

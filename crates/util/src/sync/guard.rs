@@ -81,7 +81,8 @@ pub(super) use map;
 /// Of the lock nothing is kept.
 pub(super) fn nothing<L>(_lock: L) {}
 
-/// A lock that is shared when it is first used. A `static` can be no `Arc`, which owned guards need.
+/// A lock that is shared when it is first used. A `static` can be no `Arc`, which owned guards
+/// need.
 pub(super) struct Late<L> {
     first: Mutex<Option<L>>,
     shared: OnceLock<Arc<L>>,

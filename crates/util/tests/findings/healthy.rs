@@ -153,6 +153,56 @@ fn healthy_chat() {
     nothing_of_the_waits_stands_out();
 }
 
+/// Each of these has a moment in which it looks like a mistake.
+#[test]
+fn what_looks_like_a_mistake_is_none() {
+    let _recorder = record();
+    let runtime = runtime(2);
+    runtime.block_on(async {
+        // Notified too early, but once in time as well.
+        let notify = Arc::new(Notify::new());
+        let notified = notify.clone();
+        notify.notify_waiters();
+        let waits = arc::spawn(async move {
+            loop {
+                notified.notified().await;
+            }
+        });
+        notify.notify_one();
+
+        // A burst, and many tasks, of which nothing is left.
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        (0..10_000).for_each(|number| sender.send(number).unwrap());
+        for number in 0..10_000 {
+            assert_eq!(receiver.recv().await, Some(number));
+        }
+        let mut set: JoinSet<()> = (0..10_000).map(|_| async {}).collect();
+        while set.join_next().await.is_some() {}
+
+        // A value that is seen as often as it changes.
+        let (state, mut changes) = watch::channel(0);
+        for number in 1..3_000 {
+            state.send(number).unwrap();
+            changes.changed().await.unwrap();
+        }
+
+        // Answers that all take long.
+        let waiting: Vec<_> = (0..5).map(|_| oneshot::channel()).collect();
+        let (answers, answered): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
+        let asks = answered.into_iter().map(|answered| arc::spawn(answered));
+        let asks: Vec<_> = asks.collect();
+        for answer in answers {
+            sleep(Duration::from_millis(60)).await;
+            answer.send(()).unwrap();
+        }
+        for ask in asks {
+            ask.await.unwrap().unwrap();
+        }
+        nothing_of_the_waits_stands_out();
+        waits.abort();
+    });
+}
+
 /// A small store: readers and writers over sockets, answers by oneshot channels, news for those who
 /// look on, and a log that one task writes.
 #[test]
