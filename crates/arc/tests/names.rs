@@ -12,12 +12,14 @@ use arc::net::{
 };
 use arc::prelude::*;
 use arc::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use arc::runtime::Builder;
 use arc::sync::{CancellationToken, Notify, Semaphore, watch};
 use arc::task::JoinSet;
 use arc::time::Duration;
 use std::hash::Hash;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
+use std::thread;
 
 fn has_descriptor<T: AsFd + AsRawFd>() {}
 fn is_hash<T: Hash + Eq>() {}
@@ -93,6 +95,35 @@ async fn methods(
 
 fn listener() -> TcpListener {
     unreachable!("never called")
+}
+
+/// What this program prints when it runs that test alone, with a variable set.
+fn printed(variable: &str, value: &str) -> String {
+    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+    program.args(["--exact", "the_environment", "--nocapture"]).env(variable, value);
+    let output = program.env("TOLD", "no").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap()).concat()
+}
+
+/// tokio's variables change nothing. arc's own says whether long polls are reported.
+#[test]
+fn the_environment() {
+    let runtime = Builder::new_multi_thread().long_poll_limit(Duration::from_millis(20)).build();
+    let runtime = runtime.unwrap();
+    if std::env::var_os("TOLD").is_some() {
+        println!("workers: {}", runtime.handle().workers());
+        let long = Duration::from_millis(300);
+        return runtime
+            .block_on(async { arc::spawn(async move { thread::sleep(long) }).await.unwrap() });
+    }
+    let workers = runtime.handle().workers();
+    let same = format!("workers: {workers}\n");
+    assert!(printed("TOKIO_WORKER_THREADS", &(workers + 1).to_string()).contains(&same));
+    for (value, is_told) in [("report", true), ("off", false)] {
+        let text = printed("ARC_LONG_POLLS", value);
+        assert_eq!(text.contains("a poll holds its worker up"), is_told, "{text}");
+    }
 }
 
 #[test]

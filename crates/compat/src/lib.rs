@@ -14,9 +14,10 @@
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
 //! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
+//! | tokio-console | the spans of tasks | `console::tell` | `console` |
 //! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
-//! Only `hyper` is on by default. `full` enables all of them. Only what needs `tokio-rt` starts
+//! Only `hyper` is on by default. `full` enables all but `console`. Only what needs `tokio-rt` starts
 //! threads. The README describes these threads, and lists an example
 //! and a test for each row of this table.
 //!
@@ -63,6 +64,8 @@
 
 #[cfg(feature = "axum")]
 pub mod axum;
+#[cfg(feature = "console")]
+pub mod console;
 #[cfg(any(feature = "hyper", feature = "tokio-io"))]
 mod delegate;
 #[cfg(feature = "hyper")]

@@ -55,6 +55,7 @@ mod environment;
 mod event;
 mod html;
 mod json;
+mod listen;
 mod lost;
 mod now;
 mod picture;
@@ -96,6 +97,7 @@ macro_rules! tell {
 
 pub use environment::is_on;
 pub use event::{Event, Record};
+pub use listen::{Listener, listen};
 pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, start, stop};
 pub use resource::{Resource, ResourceInfo, What};
 pub use timeline::{

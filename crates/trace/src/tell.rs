@@ -5,6 +5,7 @@
 
 use crate::environment::is_on;
 use crate::event::Event;
+use crate::listen;
 use crate::now;
 use crate::recorder::{self, Origin, clock, is_recording, keep};
 use crate::resource::{Holder, Resource};
@@ -21,7 +22,7 @@ thread_local! {
 }
 
 /// A task was spawned, or a thread begins a `block_on`. The kind is 1 for a job of
-/// `spawn_blocking`, and otherwise 0.
+/// `spawn_blocking`, 2 for a `block_on`, and otherwise 0.
 pub fn spawned(
     task: u64,
     runtime: u64,
@@ -29,6 +30,9 @@ pub fn spawned(
     location: &'static Location<'static>,
     kind: u8,
 ) {
+    let kinds = ["task", "blocking", "block_on"];
+    let text = name.as_deref().unwrap_or_default();
+    listen::tell(|it| it.spawned(task, kinds[usize::from(kind)], text, location));
     if is_recording() {
         let is_job = kind == 1;
         let name = name.clone();
@@ -52,12 +56,21 @@ pub fn step(task: u64, number: u64) {
         match recorder::main() == Some(task) {
             // The future of a `block_on` is polled from an odd step to an even one.
             true if is_even => {
+                listen::tell(|it| it.ends(task));
                 now::ends_main(task);
                 keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
             }
-            true => now::begins_main(task, number),
+            true => {
+                listen::tell(|it| it.begins(task));
+                now::begins_main(task, number);
+            }
             // Any other task enters a queue at an odd step, and is polled from an even one on.
-            false if is_even => now::begins(task, number),
+            false if is_even => {
+                listen::tell(|it| it.begins(task));
+                now::begins(task, number);
+            }
+            // At its first step it enters a queue without having been woken.
+            false if number > 1 => listen::tell(|it| it.woken(task)),
             false => {}
         }
         // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
@@ -70,6 +83,7 @@ pub fn step(task: u64, number: u64) {
 
 /// A poll has ended.
 pub fn polled(task: u64) {
+    listen::tell(|it| it.ends(task));
     now::ends();
     keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
 }
@@ -83,6 +97,7 @@ pub fn panicked(task: u64) {
 
 /// A task has ended.
 pub fn ended(task: u64) {
+    listen::tell(|it| it.ended(task));
     waits::forget(task);
     now::ended(task);
     if is_recording() {

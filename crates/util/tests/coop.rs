@@ -158,6 +158,8 @@ async fn what_is_tokios_lets_others_run_if_it_is_cooperative() {
         assert_eq!(receiver.recv().await, Ok(1));
     })
     .await;
+    let blocks = arc::spawn(async move { receiver.blocking_recv() });
+    assert!(soon(blocks).await.unwrap_err().is_panic());
     let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
     lets_others_run(async || *cooperative(mutex.lock()).await += 1).await;
     lets_others_run(async || *cooperative(lock.write()).await += 1).await;
