@@ -1,7 +1,7 @@
 //! What a runtime can be configured with before it is built.
 
 use crate::panic::ignore_panic;
-use crate::registry::list::TaskInfo;
+use crate::registry::TaskInfo;
 use crate::sync::{Arc, Duration};
 use std::io::{self, Write};
 use std::ops::RangeInclusive;

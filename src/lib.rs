@@ -58,8 +58,7 @@
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
 //! | [`driver/mod.rs`] | how sockets are registered, and how one thread waits for it all |
 //! | **what is known of a task, and of a runtime** | |
-//! | [`registry/mod.rs`] | what belongs to this room |
-//! | [`registry/list.rs`] | what can be told of a task, and how every unfinished one is found |
+//! | [`registry.rs`] | what can be told of a task, and how every unfinished one is found |
 //! | [`builder.rs`] | what a runtime can be configured with, and where reports go |
 //! | **running tasks** | |
 //! | [`scheduler/mod.rs`] | what belongs to this room |
@@ -101,8 +100,7 @@
 //! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html
 //! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
 //! [`driver/mod.rs`]: ../src/arc/driver/mod.rs.html
-//! [`registry/mod.rs`]: ../src/arc/registry/mod.rs.html
-//! [`registry/list.rs`]: ../src/arc/registry/list.rs.html
+//! [`registry.rs`]: ../src/arc/registry.rs.html
 //! [`builder.rs`]: ../src/arc/builder.rs.html
 //! [`scheduler/mod.rs`]: ../src/arc/scheduler/mod.rs.html
 //! [`scheduler/queue.rs`]: ../src/arc/scheduler/queue.rs.html

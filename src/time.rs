@@ -6,7 +6,7 @@
 
 use crate::driver::timers::Armed;
 use crate::hooks::tell;
-use crate::registry::list::RuntimeId;
+use crate::registry::RuntimeId;
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;

@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 /// A file in `src/` of arc, and texts in it with others for the copy.
 const OPENED: [(&str, &[(&str, &str)]); 1] = [
     // A shard of five records gives memory back.
-    ("registry/list.rs", &[("const ROOM_MIN: usize = 1024;", "const ROOM_MIN: usize = 4;")]),
+    ("registry.rs", &[("const ROOM_MIN: usize = 1024;", "const ROOM_MIN: usize = 4;")]),
 ];
 
 fn main() {

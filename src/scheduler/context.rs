@@ -1,7 +1,7 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::registry::list::{Id, RuntimeId};
+use crate::registry::{Id, RuntimeId};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::worker::Worker;

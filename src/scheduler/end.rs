@@ -32,7 +32,7 @@ use crate::builder::RuntimeFlavor;
 use crate::driver::timers::NEVER;
 use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
-use crate::registry::list::{TaskInfo, TaskState};
+use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::sync::thread::JoinHandle;

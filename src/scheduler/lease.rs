@@ -32,7 +32,7 @@
 
 use crate::builder::RuntimeFlavor;
 use crate::hooks::tell;
-use crate::registry::list::{Id, RuntimeId, TaskInfo, TaskState};
+use crate::registry::{Id, RuntimeId, TaskInfo, TaskState};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Duration, Mutex, Ordering, lock, thread};
 use std::mem::replace;
 use std::panic::Location;

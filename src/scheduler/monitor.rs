@@ -10,7 +10,7 @@
 //! (Go's sysmon is the same idea.)
 
 use crate::panic::wake;
-use crate::registry::list::TaskInfo;
+use crate::registry::TaskInfo;
 use crate::scheduler::lease::Sighting;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};

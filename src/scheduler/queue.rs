@@ -12,7 +12,7 @@
 //! Each queue is first in, first out. The queues are made of `concurrent_queue`s, which are never
 //! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
 
-use crate::registry::list::Record;
+use crate::registry::Record;
 use crate::sync::Arc;
 use concurrent_queue::ConcurrentQueue;
 

@@ -3,7 +3,7 @@
 use crate::builder::Builder;
 use crate::driver::Driver;
 use crate::hooks::tell;
-use crate::registry::list::{RuntimeId, TaskInfo, TaskList, TaskState};
+use crate::registry::{RuntimeId, TaskInfo, TaskList, TaskState};
 use crate::scheduler::lease::{Mains, Sighting};
 use crate::scheduler::policy::MeanPoll;
 use crate::scheduler::pool::Pool;

@@ -2,7 +2,7 @@
 
 use crate::hooks::tell;
 use crate::panic::{Payload, Unread};
-use crate::registry::list::{Id, Record};
+use crate::registry::{Id, Record};
 use crate::scheduler::budget;
 use crate::sync::Arc;
 use async_task::FallibleTask;

@@ -21,7 +21,7 @@
 use crate::builder::UnhandledPanic;
 use crate::hooks::sim;
 use crate::panic::{Payload, Unread, contain, ignore_panic};
-use crate::registry::list::{Kind, Origin, Record};
+use crate::registry::{Kind, Origin, Record};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::Shared;

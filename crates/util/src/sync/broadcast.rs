@@ -19,7 +19,7 @@
 
 use super::blocking::may_block;
 use super::told::{Told, What};
-use crate::task::cooperative;
+use arc::task::consume_budget;
 use std::fmt;
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
@@ -123,7 +123,10 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     pub fn recv(&mut self) -> impl Future<Output = Result<T, error::RecvError>> {
         let line = Some(Location::caller());
-        async move { self.told.telling(line, cooperative(self.receiver.recv())).await }
+        async move {
+            consume_budget().await;
+            self.told.telling(line, self.receiver.recv()).await
+        }
     }
 
     /// Waits for the next value, and blocks the thread until then.

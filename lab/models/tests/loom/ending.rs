@@ -1,7 +1,7 @@
 //! The end of a runtime: against workers that fall asleep, against a thread that wakes a task, and
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
-use crate::registry::list::{Kind, Origin};
+use crate::registry::{Kind, Origin};
 use crate::scheduler::end;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::shared::Shared;

@@ -2,7 +2,7 @@
 //! in `block_on`, which are woken with the lease or without it.
 
 use crate::builder::RuntimeFlavor;
-use crate::registry::list::RuntimeId;
+use crate::registry::RuntimeId;
 use crate::scheduler::end;
 use crate::scheduler::lease::{Main, Mains};
 use crate::sync::{Duration, thread};

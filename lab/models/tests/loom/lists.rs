@@ -1,9 +1,9 @@
 //! The list of tasks: an abort against the end of the task, the end of a runtime, and a shard that
 //! gives memory back.
 
-use crate::inside::list as small;
+use crate::inside::registry as small;
 use crate::race;
-use crate::registry::list::{Kind, Origin, Record, RuntimeId, TaskList};
+use crate::registry::{Kind, Origin, Record, RuntimeId, TaskList};
 use crate::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Wake, Waker};

@@ -54,7 +54,7 @@ mod net;
 mod panic;
 #[path = "../../../../src/hooks.rs"]
 mod real_hooks;
-#[path = "../../../../src/registry/mod.rs"]
+#[path = "../../../../src/registry.rs"]
 mod registry;
 #[path = "../../../../src/runtime/mod.rs"]
 mod runtime;
@@ -93,9 +93,9 @@ mod hooks {
 
 /// A file of arc a second time, with another number in it (build.rs).
 mod inside {
-    /// src/registry/list.rs
-    pub(crate) mod list {
-        include!(concat!(env!("OUT_DIR"), "/list.rs"));
+    /// src/registry.rs
+    pub(crate) mod registry {
+        include!(concat!(env!("OUT_DIR"), "/registry.rs"));
     }
 }
 

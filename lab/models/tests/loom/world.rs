@@ -2,7 +2,7 @@
 
 use crate::driver::reactor::{Direction, Source};
 use crate::io::Async;
-use crate::registry::list::{Kind, Origin, Record};
+use crate::registry::{Kind, Origin, Record};
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;

@@ -45,7 +45,7 @@ mod io;
 mod net;
 #[path = "../../../../src/panic.rs"]
 mod panic;
-#[path = "../../../../src/registry/mod.rs"]
+#[path = "../../../../src/registry.rs"]
 mod registry;
 #[path = "../../../../src/runtime/mod.rs"]
 mod runtime;

@@ -1,3 +1,0 @@
-//! What is known of each task.
-
-pub(crate) mod list;
