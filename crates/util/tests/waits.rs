@@ -221,7 +221,7 @@ fn each_kind_of_wait_is_named() {
         spawn_named("cancelled", async move { token.cancelled().await }),
         spawn_named("acquirer", async move { drop(permits.acquire().await) }),
         spawn_named("hearer", async move { assert!(hears.recv().await.is_err()) }),
-        spawn_named("comer", async move { drop(meet.wait().await) }),
+        spawn_named("comer", async move { assert!(!meet.wait().await.is_leader()) }),
         spawn_named("reader", async move { drop(reads.read().await) }),
         spawn_named("writer", async move { drop(writes.write_owned().await) }),
     ];
