@@ -375,6 +375,32 @@ fn each_thread_calls_the_hooks_once_on_itself() {
     });
 }
 
+/// It is a thread of the runtime itself that ends it. The monitor sleeps by then, as nothing has been
+/// polled for long.
+#[test]
+fn a_hook_may_drop_the_runtime_that_it_belongs_to() {
+    within_deadline(|| {
+        let own: Arc<Mutex<Option<Runtime>>> = Arc::default();
+        let (dropped, dropping) = (Counter::new(), own.clone());
+        let count = dropped.clone();
+        let runtime = Builder::new_current_thread()
+            .thread_keep_alive(Duration::from_millis(200))
+            .on_thread_stop(move || {
+                let runtime = dropping.lock().unwrap().take();
+                if runtime.is_some() {
+                    drop(runtime);
+                    count.add();
+                }
+            })
+            .build()
+            .unwrap();
+        let job = runtime.spawn_blocking(|| ());
+        *own.lock().unwrap() = Some(runtime);
+        drop(job);
+        dropped.wait_for(1);
+    });
+}
+
 /// Those of workers and of the monitor.
 #[test]
 fn hooks_find_their_runtime() {
