@@ -375,8 +375,8 @@ fn each_thread_calls_the_hooks_once_on_itself() {
     });
 }
 
-/// A worker ends its own runtime before it has begun its loop. The monitor sleeps by then, as nothing
-/// has been polled for long. (If it does not yet, this shows less.)
+/// A worker ends its own runtime before it has begun its loop. The monitor sleeps by then, as
+/// nothing has been polled for long. (If it does not yet, this shows less.)
 #[test]
 fn a_hook_may_drop_the_runtime_that_it_belongs_to() {
     within_deadline(|| {
