@@ -17,9 +17,9 @@
 //! | tokio-console | the spans of tasks | `console::tell` | `console` |
 //! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
-//! Only `hyper` is on by default. `full` enables all but `console`. Only what needs `tokio-rt` starts
-//! threads. The README describes these threads, and lists an example
-//! and a test for each row of this table.
+//! Only `hyper` is on by default. `full` enables all but `console`. Only what needs `tokio-rt`
+//! starts threads. The README describes these threads, and lists an example and a test for each row
+//! of this table.
 //!
 //! # Examples
 //!

@@ -18,7 +18,7 @@
 //! ```
 
 use super::blocking::may_block;
-use crate::task::cooperative;
+use arc::task::consume_budget;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use tokio::sync::broadcast as tokio;
@@ -90,7 +90,8 @@ impl<T: Clone> Receiver<T> {
     ///
     /// No value is lost.
     pub async fn recv(&mut self) -> Result<T, error::RecvError> {
-        cooperative(self.0.recv()).await
+        consume_budget().await;
+        self.0.recv().await
     }
 
     /// Receives the next value, and blocks the thread until there is one.
@@ -109,7 +110,7 @@ impl<T: Clone> Receiver<T> {
     }
 }
 
-/// The other methods are those of tokio's own type. (The derived traits would ask for those of `T`.)
+/// The other methods are those of tokio's own type. (Derived traits would ask for those of `T`.)
 macro_rules! tokios_own {
     ($($name:ident)*) => {$(
         impl<T> Deref for $name<T> {

@@ -5,7 +5,7 @@
 //!
 //! | name | from | feature |
 //! |---|---|---|
-//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`; inside of [`broadcast`] | tokio | `sync` |
+//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`; [`broadcast`] inside | tokio | `sync` |
 //! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
 //!
 //! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
