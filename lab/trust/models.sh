@@ -22,7 +22,7 @@ sum_of() {
 # Runs a program of models, each of which prints what it has tried.
 check() {
   local sum
-  tool cargo test -p arc-models --release --test "$1" -- --nocapture --test-threads=1
+  tool -t 1800 cargo test -p arc-models --release --test "$1" -- --nocapture --test-threads=1
   count_tests
   sum=$(sum_of "$2")
   [ "$sum" -ge "$tests" ] || fail "$tests models, $sum $2: they did not run"
