@@ -33,6 +33,6 @@ mod websocket;
 #[cfg(unix)]
 #[test]
 fn no_file_is_forgotten() {
-    let programs = ["tokio_threads", "tracing"];
+    let programs = ["console", "tokio_threads", "tracing"];
     this_program::expect_all_files(env!("CARGO_MANIFEST_DIR"), include_str!("main.rs"), &programs);
 }

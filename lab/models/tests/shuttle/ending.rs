@@ -47,6 +47,32 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     });
 }
 
+/// A task is woken just as the table forgets its runtime. Few steps are taken here, so that many
+/// schedules come to that moment.
+#[test]
+fn a_task_that_is_woken_as_its_runtime_is_forgotten_is_dropped() {
+    model(|| {
+        let runtime = current_thread();
+        let (begun, signal, dropped) = (Signal::default(), Signal::default(), Signal::default());
+        let (begins, waits, guard) = (begun.clone(), signal.clone(), OnDrop(dropped.clone()));
+        runtime.block_on(async {
+            drop(task::spawn(async move {
+                let _guard = guard;
+                begins.send();
+                waits.sent(1).await;
+            }));
+            begun.sent(1).await;
+        });
+        // Otherwise the queues would be dropped with the runtime, and what is left in them.
+        let _kept = runtime.handle().clone();
+        let waker = spawn(move || signal.send());
+        drop(runtime);
+        waker.join().unwrap();
+        wait(dropped.sent(1));
+        assert_eq!(dropped.count(), 1);
+    });
+}
+
 /// Workers that have run out of work sleep when the end comes, or are about to.
 #[test]
 fn workers_that_sleep_are_woken_by_the_end() {
