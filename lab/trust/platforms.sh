@@ -66,7 +66,7 @@ try_clippy() {
   local target parts
   for target in "${targets[@]}"; do
     for parts in \
-      "-p arc-runtime -p arc-macros -p arc-pool -p arc-tasks -p arc-util -p arc-compat" \
+      "-p arc-runtime -p arc-macros -p arc-util -p arc-compat" \
       "-p arc-runtime -p arc-util --all-targets"; do
       # It does not know `const` thread-locals again where the system has no native ones.
       # shellcheck disable=SC2086 # The parts are words.
