@@ -1,5 +1,5 @@
 # The tests on other systems and processors, and over other ways to wait. On demand, all of them: the
-# rest fills half an hour.
+# rest fills an hour.
 
 on_demand clippy "libraries and tests compile for Windows, macOS, FreeBSD, aarch64; no warning"
 on_demand windows "the tests as Windows programs, over AFD, under wine"

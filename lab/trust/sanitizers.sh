@@ -58,8 +58,7 @@ suite() {
   run_tests "$exceptions" "${sanitized[@]}" test -p arc-runtime --lib --tests $build $target
   arc=$counted
   # shellcheck disable=SC2086
-  run_tests "clients_finish_their_lines: it needs an example's program
-    what_would_be_unsound_does_not_compile: nothing of it runs
+  run_tests "what_would_be_unsound_does_not_compile: nothing of it runs
     tasks_whose_drop_spawns_the_next_one: leaks a task on purpose" \
     "${sanitized[@]}" test -p arc-util --lib --tests $build $target
   tried "arc: $arc; arc-util: $counted"

@@ -47,7 +47,7 @@ enum Task {
     Loc,
     /// Write LOC_REPORT.md, from the same counts (10 s)
     Report(report::Arguments),
-    /// Models, sanitizers, platforms, faults, a soak (half an hour): `trust --help`
+    /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
     Trust(Arguments),
     /// Measure servers on arc and on its peers (it says how long): `versus --help`
     Versus(Arguments),
