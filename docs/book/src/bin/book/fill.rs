@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use inside::compare;
 use inside::stage::{self, Bug, Stage};
 
 use crate::items::Items;
 use crate::page::{Page, spoken};
 
 /// The forms of a block's first line, for whoever wrote another one.
-const FORMS: &str = "`rust FILE.rs::ITEM`, the same with ` nodoc`, `diff inside STAGE`, \
-                     `diff inside STAGE BUG`, `text inside STAGE`, `text inside STAGE BUG`, \
-                     `text`, `sh`";
+const FORMS: &str = "`rust FILE.rs::ITEM`, the same with ` nodoc`, `text inside STAGE`, \
+                     `text inside STAGE BUG`, `text`, `sh`";
 
 /// Where the list of the chapters is written.
 const CONTENTS: (&str, &str) = ("<!-- contents -->\n", "<!-- end of contents -->\n");
@@ -22,10 +20,6 @@ const CONTENTS: (&str, &str) = ("<!-- contents -->\n", "<!-- end of contents -->
 pub enum Form<'a> {
     /// An item of a source file.
     Item { file: &'a str, item: &'a str, with_docs: bool },
-    /// What is new in a stage.
-    New { stage: &'a str },
-    /// The lines of a bug that go, and those that come.
-    Bug { stage: &'a str, bug: &'a str },
     /// What a stage prints.
     Transcript { stage: &'a str },
     /// What a bug makes a stage print.
@@ -50,8 +44,6 @@ pub fn form(info: &str) -> Option<Form<'_>> {
 
     let words: Vec<&str> = info.split_whitespace().collect();
     Some(match words[..] {
-        ["diff", "inside", stage] => Form::New { stage },
-        ["diff", "inside", stage, bug] => Form::Bug { stage, bug },
         ["text", "inside", stage] => Form::Transcript { stage },
         ["text", "inside", stage, bug] => Form::Symptom { stage, bug },
         ["text"] => Form::Text,
@@ -147,22 +139,11 @@ impl Sources {
     fn body(&mut self, form: &Form<'_>) -> Result<Option<String>, String> {
         let body = match *form {
             Form::Item { file, item, with_docs } => self.item(file, item, with_docs)?,
-            Form::New { stage } => self.new_in(stage)?,
-            Form::Bug { stage, bug } => lines_of(self.bug(stage, bug)?),
             Form::Transcript { stage } => self.transcript(stage)?,
             Form::Symptom { stage, bug } => format!("{}\n", self.bug(stage, bug)?.symptom),
             Form::Shell | Form::Text => return Ok(None),
         };
         Ok(Some(body))
-    }
-
-    /// The new lines of a stage, as the command `check --diff` prints them.
-    fn new_in(&self, name: &str) -> Result<String, String> {
-        let index = self.position(name)?;
-        let before = compare::before(&self.stages, index);
-        let code = before.map_or(&[][..], |before| &before.code);
-        let lines = compare::new_lines(code, &self.stages[index].code);
-        Ok(lines.iter().map(|line| format!("+ {line}\n")).collect())
     }
 
     fn bug(&self, stage: &str, name: &str) -> Result<&Bug, String> {
@@ -196,24 +177,6 @@ impl Sources {
     }
 }
 
-/// The lines that a bug takes out, and those that take their places. A blank line stands between
-/// two places.
-fn lines_of(bug: &Bug) -> String {
-    let mut lines = String::new();
-    for (old, new) in &bug.places {
-        if !lines.is_empty() {
-            lines.push('\n');
-        }
-        for line in old {
-            lines += &format!("- {line}\n");
-        }
-        for line in new {
-            lines += &format!("+ {line}\n");
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,8 +203,6 @@ mod tests {
                 "rust src/a.rs::impl Wake for A",
                 Some(Form::Item { file, item: "impl Wake for A", with_docs: true }),
             ),
-            ("diff inside 03", Some(Form::New { stage: "03" })),
-            ("diff inside 03 no-flag", Some(Form::Bug { stage: "03", bug: "no-flag" })),
             ("text inside 03", Some(Form::Transcript { stage: "03" })),
             ("text inside 03 no-flag", Some(Form::Symptom { stage: "03", bug: "no-flag" })),
             ("text", Some(Form::Text)),
@@ -259,20 +220,14 @@ mod tests {
     fn blocks_are_filled_from_the_sources() {
         let (text, complaints) = filled(&[
             ("rust inside/examples/03_queue.rs::impl Wake for Task nodoc", "stale\n"),
-            ("diff inside 03 no-notify", ""),
             ("text inside 03", ""),
             ("text inside 03 no-notify", ""),
-            ("diff inside 02", ""),
-            ("diff inside 01 look-then-leave", ""),
             ("text", "as it is\n"),
         ]);
         assert_eq!(complaints, [""; 0]);
         assert!(text.contains("impl Wake for Task {\n"), "{text}");
-        assert!(text.contains("```\n```diff inside 03 no-notify\n- self.queue.pushed"), "{text}");
         assert!(text.contains("```text inside 03\nmain: One thread polls"), "{text}");
         assert!(text.contains("\nis pending, the queue is not empty\n"), "{text}");
-        assert!(text.contains("\n+ unsafe fn clone_waker("), "{text}");
-        assert!(text.contains("happened {\n\n- gap(\"look\");\n+ gap(\"look\");\n"), "{text}");
         assert!(text.contains("```text\nas it is\n```\n") && !text.contains("stale"), "{text}");
     }
 
@@ -283,8 +238,8 @@ mod tests {
         for (info, expected) in [
             ("rust inside/examples/03_queue.rs::Task::pol", near),
             ("rust inside/examples/gone.rs::main", "inside/examples/gone.rs: "),
-            ("diff inside 03 gone", "03_queue has no bug `gone`, but `no-flag`"),
-            ("diff inside 33", "there is no stage 33"),
+            ("text inside 03 gone", "03_queue has no bug `gone`, but `no-flag`"),
+            ("text inside 33", "there is no stage 33"),
             ("c", "`c` is none of"),
         ] {
             let (_, complaints) = filled(&[("text", "\n"), (info, "")]);
@@ -333,7 +288,7 @@ mod tests {
         ) {
             const INFOS: [&str; 4] = [
                 "rust inside/examples/03_queue.rs::Task",
-                "diff inside 03 no-flag",
+                "text inside 03 no-flag",
                 "text",
                 "text inside 01",
             ];
