@@ -180,7 +180,7 @@ impl<R: AsyncBufRead + ?Sized> Operate<R> for ReadLine<'_> {
 
     fn poll(&mut self, reader: Pin<&mut R>, context: &mut Context<'_>) -> Poll<Result<usize>> {
         let read = ready!(poll_read_until(reader, context, b'\n', &mut self.bytes));
-        let line = std::str::from_utf8(&self.bytes).map_err(|_| not_text());
+        let line = std::str::from_utf8(&self.bytes).map_err(not_text);
         if let Ok(line) = line {
             self.text.push_str(line);
         }

@@ -99,7 +99,7 @@ impl<R: AsyncBufRead> Lines<R> {
         if line.pop_if(|last| *last == b'\n').is_some() {
             line.pop_if(|last| *last == b'\r');
         }
-        Poll::Ready(String::from_utf8(line).map(Some).map_err(|_| not_text()))
+        Poll::Ready(String::from_utf8(line).map(Some).map_err(|error| not_text(error.utf8_error())))
     }
 }
 

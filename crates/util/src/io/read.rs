@@ -9,6 +9,7 @@ use futures_util::io::{Chain, Take};
 use std::io::{Error, ErrorKind, Result};
 use std::mem;
 use std::pin::Pin;
+use std::str::Utf8Error;
 use std::task::{Context, Poll, ready};
 
 /// How much one call of `read_buf` reads at most.
@@ -414,7 +415,8 @@ impl<R: AsyncRead + ?Sized> Operate<R> for ReadToString<'_> {
 
     fn poll(&mut self, reader: Pin<&mut R>, context: &mut Context<'_>) -> Poll<Result<usize>> {
         let count = ready!(self.progress.poll(reader, context, &mut self.bytes))?;
-        let read = String::from_utf8(mem::take(&mut self.bytes)).map_err(|_| not_text())?;
+        let read = String::from_utf8(mem::take(&mut self.bytes));
+        let read = read.map_err(|error| not_text(error.utf8_error()))?;
         match self.text.is_empty() {
             true => *self.text = read,
             false => self.text.push_str(&read),
@@ -423,9 +425,9 @@ impl<R: AsyncRead + ?Sized> Operate<R> for ReadToString<'_> {
     }
 }
 
-/// The error of bytes that should be a text.
-pub(super) fn not_text() -> Error {
-    Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8")
+/// The error of bytes that should be a text: it says which are not.
+pub(super) fn not_text(error: Utf8Error) -> Error {
+    Error::new(ErrorKind::InvalidData, error)
 }
 
 /// How far it is that a reader is read to its end.
