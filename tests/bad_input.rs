@@ -1,7 +1,9 @@
 //! Senseless input to every constructor and option of arc: each is refused by an error or a
 //! panic that says what is wrong, or does what its documentation says. None hangs.
 
-use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
+#[cfg(unix)]
+use crate::bad_input_common::fails;
+use crate::bad_input_common::{goes, panicked, panics, refuses};
 use crate::common::{self, poll_with, runtime, wait_until};
 use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};

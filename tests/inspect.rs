@@ -581,6 +581,7 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
 }
 
 /// Lets a poll go on until it has been reported, or tries to be, and then some more.
+#[cfg(unix)]
 fn report_by_default(goes_on: impl FnOnce() + Send + 'static) {
     let limit = Duration::from_millis(20);
     let runtime = builder(2).long_poll_limit(limit).build().unwrap();

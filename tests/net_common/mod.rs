@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[cfg(unix)]
 use crate::this_program;
 use arc::io::Direction;
 use arc::net::{TcpListener, TcpStream};

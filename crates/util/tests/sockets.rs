@@ -1,7 +1,9 @@
 //! What sockets have beyond sending and receiving: readiness, buffers that grow, options.
 
 use crate::common::{poll_once, soon, tcp_pair};
-use arc_util::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready, ReadyExt};
+#[cfg(unix)]
+use arc_util::io::ReadyExt;
+use arc_util::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
 use arc_util::net::{TcpListener, TcpListenerExt, TcpSocket, TcpStream, TcpStreamExt, UdpSocket};
 use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
