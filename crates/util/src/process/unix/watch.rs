@@ -39,6 +39,8 @@ impl Source {
         if let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
             return Async::new(pidfd).map(Self::Pidfd);
         }
+        // Elsewhere nothing is asked of the child itself.
+        let _ = child;
         Self::by_signal()
     }
 
@@ -81,12 +83,15 @@ impl Source {
     fn poll_asking(
         &self,
         context: &mut Context<'_>,
-        mut ask: impl FnMut() -> Result<usize>,
+        ask: impl FnMut() -> Result<usize>,
     ) -> Poll<Result<usize>> {
         match self {
             // An end that the process's tracer sees first may be told twice.
             #[cfg(target_os = "linux")]
-            Self::Pidfd(pidfd) => pidfd.poll_transfer(Direction::Read, context, 0, |_| ask()),
+            Self::Pidfd(pidfd) => {
+                let mut ask = ask;
+                pidfd.poll_transfer(Direction::Read, context, 0, |_| ask())
+            }
             Self::Signal(signals) => signals.poll_with(context, ask),
         }
     }
