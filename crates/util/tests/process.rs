@@ -2,7 +2,9 @@
 
 #![cfg(unix)]
 
-use crate::common::{self, Woken, poll_once, soon, until};
+#[cfg(target_os = "linux")]
+use crate::common;
+use crate::common::{Woken, poll_once, soon, until};
 use arc::runtime::{Builder, Runtime};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -19,9 +21,11 @@ use std::task::{Context, Poll, Waker};
 const SIGKILL: Option<i32> = Some(9);
 
 /// The system has no child of that number: not even a zombie.
+#[cfg(target_os = "linux")]
 const ECHILD: Option<i32> = Some(10);
 
 /// The process has no descriptors left.
+#[cfg(target_os = "linux")]
 const EMFILE: Option<i32> = Some(24);
 
 /// A line of shell.
