@@ -3,30 +3,19 @@
 #![cfg(all(unix, feature = "trace"))]
 
 mod common;
+#[path = "common/timeline.rs"]
+mod timeline;
 
 use common::{Client, Example, example};
 use std::path::PathBuf;
-use std::{env, fs, process, thread};
+use std::{env, process, thread};
+use timeline::nothing_waits_in_vain;
 
 /// An example that writes what stands out into a file, and the file.
 fn start(name: &str) -> (Example, PathBuf) {
     let path = env::temp_dir().join(format!("arc-{name}-{}.txt", process::id()));
     let arguments = ["--addr", "127.0.0.1:0", "--workers", "2"];
     (Example::run(example(name).args(arguments).env("ARC_TRACE", &path)), path)
-}
-
-/// Of what stands out only delays may be there, which are a busy machine's fault.
-#[track_caller]
-fn nothing_waits_in_vain(path: PathBuf) {
-    let text = fs::read_to_string(&path).expect("the example has written its timeline");
-    fs::remove_file(path).expect("it is there");
-    let findings = text.split("\n\n").nth(1).expect("a list of findings");
-    assert!(findings.starts_with("What stands out\n"), "{text}");
-    let delays = ["late: ", "late timer: ", "long poll: ", "worker ", "wake-ups that did nothing"];
-    for finding in findings.lines().skip(1).filter(|line| *line != "  nothing") {
-        let (_, finding) = finding.split_once(" ms: ").expect("a time");
-        assert!(delays.iter().any(|kind| finding.starts_with(kind)), "{finding}\n{text}");
-    }
 }
 
 #[test]

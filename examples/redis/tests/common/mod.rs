@@ -45,7 +45,13 @@ impl Server {
     }
 
     pub fn start_with(program: &str, arguments: &[&str]) -> Self {
+        Self::start_in(program, arguments, None)
+    }
+
+    /// With a variable of the environment.
+    pub fn start_in(program: &str, arguments: &[&str], variable: Option<[&str; 2]>) -> Self {
         let mut command = Command::new(program);
+        command.envs(variable.map(|[name, value]| (name, value)));
         command.args(["--port", "0", "--workers", "2"]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
