@@ -20,7 +20,7 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 12,13 | tr ' ' + | bc; 
 # Nanoseconds per request.
 measure() {
     : >"$folder/told"
-    "$folder/http$1" --addr 127.0.0.1:0 --workers=2 >>"$folder/told" &
+    "$folder/http$1" --addr 127.0.0.1:0 --workers 2 >>"$folder/told" &
     local server=$! url before after requests
     until url=$(grep -om1 'http://[^ ]*' "$folder/told")/; do kill -0 $server; done
     wrk -t1 -c64 -d1s "$url" >"$folder/warm"
