@@ -55,7 +55,8 @@ impl Entry {
         self.before.clear();
         std::mem::swap(&mut self.before, &mut self.waits);
         if recorder::is_recording() {
-            self.since = clock();
+            // The poll has just been recorded.
+            self.since = recorder::last();
         }
     }
 }
