@@ -1,7 +1,5 @@
 //! A panic about a mistake has the place of the caller that made it, and not a line of arc's.
 
-#![cfg(feature = "sync")]
-
 use arc::runtime::Runtime;
 use arc_util::io::duplex;
 use arc_util::sync::{Semaphore, mpsc, oneshot};
