@@ -96,109 +96,16 @@ impl UdpSocket {
         self.0.write_with(send).await
     }
 
-    /// Copies the next datagram into a buffer, like [`recv`](Self::recv), but does not remove
-    /// it: it can be received again.
+    /// Sends a datagram to an address without waiting. See [`send_to`](Self::send_to).
     ///
     /// # Errors
     ///
-    /// Same as `recv`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read_with(|socket| socket.peek(buffer)).await
-    }
-
-    /// Copies the next datagram into a buffer, like [`recv_from`](Self::recv_from), but does
-    /// not remove it: it can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv_from`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.read_with(|socket| socket.peek_from(buffer)).await
-    }
-
-    /// Waits for a datagram, and returns its sender. It can be received then.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call. Fails when the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
-        self.0.read_with(sender_of_the_next).await
-    }
-
-    /// Returns the sender of the next datagram, without waiting. It can be received then.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
-    /// [`peek_sender`](Self::peek_sender).
-    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
-        self.0.try_with(Direction::Read, sender_of_the_next)
-    }
-
-    /// Sends a datagram to an address without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
-    /// [`send_to`](Self::send_to).
+    /// Same as `send_to`, and `WouldBlock` when there is no room.
     pub fn try_send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.0.try_with(Direction::Write, |socket| socket.send_to(datagram, to))
     }
 
-    /// Copies the next datagram, like [`try_recv`](Self::try_recv), but does not remove it: it
-    /// can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv`.
-    pub fn try_peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Read, |socket| socket.peek(buffer))
-    }
-
-    /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from), but does not
-    /// remove it: it can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv_from`.
-    pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_with(Direction::Read, |socket| socket.peek_from(buffer))
-    }
-}
-
-/// For futures that are written by hand.
-impl UdpSocket {
-    /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).
-    ///
-    /// # Errors
-    ///
-    /// Same as `peek_sender`.
-    pub fn poll_peek_sender(&self, context: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
-        let mut sender = None;
-        ready!(self.poll_transfer(Direction::Read, context, 0, |socket| {
-            sender = Some(sender_of_the_next(socket)?);
-            Ok(0)
-        }))?;
-        Poll::Ready(Ok(sender.expect("a datagram has a sender")))
-    }
-
     /// Polls until a datagram has been sent to an address. See [`send_to`](Self::send_to).
-    ///
-    /// # Errors
-    ///
-    /// Same as `send_to`.
     pub fn poll_send_to(
         &self,
         context: &mut Context<'_>,
@@ -206,6 +113,50 @@ impl UdpSocket {
         to: SocketAddr,
     ) -> Poll<io::Result<usize>> {
         self.poll_transfer(Direction::Write, context, 0, |socket| socket.send_to(datagram, to))
+    }
+}
+
+/// Looking at the next datagram, which stays and can be received then. Errors and cancellation are
+/// those of receiving it: see [`recv`](Self::recv) and the methods beside it.
+impl UdpSocket {
+    /// Copies the next datagram into a buffer, like [`recv`](Self::recv).
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_with(|socket| socket.peek(buffer)).await
+    }
+
+    /// Copies the next datagram into a buffer, like [`recv_from`](Self::recv_from).
+    pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.read_with(|socket| socket.peek_from(buffer)).await
+    }
+
+    /// Waits for a datagram, and returns its sender.
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        self.0.read_with(sender_of_the_next).await
+    }
+
+    /// Returns the sender of the next datagram, without waiting.
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        self.0.try_with(Direction::Read, sender_of_the_next)
+    }
+
+    /// Copies the next datagram, like [`try_recv`](Self::try_recv).
+    pub fn try_peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_with(Direction::Read, |socket| socket.peek(buffer))
+    }
+
+    /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from).
+    pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.try_with(Direction::Read, |socket| socket.peek_from(buffer))
+    }
+
+    /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).
+    pub fn poll_peek_sender(&self, context: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        let mut sender = None;
+        ready!(self.poll_transfer(Direction::Read, context, 0, |socket| {
+            sender = Some(sender_of_the_next(socket)?);
+            Ok(0)
+        }))?;
+        Poll::Ready(Ok(sender.expect("a datagram has a sender")))
     }
 }
 

@@ -6,13 +6,14 @@ use crate::io::forward::reads_by;
 use crate::kernel::would_block;
 #[cfg(feature = "bytes")]
 use crate::net::buffers::{READ_MAX, append};
+use crate::net::options::has_descriptor;
 use arc::io::{Async, AsyncWrite, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Result, Write};
 use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::pin::Pin;
@@ -249,17 +250,7 @@ macro_rules! end {
             }
         }
 
-        impl AsFd for $type {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                self.0.get_ref().as_fd()
-            }
-        }
-
-        impl AsRawFd for $type {
-            fn as_raw_fd(&self) -> RawFd {
-                self.as_fd().as_raw_fd()
-            }
-        }
+        has_descriptor!($type);
     };
 }
 
