@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod blocking_io;
+mod forward;
 pub mod fs;
 pub mod io;
 #[cfg(unix)]

@@ -20,7 +20,6 @@
 mod buf_read;
 mod copy;
 mod duplex;
-pub(crate) mod forward;
 mod interest;
 mod join;
 mod lines;

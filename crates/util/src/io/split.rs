@@ -1,6 +1,6 @@
 //! The two directions of any stream as two owned halves.
 
-use super::forward::{reads_by, writes_by};
+use crate::forward::{reads_by, writes_by};
 use arc::io::{AsyncRead, AsyncWrite};
 use futures_util::io::{ReadHalf as Reading, WriteHalf as Writing};
 use std::pin::Pin;

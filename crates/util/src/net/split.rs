@@ -1,6 +1,6 @@
 //! The two directions of a stream as two owned halves.
 
-use crate::io::forward::{reads_by, writes_by};
+use crate::forward::{reads_by, writes_by};
 use arc::io::{AsyncRead, AsyncWrite};
 use arc::net::TcpStream;
 use std::ops::Deref;

@@ -4,7 +4,7 @@
 use super::unix::{Input, Output};
 #[cfg(windows)]
 use super::windows::{Input, Output};
-use crate::io::forward::{reads_by, writes_by};
+use crate::forward::{reads_by, writes_by};
 use std::io::{Error, Result};
 #[cfg(windows)]
 use std::os::windows::io::{AsHandle, AsRawHandle};

@@ -39,7 +39,7 @@
 //! # }
 //! ```
 
-/// Gives what stands around a type of tokio's the methods of that type: those that wait for nothing.
+/// Gives a type around one of tokio's the methods of that one: those that wait for nothing.
 macro_rules! tokios_own {
     (mut $($name:ident $field:ident)*) => {$(
         tokios_own! { $name $field }

@@ -30,33 +30,15 @@ pub mod error;
 mod permit;
 mod receiver;
 mod sender;
+mod tolds;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
 pub use receiver::{Receiver, UnboundedReceiver};
 pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 
 use super::Semaphore;
-use super::told::{Shared, Told, What};
-use ::tokio::sync::mpsc as tokio;
-
-/// What is told of a channel.
-#[derive(Clone, Debug)]
-struct Tolds {
-    /// A value for the receiver.
-    value: Shared,
-    /// Room for a sender.
-    room: Shared,
-    /// That the receiver is closed.
-    closed: Shared,
-}
-
-impl Tolds {
-    #[track_caller]
-    fn new() -> Self {
-        let (value, room) = (Told::shared(What::Value), Told::shared(What::Room));
-        Self { value, room, closed: Told::shared(What::Closed) }
-    }
-}
+use tokio::sync::mpsc as tokio;
+use tolds::Tolds;
 
 /// Creates a channel that holds at most `buffer` values.
 ///

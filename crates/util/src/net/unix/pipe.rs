@@ -2,7 +2,7 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
-use crate::io::forward::reads_by;
+use crate::forward::reads_by;
 use crate::kernel::would_block;
 #[cfg(feature = "bytes")]
 use crate::net::buffers::{READ_MAX, append};

@@ -3,7 +3,7 @@
 use super::address::{address_of, explain, to_socket2};
 #[cfg(target_os = "linux")]
 use super::ucred::UCred;
-use crate::io::forward::{reads_by, writes_by};
+use crate::forward::{reads_by, writes_by};
 #[cfg(feature = "bytes")]
 use crate::net::buffers::{READ_MAX, append};
 use crate::net::options::{options, wraps};

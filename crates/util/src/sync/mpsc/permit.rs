@@ -2,9 +2,10 @@
 
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
-use super::{Tolds, tokio};
+use super::tolds::Tolds;
 use crate::sync::wait::wait;
 use std::iter::FusedIterator;
+use tokio::sync::mpsc as tokio;
 
 impl<T> Sender<T> {
     /// Waits for room, and reserves a place for one value. Dropping the permit frees the place.

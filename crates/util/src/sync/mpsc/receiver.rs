@@ -1,12 +1,13 @@
 //! The receiving ends of channels.
 
 use super::error::TryRecvError;
-use super::{Tolds, tokio};
+use super::tolds::Tolds;
 use crate::sync::blocking::{block_on, may_block};
 use crate::sync::wait::{poll_wait, wait};
 use futures_util::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use tokio::sync::mpsc as tokio;
 
 /// The receiving end of a [`channel`](super::channel()). Dropping it closes the channel and drops
 /// the values in it.

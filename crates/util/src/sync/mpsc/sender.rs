@@ -1,11 +1,12 @@
 //! The sending ends of channels.
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use super::{Tolds, tokio};
+use super::tolds::Tolds;
 use crate::sync::blocking::{block_on, may_block};
 use crate::sync::wait::wait;
 use arc::time::timeout;
 use std::time::Duration;
+use tokio::sync::mpsc as tokio;
 
 /// The sending end of a [`channel`](super::channel()). Clone it for more senders.
 pub struct Sender<T> {
