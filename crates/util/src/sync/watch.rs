@@ -16,7 +16,7 @@
 //! });
 //! sender.send("warm").unwrap();
 //! sender.send("hot").unwrap();
-//! assert_eq!(task.await.unwrap(), Ok("hot"));
+//! assert_eq!(task.await.unwrap().unwrap(), "hot");
 //! # }
 //! ```
 
