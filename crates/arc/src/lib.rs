@@ -221,11 +221,10 @@ pub use arc_util::signal;
 /// Locks, channels and events for tasks.
 ///
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
-/// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. All but `Notify` take
-/// part in the budget that keeps a busy task from starving the others; tokio's `Notify` does not
-/// either. With the feature `sync` there are `broadcast`, which takes part as well and is tokio's
-/// inside, and `Mutex`, `RwLock`, `Barrier`, `OnceCell` and `SetOnce`, which are tokio's own: they
-/// need no tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// [`broadcast`](sync::broadcast) and [`Semaphore`](sync::Semaphore) stand around tokio's, and take
+/// part in the budget that keeps a busy task from starving the others. `Mutex`, `RwLock`,
+/// `Barrier`, [`Notify`](sync::Notify), `OnceCell` and `SetOnce` are tokio's own: they need no
+/// runtime of tokio's, and start no thread. In a loop over a lock that nobody else holds, await
 /// [`cooperative(mutex.lock())`](task::coop::cooperative). `mpmc`, a channel with several
 /// receivers, which tokio does not have, is the crate async-channel, with the feature `mpmc`.
 pub mod sync {
