@@ -52,7 +52,7 @@ enum Task {
     Ratios(Arguments),
     /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
     Inside(Arguments),
-    /// Fill the code into the book, and check its pages (some seconds): `book --help`
+    /// Fill the code into the book, and check all pages (some seconds)
     Book(Arguments),
 }
 
