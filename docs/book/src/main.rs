@@ -26,8 +26,10 @@ use fill::Sources;
 use page::Page;
 
 const USAGE: &str = "\
-usage: cargo xtask book [--check]: fill the code into docs/book/, and check all pages; with --check,
-change nothing, and fail if a code block is stale. docs/book/README.md says what may stand in a page";
+usage: cargo xtask book [--check]
+
+Fill the code into docs/book/, and check all pages. With --check, change nothing, and fail if a code
+block is stale. docs/book/README.md says what may stand in a page.";
 
 /// The folder of the book, seen from the root.
 const FOLDER: &str = "docs/book";
