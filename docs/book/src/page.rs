@@ -287,14 +287,4 @@ fn many_words_that_do_not_count() {}
         assert_eq!(page.blocks[0].line, 6);
         assert!(page.blocks.iter().all(|it| it.is_whole));
     }
-
-    #[test]
-    fn blocks_that_cannot_be_filled_are_known() {
-        for text in ["```sh\ncargo test\n", "* a list\n  ```sh\n  ```\n", "    indented\n"] {
-            let page = Page::new("a.md", text);
-            assert!(!page.blocks[0].is_whole, "{text}");
-        }
-        let empty = Page::new("a.md", "```sh\n```\n");
-        assert!(empty.blocks[0].is_whole && empty.blocks[0].body.is_empty());
-    }
 }
