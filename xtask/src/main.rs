@@ -13,8 +13,7 @@
 //! | `tree.rs` | asks cargo what a build consists of |
 //! | `table.rs` | tables for people |
 //!
-//! `inside` and `book` are programs of their own, and so are `versus` and `ratios`. `trust` is a
-//! script.
+//! The other commands are programs of their own.
 
 mod audit;
 mod ci;
@@ -41,10 +40,8 @@ enum Task {
     Ci(ci::Arguments),
     /// Check the style, as far as it can be read off the source (some seconds)
     Tidy(tidy::Arguments),
-    /// Count lines, words and `unsafe`, and check the limits of audit.toml (10 s)
+    /// Count lines and `unsafe`, and check the limits of audit.toml (10 s)
     Audit,
-    /// Count lines and air by file (some seconds)
-    Loc,
     /// Write LOC_REPORT.md, from the same counts (10 s)
     Report(report::Arguments),
     /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
@@ -55,7 +52,7 @@ enum Task {
     Ratios(Arguments),
     /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
     Inside(Arguments),
-    /// Fill the code into the book, and check its pages (some seconds): `book --help`
+    /// Fill the code into the book, and check all pages (some seconds)
     Book(Arguments),
 }
 
@@ -83,12 +80,12 @@ impl Task {
             Task::Ci(arguments) => ci::run(&arguments),
             Task::Tidy(arguments) => tidy::run(&arguments),
             Task::Audit => audit::run(),
-            Task::Loc => audit::loc(),
             Task::Report(arguments) => report::run(&arguments),
             Task::Trust(arguments) => {
                 let mut bash = Command::new("bash");
-                bash.arg("lab/trust/run").args(arguments.words).current_dir(workspace_root());
-                finish(&mut bash)
+                finish(
+                    bash.arg("lab/trust/run").args(arguments.words).current_dir(workspace_root()),
+                )
             }
             Task::Inside(arguments) => pass("arc-inside", None, arguments),
             Task::Book(arguments) => pass("arc-book", None, arguments),

@@ -3,7 +3,7 @@
 //! and counted.
 
 use crate::event::{Event, Last, Record, Time};
-use crate::resource::{self, ResourceInfo};
+use crate::resource::{self, ResourceInfo, lock};
 use crate::ring::Ring;
 use crate::waiting::Waiting;
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How many records a thread keeps, unless [`Options`] says otherwise: 3 MB.
@@ -191,11 +191,6 @@ thread_local! {
             closed: Cell::new(None),
         }
     };
-}
-
-/// Locks a mutex. Nothing foreign runs under these locks, so what they guard is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether what happens is recorded. None: nobody has said so yet.
