@@ -32,12 +32,12 @@ fn all_tasks_that_accept_on_one_listener_are_woken() {
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
         let address = listener.local_addr().unwrap();
         for _ in 0..50 {
-            let waiting = Counter::default();
+            let waiting = Counter::new();
             let acceptors: Vec<_> = (0..5)
                 .map(|_| {
                     let listener = listener.clone();
                     let accepting = async move { listener.accept().await.unwrap().1 };
-                    arc::spawn(waiting.clone().polls_of(accepting))
+                    arc::spawn(waiting.polls_of(accepting))
                 })
                 .collect();
             waiting.reaches(5).await;
@@ -59,8 +59,7 @@ fn all_tasks_that_accept_on_one_listener_are_woken() {
 #[test]
 fn acceptors_that_are_given_up_lose_no_connection() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let clients = arc::task::spawn_blocking(move || {
             let connect = |_| {
                 let stream = std::net::TcpStream::connect(address).unwrap();
@@ -83,8 +82,7 @@ fn acceptors_that_are_given_up_lose_no_connection() {
 #[test]
 fn incoming_gives_every_connection() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let clients: Vec<_> = (0..20_u8)
             .map(|number| {
                 arc::spawn(async move {
@@ -110,11 +108,10 @@ fn incoming_gives_every_connection() {
 #[test]
 fn connections_that_were_reset_before_they_were_accepted_do_not_end_the_server() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         for _ in 0..20 {
             let client = TcpStream::connect(address).await.unwrap();
-            socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap();
+            resets_when_dropped(&client);
         }
         let mut last = TcpStream::connect(address).await.unwrap();
         last.write_all(b"x").await.unwrap();
@@ -161,13 +158,13 @@ mod limited {
         };
 
         // Two servers that report errors and go on, as servers do.
-        let errors = Counter::default();
-        let polls = Counter::default();
-        let served = Counter::default();
+        let errors = Counter::new();
+        let polls = Counter::new();
+        let served = Counter::new();
         let start = Instant::now();
         let servers: Vec<_> = (0..2)
             .map(|_| {
-                let (listener, errors, served) = (listener.clone(), errors.clone(), served.clone());
+                let listener = listener.clone();
                 let code = error.raw_os_error();
                 let serving = async move {
                     for _ in 0..3 {
@@ -182,7 +179,7 @@ mod limited {
                         stream.write_all(b"x").await.unwrap();
                     }
                 };
-                arc::spawn(polls.clone().polls_of(serving))
+                arc::spawn(polls.polls_of(serving))
             })
             .collect();
         errors.reaches(6).await;

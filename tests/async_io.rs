@@ -45,9 +45,9 @@ fn closed_pipe_wakes_the_other_end() {
             // A pipe whose writer goes away tells of it by a hang-up alone.
             let (reader, writer) = std::io::pipe().unwrap();
             let reader = Async::new(reader).unwrap();
-            let polls = Counter::default();
+            let polls = Counter::new();
             let task = arc::spawn(
-                polls.clone().polls_of(async move { (&reader).read(&mut [0; 16]).await.unwrap() }),
+                polls.polls_of(async move { (&reader).read(&mut [0; 16]).await.unwrap() }),
             );
             polls.reaches(1).await;
             drop(writer);
@@ -56,8 +56,8 @@ fn closed_pipe_wakes_the_other_end() {
             // One whose reader goes away, by an error.
             let (reader, writer) = std::io::pipe().unwrap();
             let writer = Async::new(writer).unwrap();
-            let polls = Counter::default();
-            let task = arc::spawn(polls.clone().polls_of(async move {
+            let polls = Counter::new();
+            let task = arc::spawn(polls.polls_of(async move {
                 (&writer).write_all(&vec![7; 1 << 20]).await.unwrap_err()
             }));
             polls.reaches(1).await;
@@ -119,10 +119,9 @@ fn descriptor_is_registered_only_once() {
             let error = Async::new(left.get_ref().as_fd()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         }
-        let polls = Counter::default();
-        let reader = arc::spawn(
-            polls.clone().polls_of(async move { (&left).read(&mut [0; 16]).await.unwrap() }),
-        );
+        let polls = Counter::new();
+        let reader =
+            arc::spawn(polls.polls_of(async move { (&left).read(&mut [0; 16]).await.unwrap() }));
         polls.reaches(1).await;
         right.write_all(b"hello").await.unwrap();
         assert_eq!(reader.await.unwrap(), 5);
@@ -231,7 +230,7 @@ fn operation_is_tried_until_it_does_not_block() {
             .await;
         assert_eq!(outcome.unwrap_err().to_string(), "mine");
         // One that blocks for ever is not tried again without an event.
-        let attempts = Counter::default();
+        let attempts = Counter::new();
         let blocked = right.read_with(|_| -> std::io::Result<()> {
             attempts.add();
             Err(ErrorKind::WouldBlock.into())
@@ -364,8 +363,8 @@ fn type_that_gives_another_descriptor_later_does_not_stop_the_readers_of_that_on
             let (own, mut peer) = UnixStream::pair().unwrap();
             let liar = Async::new(Liar { own, another, lies }).unwrap();
 
-            let polls = Counter::default();
-            let reader = arc::spawn(polls.clone().polls_of(async move {
+            let polls = Counter::new();
+            let reader = arc::spawn(polls.polls_of(async move {
                 let mut buffer = [0; 8];
                 let read = victim.read_with(|socket| (&**socket).read(&mut buffer)).await;
                 read.map(|length| buffer[..length].to_vec())

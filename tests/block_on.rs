@@ -171,13 +171,12 @@ fn sockets_and_timers_of_one_are_used_by_the_next() {
 fn tasks_go_on_when_no_thread_is_in_it() {
     with_each_size(|runtime| {
         let ticks = Counter::new();
-        let count = ticks.clone();
         let mut task = None;
         runtime.block_on(async {
             task = Some(arc::spawn(async move {
                 loop {
                     sleep(TICK).await;
-                    count.add();
+                    ticks.add();
                 }
             }));
         });
@@ -197,7 +196,6 @@ fn tasks_that_it_has_spawned_run_after_it_has_returned() {
             let done = Counter::new();
             runtime.block_on(async {
                 for _ in 0..5 {
-                    let done = done.clone();
                     drop(arc::spawn(async move {
                         done.add();
                     }));
@@ -248,7 +246,7 @@ fn one_worker_runs_one_task_at_a_time_however_many_threads_wait_for_them() {
             let runtime = runtime(1);
             let (is_running, done) = (Arc::new(AtomicBool::new(false)), Counter::new());
             let task = || {
-                let (is_running, done) = (is_running.clone(), done.clone());
+                let is_running = is_running.clone();
                 async move {
                     assert!(!is_running.swap(true, Ordering::SeqCst), "two tasks run: {round}");
                     (0..50).for_each(|_| std::hint::spin_loop());
@@ -365,10 +363,9 @@ fn its_timers_fire_while_tasks_block_the_workers() {
             let mut tasks = Vec::new();
             runtime.block_on(async {
                 for _ in 0..stuck {
-                    let (wait, inside) = (gate.clone(), inside.clone());
                     tasks.push(arc::spawn(async move {
                         inside.add();
-                        wait.wait();
+                        gate.wait();
                     }));
                 }
                 inside.wait_for(stuck);
@@ -453,7 +450,7 @@ fn a_thread_beside_others_hears_of_timers_and_sockets() {
         // As many as there are workers.
         let holders: Vec<_> = (0..workers)
             .map(|_| {
-                let (runtime, busy, entered) = (runtime.clone(), busy.clone(), entered.clone());
+                let runtime = runtime.clone();
                 thread::spawn(move || {
                     let (sender, receiver) = async_channel::bounded::<()>(1);
                     runtime.block_on(async move {
@@ -473,8 +470,7 @@ fn a_thread_beside_others_hears_of_timers_and_sockets() {
             runtime.block_on(sleep(TICK));
         }
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let (listener, address) = listen().await;
             let client = arc::spawn(async move { TcpStream::connect(address).await.unwrap() });
             let (mut server, _) = listener.accept().await.unwrap();
             server.write_all(b"x").await.unwrap();
@@ -533,8 +529,7 @@ fn one_runtime_after_another_on_one_thread() {
 fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
     with_each_flavor(|runtime| {
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let (listener, address) = listen().await;
             let task = arc::spawn(async move {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 sleep(TICK).await;
@@ -612,11 +607,10 @@ fn a_runtime_that_ends_meanwhile_does_not_leave_it_hanging() {
     with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let inside = Gate::new();
-        let entered = inside.clone();
         let thread = thread::spawn(move || {
             let task = handle.spawn(pending::<()>());
             handle.block_on(async move {
-                entered.open();
+                inside.open();
                 assert!(task.await.unwrap_err().is_cancelled());
             });
         });

@@ -2,7 +2,7 @@
 //! that looking names up does not stand in a worker's way.
 
 use crate::net_common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt, Direction};
+use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
 use arc::time::{sleep, timeout};
 use socket2::{Domain, Socket, Type};
@@ -106,8 +106,7 @@ fn connection_to_a_full_backlog_times_out_and_goes_through_later() {
 #[test]
 fn connection_that_is_dropped_half_way_harms_nobody() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         for _ in 0..200 {
             let mut attempt = Box::pin(TcpStream::connect(address));
             let (_, waker) = Wakes::new();
@@ -131,7 +130,7 @@ fn connected_socket_is_writable_at_once_and_readable_when_something_comes() {
         for _ in 0..100 {
             let (client, mut server) = pair().await;
             client.writable().await.unwrap();
-            assert_eq!(client.try_with(Direction::Write, |mut io| io.write(b"ping")).unwrap(), 4);
+            assert_eq!(try_write(&client, b"ping").unwrap(), 4);
             let mut text = [0; 4];
             server.read_exact(&mut text).await.unwrap();
             assert_eq!(&text, b"ping");
@@ -145,8 +144,7 @@ fn connected_socket_is_writable_at_once_and_readable_when_something_comes() {
 #[test]
 fn listening_on_an_address_in_use_is_an_error_with_the_number_of_the_system() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (_listener, address) = listen().await;
         let error = TcpListener::bind(address).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
         let as_std = std::net::TcpListener::bind(address).unwrap_err();
@@ -164,8 +162,7 @@ fn listening_on_an_address_in_use_is_an_error_with_the_number_of_the_system() {
 fn address_can_be_listened_on_again_at_once() {
     run_each(|| async {
         for _ in 0..100 {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let (listener, address) = listen().await;
             let (client, server) = connect_to(&listener).await;
             // The server's end closes first, and goes to TIME_WAIT.
             drop((server, listener));

@@ -69,8 +69,7 @@ fn what_is_refused_outside_may_use_a_runtime_in_its_drop() {
             assert_eq!(current(), Some(2));
         }
     }
-    within_deadline(|| {
-        let runtime = runtime(2);
+    on_each([2], |runtime| {
         let enters = [Enters(runtime.handle().clone()), Enters(runtime.handle().clone())];
         let text = panic_of(|| {
             arc::spawn(async move {
@@ -182,7 +181,7 @@ fn another_runtimes_guard_inside_a_task() {
             assert_eq!(runtime.block_on(task).unwrap(), Some(workers));
         }
         assert_eq!(runtime.handle().tasks().len(), 0);
-        wait_until("none is left", || other.handle().tasks().is_empty());
+        wait_for_no_tasks(&other);
     });
 }
 
@@ -247,7 +246,7 @@ fn what_is_dropped_at_the_end_finds_its_runtime() {
     with_each_size(|runtime| {
         let dropped = Counter::new();
         // With the future of block_on.
-        let looks = Looks(dropped.clone());
+        let looks = Looks(dropped);
         runtime.block_on(std::future::poll_fn(move |_| {
             let _looks = &looks;
             Poll::Ready(())
@@ -255,7 +254,7 @@ fn what_is_dropped_at_the_end_finds_its_runtime() {
         assert_eq!(dropped.get(), 1);
         // With the runtime.
         for _ in 0..10 {
-            let looks = Looks(dropped.clone());
+            let looks = Looks(dropped);
             drop(runtime.spawn(holds(looks)));
         }
         drop(runtime);
@@ -270,7 +269,7 @@ fn threads_of(runtime: &Runtime) -> HashSet<String> {
     let inside = Counter::new();
     let tasks: Vec<_> = (0..workers)
         .map(|_| {
-            let (names, inside) = (names.clone(), inside.clone());
+            let names = names.clone();
             runtime.spawn(poll_fn(move |_| {
                 let name = thread::current().name().unwrap_or("").to_owned();
                 names.lock().unwrap().insert(name);
@@ -304,9 +303,8 @@ fn threads_have_the_name_of_the_runtime() {
 fn a_function_may_name_each_thread() {
     within_deadline(|| {
         let named = Counter::new();
-        let calls = named.clone();
         let mut builder = builder(2).thread_name("granite").clone();
-        let runtime = builder.thread_name_fn(move || format!("basalt {}", calls.add()));
+        let runtime = builder.thread_name_fn(move || format!("basalt {}", named.add()));
         let runtime = runtime.build().unwrap();
         let names = threads_of(&runtime);
         assert_eq!(names, HashSet::from(["basalt 1".to_owned(), "basalt 2".to_owned()]));
@@ -318,10 +316,9 @@ fn a_function_may_name_each_thread() {
 fn a_function_that_panics_instead_of_naming_a_thread_ends_those_before() {
     within_deadline(|| {
         let (asked, stopped) = (Counter::new(), Counter::new());
-        let stops = stopped.clone();
         let mut builder = builder(3)
             .on_thread_stop(move || {
-                let _ = stops.add();
+                let _ = stopped.add();
             })
             .thread_name_fn(move || {
                 asked.add();
@@ -363,7 +360,6 @@ fn each_thread_calls_the_hooks_once_on_itself() {
     with_hooks(|runtime| {
         let all = Counter::new();
         let jobs = [(); 3].map(|()| {
-            let all = all.clone();
             runtime.spawn_blocking(move || {
                 all.add();
                 all.wait_for(3);
@@ -383,7 +379,6 @@ fn a_hook_may_drop_the_runtime_that_it_belongs_to() {
         let (sender, runtimes) = std::sync::mpsc::channel::<Runtime>();
         let runtimes = Mutex::new(runtimes);
         let dropped = Counter::new();
-        let count = dropped.clone();
         let runtime = builder(1)
             .on_thread_start(move || {
                 let name = thread::current().name().map(str::to_owned);
@@ -391,7 +386,7 @@ fn a_hook_may_drop_the_runtime_that_it_belongs_to() {
                     let runtime = runtimes.lock().unwrap().recv().unwrap();
                     thread::sleep(Duration::from_millis(200));
                     drop(runtime);
-                    count.add();
+                    dropped.add();
                 }
             })
             .build()
@@ -410,12 +405,10 @@ fn hooks_find_their_runtime() {
             let found = Arc::new(Mutex::new(Vec::new()));
             let (start, stop) = (found.clone(), found.clone());
             let spawned = Counter::new();
-            let count = spawned.clone();
             let builder = builder.on_thread_start(move || {
                 start.lock().unwrap().push((current(), may_block()));
-                let count = count.clone();
                 // Run by whoever is free, as any other task.
-                drop(arc::spawn(async move { count.add() }));
+                drop(arc::spawn(async move { spawned.add() }));
             });
             let builder = builder.on_thread_stop(move || {
                 stop.lock().unwrap().push((current(), may_block()));
@@ -473,10 +466,8 @@ fn on_thread_start_has_run_on_every_thread_that_polls_a_task() {
 fn tasks_that_come_before_the_threads_have_started_are_run() {
     with_sizes(|workers| {
         let (gate, ran) = (Gate::new(), Counter::new());
-        let wait = gate.clone();
-        let runtime = builder(workers).on_thread_start(move || wait.wait()).build().unwrap();
+        let runtime = builder(workers).on_thread_start(move || gate.wait()).build().unwrap();
         for _ in 0..10 {
-            let ran = ran.clone();
             drop(runtime.spawn(async move { ran.add() }));
         }
         assert_eq!(ran.get(), 0);

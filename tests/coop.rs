@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
+use arc::net::TcpStream;
 use arc::task::{consume_budget, has_budget_remaining, spawn_blocking, with_budget, yield_now};
 use arc::time::{sleep, timeout};
 use std::future::{Future, pending, poll_fn};
@@ -97,8 +97,7 @@ fn a_socket_that_is_always_writable_does_not_starve_a_timer() {
 #[test]
 fn a_listener_with_a_full_backlog_does_not_starve_a_timer() {
     lets_others_run(|stop| async move {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let stopped = stop.clone();
         let clients: Vec<_> = (0..2)
             .map(|_| {
@@ -124,8 +123,7 @@ fn a_listener_with_a_full_backlog_does_not_starve_a_timer() {
 /// The same inside `block_on` of a current-thread runtime, whose only thread it is on.
 #[test]
 fn the_future_in_block_on_does_not_starve_a_timer() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         runtime.block_on(async {
@@ -203,8 +201,7 @@ fn the_budget_is_used_up_by_progress_and_fresh_in_each_poll() {
 
 #[test]
 fn a_task_that_is_polled_later_has_a_budget_of_its_own() {
-    within_deadline(|| {
-        let runtime = runtime(1);
+    on_each([1], |runtime| {
         let spender = runtime.spawn(async {
             for _ in 0..10_000 {
                 consume_budget().await;

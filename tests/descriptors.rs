@@ -45,7 +45,7 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
                 match round % 4 {
                     0 => client.write_all(b"never read").await.unwrap(),
                     1 => client.get_ref().shutdown(Shutdown::Both).unwrap(),
-                    2 => socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap(),
+                    2 => resets_when_dropped(&client),
                     _ => {}
                 }
                 if round % 3 == 0 {
@@ -118,8 +118,8 @@ fn duplicates_are_sockets_of_their_own() {
         }
         // Without the first, the second goes on.
         drop(first);
-        let waiting = Counter::default();
-        let reader = arc::spawn(waiting.clone().polls_of(async move {
+        let waiting = Counter::new();
+        let reader = arc::spawn(waiting.polls_of(async move {
             (&second).read_exact(&mut text).await.unwrap();
             second
         }));
@@ -213,7 +213,7 @@ fn write_to_a_closed_peer_is_an_error_and_no_signal() {
 fn write_to_a_closed_peer() {
     run_each(|| async {
         let (mut left, right) = pair().await;
-        socket2::SockRef::from(&right).set_linger(Some(millis(0))).unwrap();
+        resets_when_dropped(&right);
         drop(right);
         // The first may still be taken, before the reset has come.
         let error = loop {
@@ -226,7 +226,7 @@ fn write_to_a_closed_peer() {
         // Also when the end is known.
         let error = left.write(b"hello").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        assert!(left.try_with(Direction::Write, |mut io| io.write(b"hello")).is_err());
+        assert!(try_write(&left, b"hello").is_err());
     });
 }
 
@@ -246,8 +246,8 @@ fn sockets_that_outlive_their_runtime_fail() {
         };
         ended(foreign_block_on((&right).read(&mut [0])).unwrap_err());
         ended(foreign_block_on(left.write(b"x")).unwrap_err());
-        ended(right.try_with(Direction::Read, |mut io| io.read(&mut [0])).unwrap_err());
-        ended(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err());
+        ended(try_read(&right, &mut [0]).unwrap_err());
+        ended(try_write(&left, b"x").unwrap_err());
         ended(foreign_block_on(right.readable()).unwrap_err());
         ended(foreign_block_on(right.writable()).unwrap_err());
         ended(foreign_block_on(right.read_with(|right| right.peek(&mut [0]))).unwrap_err());

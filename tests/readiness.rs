@@ -32,7 +32,7 @@ fn event_that_comes_during_a_read_is_not_wiped_out() {
                         // Asks at every opportunity, so that attempts which find
                         // nothing meet events on their way.
                         loop {
-                            match stream.try_with(Direction::Read, |mut io| io.read(&mut ball)) {
+                            match try_read(&stream, &mut ball) {
                                 Ok(4) => break,
                                 Ok(other) => panic!("{other} bytes"),
                                 Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
@@ -87,8 +87,7 @@ fn end_of_stream_behind_a_short_read_is_seen() {
     // Data and the end in one go, then nothing ever again: an end that came with
     // the event of the data has no event of its own.
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let peers = arc::task::spawn_blocking(move || {
             for _ in 0..1_500 {
                 let mut peer = std::net::TcpStream::connect(address).unwrap();
@@ -179,18 +178,16 @@ fn urgent_data_alone_wakes_a_reader() {
         for _ in 0..10 {
             let (left, right) = pair().await;
             let right = Arc::new(right);
-            let polls = Counter::default();
+            let polls = Counter::new();
             let urgent = right.clone();
-            let task = arc::spawn(
-                polls.clone().polls_of(async move { read_urgent(&urgent).await.unwrap() }),
-            );
+            let task =
+                arc::spawn(polls.polls_of(async move { read_urgent(&urgent).await.unwrap() }));
 
             // One that only asks, too.
             assert!(right.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).is_err());
-            let asks = Counter::default();
+            let asks = Counter::new();
             let readable = right.clone();
-            let asking =
-                arc::spawn(asks.clone().polls_of(async move { readable.readable().await }));
+            let asking = arc::spawn(asks.polls_of(async move { readable.readable().await }));
             polls.reaches(1).await;
             asks.reaches(1).await;
 
@@ -213,12 +210,11 @@ fn urgent_data_alone_wakes_a_reader() {
 fn reader_that_ignores_urgent_data_does_not_spin() {
     run_each(|| async {
         let (left, right) = pair().await;
-        let attempts = Counter::default();
-        let count = attempts.clone();
+        let attempts = Counter::new();
         let reader = arc::spawn(async move {
             let mut buffer = [0; 8];
             let read = right.read_with(|mut io| {
-                count.add();
+                attempts.add();
                 io.read(&mut buffer)
             });
             (read.await.unwrap(), buffer[0])
@@ -282,9 +278,9 @@ fn reader_still_waits_after_the_writer_of_the_same_socket_was_woken() {
         let (stream, peer) = pair().await;
         let (stream, peer) = (Arc::new(stream), Arc::new(peer));
         for round in 0..20 {
-            let polls = Counter::default();
+            let polls = Counter::new();
             let reader = arc::spawn({
-                let (stream, polls) = (stream.clone(), polls.clone());
+                let stream = stream.clone();
                 polls.polls_of(async move {
                     let mut byte = [0];
                     (&*stream).read_exact(&mut byte).await.unwrap();
@@ -314,11 +310,11 @@ fn all_tasks_that_read_one_socket_are_woken() {
         for _ in 0..50 {
             let (mut left, right) = pair().await;
             let right = Arc::new(right);
-            let waiting = Counter::default();
+            let waiting = Counter::new();
             let readers: Vec<_> = (0..10)
                 .map(|_| {
                     let right = right.clone();
-                    arc::spawn(waiting.clone().polls_of(async move {
+                    arc::spawn(waiting.polls_of(async move {
                         let mut byte = [0];
                         (&*right).read_exact(&mut byte).await.unwrap();
                         byte[0]
@@ -344,11 +340,11 @@ fn all_tasks_that_write_one_socket_are_woken() {
         let (left, right) = pair().await;
         let left = Arc::new(left);
         let sent = fill(&left).await;
-        let waiting = Counter::default();
+        let waiting = Counter::new();
         let writers: Vec<_> = (0..10)
             .map(|_| {
                 let left = left.clone();
-                arc::spawn(waiting.clone().polls_of(async move {
+                arc::spawn(waiting.polls_of(async move {
                     (&*left).write_all(&[1]).await.unwrap();
                 }))
             })
@@ -370,7 +366,7 @@ fn waits_that_were_given_up_do_not_keep_one_that_goes_on_from_being_woken() {
         for given_up in [1, 2, 31, 32, 33, 34, 64, 65, 66, 100, 300] {
             let (mut left, right) = pair().await;
             let mut buffer = [0; 8];
-            assert!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).is_err());
+            assert!(try_read(&right, &mut buffer).is_err());
             for _ in 0..given_up {
                 let (_, waker) = Wakes::new();
                 let mut wait = Box::pin(right.readable());
@@ -424,14 +420,14 @@ fn hang_up_wakes_a_reader() {
     run_each(|| async {
         for resets in [false, true] {
             let (left, right) = pair().await;
-            let polls = Counter::default();
-            let reader = arc::spawn(polls.clone().polls_of(async move {
+            let polls = Counter::new();
+            let reader = arc::spawn(polls.polls_of(async move {
                 let mut buffer = [0; 16];
                 (&right).read(&mut buffer).await
             }));
             polls.reaches(1).await;
             if resets {
-                socket2::SockRef::from(&left).set_linger(Some(millis(0))).unwrap();
+                resets_when_dropped(&left);
             }
             drop(left);
             match reader.await.unwrap() {
@@ -451,17 +447,17 @@ fn reset_wakes_both_directions() {
             let (stream, peer) = pair().await;
             let stream = Arc::new(stream);
             fill(&stream).await;
-            let polls = Counter::default();
+            let polls = Counter::new();
             let reader = arc::spawn({
                 let stream = stream.clone();
-                polls.clone().polls_of(async move { (&*stream).read(&mut [0; 16]).await })
+                polls.polls_of(async move { (&*stream).read(&mut [0; 16]).await })
             });
             let writer = arc::spawn({
                 let stream = stream.clone();
-                polls.clone().polls_of(async move { (&*stream).write_all(&[7; 16]).await })
+                polls.polls_of(async move { (&*stream).write_all(&[7; 16]).await })
             });
             polls.reaches(2).await;
-            socket2::SockRef::from(&peer).set_linger(Some(millis(0))).unwrap();
+            resets_when_dropped(&peer);
             drop(peer);
             // One of the two gets the reset, the other whatever is said after it.
             let outcomes = (reader.await.unwrap(), writer.await.unwrap());
@@ -476,10 +472,10 @@ fn own_shutdown_wakes_the_reader() {
     run_each(|| async {
         let (stream, _peer) = pair().await;
         let stream = Arc::new(stream);
-        let polls = Counter::default();
+        let polls = Counter::new();
         let reader = arc::spawn({
             let stream = stream.clone();
-            polls.clone().polls_of(async move { (&*stream).read(&mut [0; 16]).await })
+            polls.polls_of(async move { (&*stream).read(&mut [0; 16]).await })
         });
         polls.reaches(1).await;
         stream.get_ref().shutdown(Shutdown::Both).unwrap();
@@ -495,8 +491,8 @@ fn half_closed_socket_with_a_full_send_buffer_does_not_spin() {
         // The peer sends no more, and reads no more.
         peer.get_ref().shutdown(Shutdown::Write).unwrap();
         assert_eq!((&stream).read(&mut [0; 16]).await.unwrap(), 0);
-        let polls = Counter::default();
-        let writer = polls.clone().polls_of(async {
+        let polls = Counter::new();
+        let writer = polls.polls_of(async {
             (&stream).write_all(&[7; 1 << 20]).await.unwrap();
         });
         assert!(timeout(millis(200), writer).await.is_err());
@@ -532,7 +528,7 @@ fn hung_up_sockets_cost_no_cpu() {
                     }
                     match kind / 2 {
                         0 => peer.get_ref().shutdown(Shutdown::Write).unwrap(),
-                        1 => socket2::SockRef::from(&peer).set_linger(Some(millis(0))).unwrap(),
+                        1 => resets_when_dropped(&peer),
                         _ => {}
                     }
                     sockets.push((stream, (kind / 2 == 0).then_some(peer)));
@@ -556,7 +552,7 @@ fn readable_is_said_again_until_a_read_finds_nothing() {
         for expected in [b'a', b'b'] {
             loop {
                 right.readable().await.unwrap();
-                match right.try_with(Direction::Read, |mut io| io.read(&mut byte)) {
+                match try_read(&right, &mut byte) {
                     Ok(read) => break assert_eq!((read, byte[0]), (1, expected)),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
                 }
@@ -565,7 +561,7 @@ fn readable_is_said_again_until_a_read_finds_nothing() {
         // The bytes may have been read before a worker came to hear of them from the kernel. Such
         // an event says "readable" once more: that of the registration, or that of the write.
         for _ in 0..3 {
-            let nothing = right.try_with(Direction::Read, |mut io| io.read(&mut byte)).unwrap_err();
+            let nothing = try_read(&right, &mut byte).unwrap_err();
             assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
             if timeout(millis(5), right.readable()).await.is_err() {
                 return;
@@ -594,12 +590,12 @@ fn many_sockets_become_ready_at_once() {
     allow_descriptors(4_096);
     run_each(|| async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let ready = Counter::default();
+        let ready = Counter::new();
         let (mut clients, mut tasks) = (vec![], vec![]);
         for _ in 0..1_200 {
             let (client, mut server): (TcpStream, TcpStream) = connect_to(&listener).await;
             clients.push(client);
-            tasks.push(arc::spawn(ready.clone().polls_of(async move {
+            tasks.push(arc::spawn(ready.polls_of(async move {
                 let mut byte = [0];
                 server.read_exact(&mut byte).await.unwrap();
                 byte[0]
@@ -607,10 +603,7 @@ fn many_sockets_become_ready_at_once() {
         }
         ready.reaches(1_200).await;
         for (number, client) in clients.iter().enumerate() {
-            assert_eq!(
-                client.try_with(Direction::Write, |mut io| io.write(&[number as u8])).unwrap(),
-                1
-            );
+            assert_eq!(try_write(client, &[number as u8]).unwrap(), 1);
         }
         for (number, task) in tasks.into_iter().enumerate() {
             assert_eq!(task.await.unwrap(), number as u8);

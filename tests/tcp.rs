@@ -153,8 +153,8 @@ fn two_tasks_share_a_stream() {
 fn peeked_bytes_are_read_again() {
     run_each(|| async {
         let (mut left, mut right) = pair().await;
-        let peeking = Counter::default();
-        let peeked = arc::spawn(peeking.clone().polls_of(async move {
+        let peeking = Counter::new();
+        let peeked = arc::spawn(peeking.polls_of(async move {
             let mut buffer = [0; 16];
             let first = right.read_with(|right| right.peek(&mut buffer)).await.unwrap();
             let second = right.read_with(|right| right.peek(&mut buffer)).await.unwrap();
@@ -173,24 +173,24 @@ fn attempts_without_waiting_say_would_block() {
     run_each(|| async {
         let (left, right) = pair().await;
         let mut buffer = [0; 16];
-        let error = right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).unwrap_err();
+        let error = try_read(&right, &mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert_eq!(left.try_with(Direction::Write, |mut io| io.write(b"hello")).unwrap(), 5);
+        assert_eq!(try_write(&left, b"hello").unwrap(), 5);
         right.readable().await.unwrap();
-        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer[..2])).unwrap(), 2);
-        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer[2..])).unwrap(), 3);
+        assert_eq!(try_read(&right, &mut buffer[..2]).unwrap(), 2);
+        assert_eq!(try_read(&right, &mut buffer[2..]).unwrap(), 3);
         assert_eq!(&buffer[..5], b"hello");
 
         let sent = fill(&left).await;
-        let error = left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err();
+        let error = try_write(&left, b"x").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         (&right).read_exact(&mut vec![0; sent]).await.unwrap();
         left.writable().await.unwrap();
-        assert_eq!(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap(), 1);
+        assert_eq!(try_write(&left, b"x").unwrap(), 1);
         drop(left);
         (&right).read_exact(&mut [0]).await.unwrap();
         assert_eq!((&right).read(&mut buffer).await.unwrap(), 0);
-        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).unwrap(), 0);
+        assert_eq!(try_read(&right, &mut buffer).unwrap(), 0);
     });
 }
 
@@ -362,7 +362,7 @@ fn options_are_those_that_were_set() {
 fn linger_of_zero_resets_the_connection() {
     run_each(|| async {
         let (left, right) = pair().await;
-        socket2::SockRef::from(&left).set_linger(Some(millis(0))).unwrap();
+        resets_when_dropped(&left);
         drop(left);
         let error = (&right).read(&mut [0]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
@@ -380,8 +380,8 @@ fn stream_goes_to_std_and_back() {
         std.set_nonblocking(false).unwrap();
         // A blocking one is made non-blocking.
         let left = TcpStream::from_std(std).unwrap();
-        let reading = Counter::default();
-        let reader = arc::spawn(reading.clone().polls_of(async move {
+        let reading = Counter::new();
+        let reader = arc::spawn(reading.polls_of(async move {
             let mut text = [0; 5];
             (&left).read_exact(&mut text).await.unwrap();
             text
@@ -458,8 +458,7 @@ fn executors_that_are_no_workers_use_sockets() {
 #[test]
 fn connections_by_the_hundred_are_served_at_once() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let server = arc::spawn(async move {
             for _ in 0..500 {
                 let (stream, _) = listener.accept().await.unwrap();

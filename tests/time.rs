@@ -346,8 +346,8 @@ fn timer_that_another_thread_resets_wakes_the_task_that_waits_for_it() {
     run_each(|| async {
         for from_outside in [false, true] {
             let timer = Arc::new(Mutex::new(Box::pin(sleep(HOUR))));
-            let polls = Counter::default();
-            let waiter = arc::spawn(polls.clone().polls_of({
+            let polls = Counter::new();
+            let waiter = arc::spawn(polls.polls_of({
                 let timer = timer.clone();
                 std::future::poll_fn(move |context| timer.lock().unwrap().as_mut().poll(context))
             }));
@@ -650,8 +650,8 @@ fn timeout_drops_what_took_too_long_and_says_so() {
         }
     }
     run_each(|| async {
-        let drops = Counter::default();
-        let on_drop = OnDrop(drops.clone());
+        let drops = Counter::new();
+        let on_drop = OnDrop(drops);
         let start = Instant::now();
         let outcome: Result<(), Elapsed> = timeout(millis(5), async move {
             pending::<()>().await;
