@@ -194,7 +194,7 @@ fn wakes_a_joiner_that_waits() {
             let handle = Arc::new(Mutex::new(task));
             let other = handle.clone();
             let aborter = arc::spawn(async move {
-                sleep(Duration::from_micros(100)).await;
+                sleep(micros(100)).await;
                 other.lock().unwrap().abort();
             });
             poll_fn(|context| Pin::new(&mut *handle.lock().unwrap()).poll(context).map(drop)).await;
@@ -208,7 +208,7 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
     with_each_flavor(|runtime| {
         let drops = Counter::new();
         runtime.block_on(async move {
-            let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+            let listener = Arc::new(listen().await.0);
             let address = listener.local_addr().unwrap();
             let mut stream = TcpStream::connect(address).await.unwrap();
             let (_peer, _) = listener.accept().await.unwrap();
@@ -226,11 +226,11 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
                 spawn(Box::pin(async move { drop(listener.accept().await.unwrap()) })),
                 spawn(Box::pin(async move { receiver.recv().await.unwrap() })),
                 spawn(Box::pin(async {
-                    arc::spawn(sleep(Duration::from_millis(1))).await.unwrap();
+                    arc::spawn(sleep(millis(1))).await.unwrap();
                     pending::<()>().await;
                 })),
             ];
-            sleep(Duration::from_millis(2)).await;
+            sleep(millis(2)).await;
             for task in &tasks {
                 task.abort();
             }

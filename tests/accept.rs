@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[test]
 fn connections_that_came_before_are_accepted_in_order() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, _) = listen().await;
         let mut clients = vec![];
         for _ in 0..100 {
             let address = listener.local_addr().unwrap();
@@ -99,9 +99,7 @@ fn incoming_gives_every_connection() {
             seen.insert(byte[0]);
         }
         assert_eq!(seen, (0..20).collect());
-        for client in clients {
-            client.await.unwrap();
-        }
+        join(clients).await;
     });
 }
 
@@ -193,9 +191,7 @@ mod limited {
 
         // With room again, every connection that waited is served by one of them.
         drop(hoard);
-        for server in servers {
-            server.await.unwrap();
-        }
+        join(servers).await;
         for mut client in clients {
             std::io::Read::read_exact(&mut client, &mut [0]).unwrap();
         }

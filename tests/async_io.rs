@@ -45,22 +45,16 @@ fn closed_pipe_wakes_the_other_end() {
             // A pipe whose writer goes away tells of it by a hang-up alone.
             let (reader, writer) = std::io::pipe().unwrap();
             let reader = Async::new(reader).unwrap();
-            let polls = Counter::new();
-            let task = arc::spawn(
-                polls.polls_of(async move { (&reader).read(&mut [0; 16]).await.unwrap() }),
-            );
-            polls.reaches(1).await;
+            let task = begun(async move { (&reader).read(&mut [0; 16]).await.unwrap() }).await;
             drop(writer);
             assert_eq!(task.await.unwrap(), 0);
 
             // One whose reader goes away, by an error.
             let (reader, writer) = std::io::pipe().unwrap();
             let writer = Async::new(writer).unwrap();
-            let polls = Counter::new();
-            let task = arc::spawn(polls.polls_of(async move {
-                (&writer).write_all(&vec![7; 1 << 20]).await.unwrap_err()
-            }));
-            polls.reaches(1).await;
+            let task =
+                begun(async move { (&writer).write_all(&vec![7; 1 << 20]).await.unwrap_err() })
+                    .await;
             drop(reader);
             assert_eq!(task.await.unwrap().kind(), ErrorKind::BrokenPipe);
         }
@@ -119,10 +113,7 @@ fn descriptor_is_registered_only_once() {
             let error = Async::new(left.get_ref().as_fd()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         }
-        let polls = Counter::new();
-        let reader =
-            arc::spawn(polls.polls_of(async move { (&left).read(&mut [0; 16]).await.unwrap() }));
-        polls.reaches(1).await;
+        let reader = begun(async move { (&left).read(&mut [0; 16]).await.unwrap() }).await;
         right.write_all(b"hello").await.unwrap();
         assert_eq!(reader.await.unwrap(), 5);
     });
@@ -363,13 +354,12 @@ fn type_that_gives_another_descriptor_later_does_not_stop_the_readers_of_that_on
             let (own, mut peer) = UnixStream::pair().unwrap();
             let liar = Async::new(Liar { own, another, lies }).unwrap();
 
-            let polls = Counter::new();
-            let reader = arc::spawn(polls.polls_of(async move {
+            let reader = begun(async move {
                 let mut buffer = [0; 8];
                 let read = victim.read_with(|socket| (&**socket).read(&mut buffer)).await;
                 read.map(|length| buffer[..length].to_vec())
-            }));
-            polls.reaches(1).await;
+            })
+            .await;
 
             // Each asks for the descriptor: to wait for it, to take it out, to drop it.
             liar.get_ref().lies.store(true, Ordering::SeqCst);

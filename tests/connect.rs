@@ -49,7 +49,7 @@ fn refusals_by_the_hundred_all_come_back() {
 fn addresses_are_tried_one_after_the_other() {
     run_each(|| async {
         let ((_one, first), (_two, second)) = (refusing(), refusing());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, _) = listen().await;
         let good = listener.local_addr().unwrap();
         let stream = TcpStream::connect(&[first, second, good][..]).await.unwrap();
         assert_eq!(stream.peer_addr().unwrap(), good);

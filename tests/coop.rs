@@ -166,9 +166,7 @@ fn joining_tasks_that_have_ended_lets_others_run() {
             while !tasks.iter().all(arc::task::JoinHandle::is_finished) {
                 yield_now().await;
             }
-            for task in tasks {
-                task.await.unwrap();
-            }
+            join(tasks).await;
         }
     });
 }

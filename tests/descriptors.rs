@@ -34,7 +34,7 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
         // Every socket has data, an end, or a reset on its way when it is closed,
         // and its number goes to the next one at once.
         join_each(0..4_u32, |task| async move {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (listener, _) = listen().await;
             for round in 0..400_u32 {
                 let (mut client, mut server) = connect_to(&listener).await;
                 let id = (task * 1_000_000 + round).to_le_bytes();
@@ -70,7 +70,7 @@ fn wait_for_a_new_socket_is_not_ended_by_the_last_tenant() {
 
 async fn take_numbers_over() {
     let (quiet, _peer) = std_pair();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (listener, _) = listen().await;
     for _ in 0..300 {
         let (old, mut peer) = connect_to(&listener).await;
         peer.write_all(b"for the old one").await.unwrap();
@@ -118,12 +118,11 @@ fn duplicates_are_sockets_of_their_own() {
         }
         // Without the first, the second goes on.
         drop(first);
-        let waiting = Counter::new();
-        let reader = arc::spawn(waiting.polls_of(async move {
+        let reader = begun(async move {
             (&second).read_exact(&mut text).await.unwrap();
             second
-        }));
-        waiting.reaches(1).await;
+        })
+        .await;
         left.write_all(b"ping").await.unwrap();
         drop(reader.await.unwrap());
         assert_eq!(left.read(&mut [0]).await.unwrap(), 0);
@@ -181,7 +180,7 @@ fn descriptors_are_closed_on_exec() {
         let before = descriptors();
         let runtime = runtime(2);
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (listener, _) = listen().await;
             let (client, server) = connect_to(&listener).await;
             let mine: Vec<u32> = descriptors().difference(&before).copied().collect();
             // The reactor's, the listener, and both ends of the connection.
@@ -234,7 +233,7 @@ fn write_to_a_closed_peer() {
 fn sockets_that_outlive_their_runtime_fail() {
     on_each([1, 2], |runtime| {
         let (listener, mut left, right) = runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (listener, _) = listen().await;
             let (mut left, right) = connect_to(&listener).await;
             left.write_all(b"hello").await.unwrap();
             (listener, left, right)

@@ -72,9 +72,7 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
                 }));
             }
         }
-        for task in tasks {
-            task.await.unwrap();
-        }
+        join(tasks).await;
     });
 }
 
@@ -153,16 +151,15 @@ fn two_tasks_share_a_stream() {
 fn peeked_bytes_are_read_again() {
     run_each(|| async {
         let (mut left, mut right) = pair().await;
-        let peeking = Counter::new();
-        let peeked = arc::spawn(peeking.polls_of(async move {
+        let peeked = begun(async move {
             let mut buffer = [0; 16];
             let first = right.read_with(|right| right.peek(&mut buffer)).await.unwrap();
             let second = right.read_with(|right| right.peek(&mut buffer)).await.unwrap();
             assert_eq!((first, second), (5, 5));
             let read = right.read(&mut buffer).await.unwrap();
             buffer[..read].to_vec()
-        }));
-        peeking.reaches(1).await;
+        })
+        .await;
         left.write_all(b"hello").await.unwrap();
         assert_eq!(peeked.await.unwrap(), b"hello");
     });
@@ -343,7 +340,7 @@ fn poll_once<T, R>(it: T, poll: impl FnOnce(T, &mut Context<'_>) -> R) -> R {
 #[test]
 fn options_are_those_that_were_set() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, _) = listen().await;
         let (client, server) = connect_to(&listener).await;
         assert_eq!(client.peer_addr().unwrap(), listener.local_addr().unwrap());
         assert_eq!(server.peer_addr().unwrap(), client.local_addr().unwrap());
@@ -380,13 +377,12 @@ fn stream_goes_to_std_and_back() {
         std.set_nonblocking(false).unwrap();
         // A blocking one is made non-blocking.
         let left = TcpStream::from_std(std).unwrap();
-        let reading = Counter::new();
-        let reader = arc::spawn(reading.polls_of(async move {
+        let reader = begun(async move {
             let mut text = [0; 5];
             (&left).read_exact(&mut text).await.unwrap();
             text
-        }));
-        reading.reaches(1).await;
+        })
+        .await;
         right.write_all(b"hello").await.unwrap();
         assert_eq!(&reader.await.unwrap(), b"hello");
     });

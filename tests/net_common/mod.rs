@@ -98,9 +98,7 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let tasks: Vec<_> = items.into_iter().map(|item| arc::spawn(task(item))).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+    join(tasks).await;
 }
 
 /// Lets a moment pass.
@@ -279,6 +277,15 @@ where
     let task = arc::spawn(polls.polls_of(future));
     polls.reaches(1).await;
     task
+}
+
+/// What the tasks give, one after the other.
+pub async fn join<T>(tasks: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
+    let mut outputs = Vec::new();
+    for task in tasks {
+        outputs.push(task.await.unwrap());
+    }
+    outputs
 }
 
 /// A listener on a free port, and its address.
