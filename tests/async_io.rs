@@ -7,7 +7,6 @@ use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
 use arc::time::{sleep, timeout};
 use socket2::{Domain, MsgHdr, Socket, Type};
-use std::fs::File;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -67,7 +66,7 @@ fn unix_pair_talks_in_both_directions() {
         let (left, right) = unix_pair();
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = (&right, &right);
-            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
+            futures_util::io::copy(&mut reader, &mut writer).await.unwrap();
         });
         let left = Arc::new(left);
         let sender = arc::spawn({

@@ -9,7 +9,6 @@ use arc::task::{JoinHandle, yield_now};
 use arc::time::{Instant, sleep};
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::{Poll, Waker};

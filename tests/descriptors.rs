@@ -6,12 +6,12 @@
 
 use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
-use arc::net::{TcpListener, TcpStream};
+use arc::net::TcpStream;
 use arc::time::sleep;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::io::Read as _;
-use std::io::{self, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! at its limit.
 
 use crate::net_common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt, Direction};
+use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc::task::{spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
