@@ -2,20 +2,19 @@
 //! descriptors neither spins nor ends the server.
 
 use crate::net_common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
+use arc::io::AsyncWriteExt;
+use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::task::{JoinHandle, spawn_blocking};
 use arc::time::timeout;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 #[test]
 fn connections_that_came_before_are_accepted_in_order() {
     run_each(|| async {
-        let (listener, _) = listen().await;
+        let (listener, address) = listen().await;
         let mut clients = vec![];
         for _ in 0..100 {
-            let address = listener.local_addr().unwrap();
             clients.push(TcpStream::connect(address).await.unwrap());
         }
         for client in &clients {
@@ -26,32 +25,25 @@ fn connections_that_came_before_are_accepted_in_order() {
     });
 }
 
+/// Connects so often, on another thread, and gives the clients' addresses.
+fn connects(address: SocketAddr, count: usize) -> JoinHandle<BTreeSet<SocketAddr>> {
+    let connect = move |_| std::net::TcpStream::connect(address).unwrap().local_addr().unwrap();
+    spawn_blocking(move || (0..count).map(connect).collect())
+}
+
 #[test]
 fn all_tasks_that_accept_on_one_listener_are_woken() {
     run_each(|| async {
-        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
+        let listener = Arc::new(listener);
         for _ in 0..50 {
-            let waiting = Counter::new();
-            let acceptors: Vec<_> = (0..5)
-                .map(|_| {
-                    let listener = listener.clone();
-                    let accepting = async move { listener.accept().await.unwrap().1 };
-                    arc::spawn(waiting.polls_of(accepting))
-                })
-                .collect();
-            waiting.reaches(5).await;
-            let clients = arc::task::spawn_blocking(move || {
-                let connect = |_| std::net::TcpStream::connect(address).unwrap();
-                (0..5).map(connect).collect::<Vec<_>>()
-            });
-            let clients = clients.await.unwrap();
-            let mut accepted = BTreeSet::new();
-            for acceptor in acceptors {
-                accepted.insert(acceptor.await.unwrap());
+            let mut acceptors = vec![];
+            for _ in 0..5 {
+                let listener = listener.clone();
+                acceptors.push(begun(async move { listener.accept().await.unwrap().1 }).await);
             }
-            let local = |client: &std::net::TcpStream| client.local_addr().unwrap();
-            assert_eq!(accepted, clients.iter().map(local).collect());
+            let clients = connects(address, 5).await.unwrap();
+            assert_eq!(BTreeSet::from_iter(join(acceptors).await), clients);
         }
     });
 }
@@ -60,13 +52,7 @@ fn all_tasks_that_accept_on_one_listener_are_woken() {
 fn acceptors_that_are_given_up_lose_no_connection() {
     run_each(|| async {
         let (listener, address) = listen().await;
-        let clients = arc::task::spawn_blocking(move || {
-            let connect = |_| {
-                let stream = std::net::TcpStream::connect(address).unwrap();
-                stream.local_addr().unwrap()
-            };
-            (0..300).map(connect).collect::<BTreeSet<SocketAddr>>()
-        });
+        let clients = connects(address, 300);
         let (mut accepted, mut given_up) = (BTreeSet::new(), 0);
         while accepted.len() < 300 {
             match timeout(micros(fastrand::u64(0..100)), listener.accept()).await {
@@ -76,30 +62,6 @@ fn acceptors_that_are_given_up_lose_no_connection() {
             assert!(given_up < 1_000_000, "only {} of 300", accepted.len());
         }
         assert_eq!(accepted, clients.await.unwrap());
-    });
-}
-
-#[test]
-fn incoming_gives_every_connection() {
-    run_each(|| async {
-        let (listener, address) = listen().await;
-        let clients: Vec<_> = (0..20_u8)
-            .map(|number| {
-                arc::spawn(async move {
-                    let mut stream = TcpStream::connect(address).await.unwrap();
-                    stream.write_all(&[number]).await.unwrap();
-                })
-            })
-            .collect();
-        let mut seen = BTreeSet::new();
-        for _ in 0..20 {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut byte = [0];
-            stream.read_exact(&mut byte).await.unwrap();
-            seen.insert(byte[0]);
-        }
-        assert_eq!(seen, (0..20).collect());
-        join(clients).await;
     });
 }
 

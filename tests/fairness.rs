@@ -79,7 +79,7 @@ fn a_worker_with_a_single_task_takes_from_one_that_has_many() {
     const TURNS: usize = 300;
     on_each([2], |runtime| {
         let mut runners: Vec<Runner> = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..rounds(10) {
             while runners.len() < 200 {
                 runners.push(Runner::start(&runtime));
             }
@@ -113,7 +113,7 @@ fn a_poll_that_holds_up_the_end_is_reported() {
     with_sizes(|workers| {
         let (tell, told) = mpsc::channel();
         let runtime = builder(workers)
-            .long_poll_limit(Duration::from_millis(200))
+            .long_poll_limit(millis(100))
             .on_long_poll(move |task| tell.send(task.id).unwrap())
             .build()
             .unwrap();
