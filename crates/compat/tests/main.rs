@@ -21,6 +21,7 @@ mod everywhere;
 mod floods;
 mod grpc;
 mod hint;
+mod http1;
 mod http2;
 mod in_tokio;
 mod limits;
