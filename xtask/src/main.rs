@@ -13,7 +13,7 @@
 //! | `tree.rs` | asks cargo what a build consists of |
 //! | `table.rs` | tables for people |
 //!
-//! The other commands are programs of their own.
+//! `inside`, `book` and `versus` are programs of their own. `trust` and `ratios` are scripts.
 
 mod audit;
 mod ci;
@@ -81,25 +81,31 @@ impl Task {
             Task::Tidy(arguments) => tidy::run(&arguments),
             Task::Audit => audit::run(),
             Task::Report(arguments) => report::run(&arguments),
-            Task::Trust(arguments) => {
-                let mut bash = Command::new("bash");
-                finish(
-                    bash.arg("lab/trust/run").args(arguments.words).current_dir(workspace_root()),
-                )
+            Task::Trust(arguments) => script("lab/trust/run", arguments),
+            Task::Ratios(arguments) => script("lab/measure/ratios", arguments),
+            Task::Inside(arguments) => pass("arc-inside", arguments),
+            Task::Book(arguments) => pass("arc-book", arguments),
+            Task::Versus(arguments) => {
+                let mut cargo = cargo();
+                // Optimized, as what it starts: all of it is built once.
+                cargo.args(["run", "--release", "--package", "arc-lab", "--bin", "measure", "--"]);
+                finish(cargo.args(arguments.words))
             }
-            Task::Inside(arguments) => pass("arc-inside", None, arguments),
-            Task::Book(arguments) => pass("arc-book", None, arguments),
-            Task::Versus(arguments) => pass("arc-compare", Some("versus"), arguments),
-            Task::Ratios(arguments) => pass("arc-compare", Some("ratios"), arguments),
         }
     }
 }
 
 /// Has another program of the workspace do it.
-fn pass(package: &str, command: Option<&str>, arguments: Arguments) -> Result<()> {
+fn pass(package: &str, arguments: Arguments) -> Result<()> {
     let mut cargo = cargo();
-    cargo.args(["run", "--package", package, "--"]).args(command).args(arguments.words);
+    cargo.args(["run", "--package", package, "--"]).args(arguments.words);
     finish(&mut cargo)
+}
+
+/// Has a script do it.
+fn script(path: &str, arguments: Arguments) -> Result<()> {
+    let mut bash = Command::new("bash");
+    finish(bash.arg(path).args(arguments.words).current_dir(workspace_root()))
 }
 
 /// cargo, in the workspace's root. rustup must use what is installed, and never download.

@@ -1,0 +1,3 @@
+module arc-lab
+
+go 1.19

@@ -1,0 +1,68 @@
+//! Runs a program, and says what went wrong.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// Runs a program to its end; gives what it printed. What it says on standard error is shown.
+///
+/// # Errors
+///
+/// It cannot be started, or fails.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| display(command))?;
+    ensure!(output.status.success(), "{}: {}", display(command), output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A script of this package, with what it is told.
+pub fn script(name: &str) -> Command {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new("bash");
+    command.arg(folder.join(name)).env("RUSTUP_AUTO_INSTALL", "0");
+    command
+}
+
+/// A command line as one would type it.
+pub fn display(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{env, fs};
+
+    #[test]
+    fn a_failure_names_the_command() {
+        let error = output(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
+        assert_eq!(error.to_string(), "sh -c exit 3: exit status: 3");
+    }
+
+    #[test]
+    fn a_tree_that_knows_nothing_of_this_package_gets_it() {
+        let target = env::temp_dir().join(format!("arc-before-{}", std::process::id()));
+        let old = target.join("old");
+        fs::create_dir_all(&old).unwrap();
+        let manifest = "[workspace]\nmembers = [\n    \"versus\",\n]\ndefault-members = [\".\"]\n";
+        fs::write(old.join("Cargo.toml"), manifest).unwrap();
+        output(Command::new("git").args(["init", "-q"]).arg(&old)).unwrap();
+
+        let lay_out = || {
+            let mut before = script("before.sh");
+            PathBuf::from(output(before.arg(&target).arg("folder").arg(&old)).unwrap().trim())
+        };
+        // The tree is kept, and adapted again.
+        lay_out();
+        let tree = lay_out();
+        let manifest = fs::read_to_string(tree.join("Cargo.toml")).unwrap();
+        let has_program = tree.join("lab/measure/src/bin/operate.rs").exists();
+        fs::remove_dir_all(&target).unwrap();
+
+        assert_eq!(manifest, "[workspace]\nmembers = [\"lab/measure\"]\n");
+        assert!(has_program);
+    }
+}

@@ -1,0 +1,172 @@
+//! The load generators: how they are called, and what they say.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use arc_lab::figures::Outcome;
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use crate::commands::output;
+use crate::options::{Options, Tool};
+
+/// What load generators need to connect and to end, in seconds beyond the measured time.
+const SLACK: f64 = 15.0;
+
+impl Tool {
+    /// As on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value().expect("none is hidden").get_name().to_owned()
+    }
+}
+
+/// One run of a load generator.
+pub struct Load<'a> {
+    pub tool: Tool,
+    pub options: &'a Options,
+    pub address: &'a str,
+    pub connections: usize,
+    pub seconds: f64,
+    /// Of the random times of an open loop.
+    pub seed: u64,
+    /// Where our own load generator is.
+    pub programs: &'a Path,
+    /// The cores it may use, as taskset takes them.
+    pub cores: Option<String>,
+}
+
+impl Load<'_> {
+    /// Loads the server.
+    ///
+    /// # Errors
+    ///
+    /// The tool fails, is late or says what is not understood.
+    pub fn run(&self) -> Result<Outcome> {
+        let mut command = Command::new("timeout");
+        let limit = (self.seconds + SLACK).to_string();
+        command.args(["--foreground", limit.as_str()]);
+        if let Some(cores) = &self.cores {
+            command.args(["taskset", "-c", cores.as_str()]);
+        }
+        self.add_tool(&mut command);
+        let text = output(&mut command)?;
+        let parse = if self.tool == Tool::Oha { parse_oha } else { parse_line };
+        parse(&text).with_context(|| {
+            format!("what {} printed is not understood:\n{text}", self.tool.name())
+        })
+    }
+
+    fn add_tool(&self, command: &mut Command) {
+        let connections = self.connections.to_string();
+        let url = format!("http://{}/", self.address);
+        match self.tool {
+            Tool::Oha => {
+                let time = format!("{}ms", (self.seconds * 1e3).round());
+                command.args(["oha", "--no-tui", "--output-format", "json"]);
+                command.args(["-c", connections.as_str(), "-z", &time, &url]);
+            }
+            Tool::Wrk | Tool::Wrk2 => {
+                let threads = if self.tool == Tool::Wrk { "-t1" } else { "-t2" };
+                // It takes whole seconds only.
+                let seconds = format!("-d{}s", self.seconds.ceil());
+                let script = concat!(env!("CARGO_MANIFEST_DIR"), "/report.lua");
+                command.args(["wrk", threads, "-c", &connections, &seconds, "-s", script, &url]);
+            }
+            Tool::Own => {
+                command.arg(self.programs.join("load")).args(["--addr", self.address]);
+                command.args(["--connections", connections.as_str()]);
+                command.args(["--seconds", &self.seconds.to_string()]);
+                if self.options.echo {
+                    command.arg("--echo");
+                }
+                if let Some(rate) = self.options.open {
+                    command.args(["--open", &rate.to_string(), "--seed", &self.seed.to_string()]);
+                    // With no core of its own the load sleeps in between.
+                    command.args(self.cores.as_ref().map(|_| "--spin"));
+                }
+            }
+        }
+    }
+}
+
+/// The line of JSON that `report.lua` and our own load print.
+fn parse_line(text: &str) -> Option<Outcome> {
+    let line = text.lines().find(|line| line.starts_with('{'))?;
+    serde_json::from_str(line).ok()
+}
+
+/// What oha prints, as far as it is used. Without an answer some figures are null.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Oha {
+    summary: Summary,
+    latency_percentiles: BTreeMap<String, Option<f64>>,
+    status_code_distribution: BTreeMap<String, u64>,
+    error_distribution: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    total: f64,
+    average: Option<f64>,
+}
+
+fn parse_oha(text: &str) -> Option<Outcome> {
+    let oha: Oha = serde_json::from_str(text).ok()?;
+    let answers = oha.status_code_distribution.get("200").copied().unwrap_or(0);
+    let statuses: u64 = oha.status_code_distribution.values().sum();
+    // It breaks off what is in flight when the time is up: no error of the server.
+    let errors = oha.error_distribution.iter().filter(|it| it.0 != "aborted due to deadline");
+    let failed: u64 = errors.map(|it| it.1).sum();
+    let micros = |name: &str| Some(oha.latency_percentiles.get(name)?.unwrap_or(0.0) * 1e6);
+
+    Some(Outcome {
+        answers,
+        errors: failed + (statuses - answers),
+        seconds: oha.summary.total,
+        mean: oha.summary.average.unwrap_or(0.0) * 1e6,
+        p50: micros("p50")?,
+        p90: micros("p90")?,
+        p99: micros("p99")?,
+        p999: micros("p99.9")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_oha_prints_is_understood() {
+        let text = r#"{
+            "summary": {"total": 2.0, "average": 0.0005, "requestsPerSec": 55.0},
+            "latencyPercentiles":
+                {"p50": 0.0001, "p90": 0.0002, "p99": 0.003, "p99.9": 0.004},
+            "statusCodeDistribution": {"200": 100, "500": 2},
+            "errorDistribution": {"aborted due to deadline": 8, "connection reset": 3}
+        }"#;
+        let expected = Outcome {
+            answers: 100,
+            errors: 5,
+            seconds: 2.0,
+            mean: 500.0,
+            p50: 100.0,
+            p90: 200.0,
+            p99: 3000.0,
+            p999: 4000.0,
+        };
+        assert_eq!(parse_oha(text), Some(expected));
+        assert_eq!(parse_oha("error"), None);
+    }
+
+    #[test]
+    fn a_line_of_json_is_found() {
+        let text = "Running 1s test\n{\"answers\":5,\"errors\":0,\"seconds\":1.5,\"mean\":1,\
+            \"p50\":1,\"p90\":2,\"p99\":3,\"p999\":4}\nmore\n";
+        let outcome = parse_line(text).unwrap();
+        assert_eq!((outcome.answers, outcome.p999), (5, 4.0));
+        assert_eq!(parse_line("nothing"), None);
+    }
+}

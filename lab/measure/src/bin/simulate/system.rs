@@ -1,0 +1,263 @@
+//! What all policies live in: the kernel's events, the load, and what is measured.
+
+use crate::cell::{Cell, Load, Polls};
+use crate::costs::Costs;
+use crate::machine::{Happening, Machine, Nanos, Step};
+use std::collections::VecDeque;
+
+/// How often a monitor looks, if the policy has one.
+pub const TICK: Nanos = 1_000_000;
+
+/// How long a thread of the client needs for a request.
+const CLIENT_COST: Nanos = 4_000;
+
+const ARRIVAL: u32 = 0;
+const MONITOR: u32 = 1;
+
+/// One request: one event of the kernel, and one poll.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// When it was sent, or was to be.
+    pub due: Nanos,
+    /// How long its poll takes.
+    pub takes: Nanos,
+    /// Of a closed loop.
+    pub connection: usize,
+}
+
+/// Workers, by whatever rules.
+pub trait Policy {
+    /// What a worker does next: it is awake, and has done what it was told before.
+    fn step(&mut self, worker: usize, system: &mut System) -> Step;
+
+    /// The monitor looks.
+    fn tick(&mut self, _: &mut System) {}
+
+    /// Requests that were taken from the kernel and not answered.
+    fn held(&self) -> usize;
+}
+
+/// What came of a cell, of the requests after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The mean latency, in microseconds.
+    pub mean: f64,
+    /// What 1 % of the requests exceed.
+    pub p99: f64,
+    /// Answers per second.
+    pub per_second: f64,
+    /// CPU of the workers per request, in microseconds.
+    pub cpu: f64,
+    /// How many sleeping workers other workers woke, per request.
+    pub wakes: f64,
+}
+
+struct Client {
+    answers: VecDeque<usize>,
+    serves: Option<usize>,
+}
+
+/// The system.
+pub struct System {
+    machine: Machine,
+    /// What everything costs.
+    pub costs: Costs,
+    /// For thieves.
+    pub random: fastrand::Rng,
+    /// For the load: every policy gets the same requests.
+    load_random: fastrand::Rng,
+    workers: usize,
+    polls: Polls,
+    /// The mean gap of an open loop.
+    gap: Option<f64>,
+    next_due: f64,
+    clients: Vec<Client>,
+    ready: VecDeque<Request>,
+    waiters: Vec<usize>,
+
+    sent: u64,
+    done: u64,
+    warm_up: u64,
+    latencies: Vec<Nanos>,
+    began: Nanos,
+    cpu_before: Nanos,
+    monitor_cpu: Nanos,
+    wakes: u64,
+}
+
+/// Runs a cell until it has so many answers, the first tenth of which does not count.
+///
+/// # Panics
+///
+/// A request is lost or answered twice.
+pub fn run(cell: &Cell, costs: Costs, seed: u64, mut policy: impl Policy) -> Figures {
+    let mut system = System::new(cell, costs, seed);
+    let all = system.warm_up + cell.requests;
+    while system.done < all {
+        match system.machine.advance() {
+            Happening::Asks(thread) if thread < system.workers => {
+                let step = policy.step(thread, &mut system);
+                system.machine.take(thread, step);
+            }
+            Happening::Asks(thread) => {
+                let step = system.client_step(thread - system.workers);
+                system.machine.take(thread, step);
+            }
+            Happening::Due(MONITOR) => {
+                policy.tick(&mut system);
+                system.machine.set(TICK, MONITOR);
+            }
+            Happening::Due(_) => system.arrive(),
+        }
+    }
+    let present = system.ready.len() + policy.held();
+    assert_eq!(system.sent - system.done, present as u64, "requests were lost or doubled");
+    system.figures()
+}
+
+impl System {
+    fn new(cell: &Cell, costs: Costs, seed: u64) -> Self {
+        let threads = cell.workers + cell.clients();
+        let client = |_| Client { answers: VecDeque::new(), serves: None };
+        let mut system = Self {
+            machine: Machine::new(threads),
+            costs,
+            random: fastrand::Rng::with_seed(seed ^ 1),
+            load_random: fastrand::Rng::with_seed(seed),
+            workers: cell.workers,
+            polls: cell.polls,
+            gap: cell.gap(),
+            next_due: 0.0,
+            clients: (0..cell.clients()).map(client).collect(),
+            ready: VecDeque::new(),
+            waiters: Vec::new(),
+            sent: 0,
+            done: 0,
+            warm_up: cell.requests / 9,
+            latencies: Vec::new(),
+            began: 0,
+            cpu_before: 0,
+            monitor_cpu: 0,
+            wakes: 0,
+        };
+        for worker in 0..system.workers {
+            system.machine.wake(worker, 0);
+        }
+        system.machine.set(TICK, MONITOR);
+        match cell.load {
+            Load::Open(_) => system.set_arrival(),
+            Load::Closed(connections) => {
+                for connection in 0..connections {
+                    system.give_to_client(connection);
+                }
+            }
+        }
+        system
+    }
+
+    /// The time.
+    pub fn now(&self) -> Nanos {
+        self.machine.now()
+    }
+
+    /// Whether the kernel has an event.
+    pub fn has_events(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Takes one event.
+    pub fn take_event(&mut self) -> Option<Request> {
+        self.ready.pop_front()
+    }
+
+    /// A worker sleeps until there are events, or it is woken.
+    pub fn wait_for_kernel(&mut self, worker: usize) {
+        self.waiters.push(worker);
+    }
+
+    /// A worker wakes another one; gives what that costs it.
+    pub fn wake(&mut self, worker: usize) -> Nanos {
+        self.wakes += 1;
+        self.waiters.retain(|&waiter| waiter != worker);
+        self.machine.wake(worker, self.costs.delay);
+        self.costs.wake
+    }
+
+    /// A poll has ended.
+    pub fn answer(&mut self, request: Request) {
+        self.done += 1;
+        if self.done == self.warm_up {
+            self.began = self.now();
+            self.cpu_before = self.worker_cpu();
+            self.wakes = 0;
+        } else if self.done > self.warm_up {
+            self.latencies.push(self.now() - request.due);
+        }
+        if self.gap.is_none() {
+            self.give_to_client(request.connection);
+        }
+    }
+
+    /// The monitor uses CPU.
+    pub fn monitor_uses(&mut self, time: Nanos) {
+        self.monitor_cpu += time;
+    }
+
+    fn give_to_client(&mut self, connection: usize) {
+        let client = connection % self.clients.len();
+        self.clients[client].answers.push_back(connection);
+        self.machine.wake(self.workers + client, self.costs.delay);
+    }
+
+    fn client_step(&mut self, index: usize) -> Step {
+        if let Some(connection) = self.clients[index].serves.take() {
+            self.send(self.now(), connection);
+        }
+        let Some(connection) = self.clients[index].answers.pop_front() else {
+            return Step::Sleep(0);
+        };
+        self.clients[index].serves = Some(connection);
+        Step::Run(CLIENT_COST)
+    }
+
+    /// A request of an open loop arrives.
+    fn arrive(&mut self) {
+        self.send(self.now(), 0);
+        self.set_arrival();
+    }
+
+    fn set_arrival(&mut self) {
+        let gap = self.gap.expect("an open loop");
+        self.next_due -= gap * (1.0 - self.load_random.f64()).ln();
+        self.machine.set((self.next_due as Nanos).saturating_sub(self.now()), ARRIVAL);
+    }
+
+    fn send(&mut self, due: Nanos, connection: usize) {
+        let takes = self.polls.sample(&mut self.load_random);
+        self.ready.push_back(Request { due, takes, connection });
+        self.sent += 1;
+        if let Some(worker) = self.waiters.pop() {
+            self.machine.wake(worker, self.costs.delay);
+        }
+    }
+
+    fn worker_cpu(&self) -> Nanos {
+        let workers = (0..self.workers).map(|worker| self.machine.used(worker));
+        workers.sum::<Nanos>() + self.monitor_cpu
+    }
+
+    fn figures(mut self) -> Figures {
+        self.latencies.sort_unstable();
+        let count = self.latencies.len();
+        let p99 = self.latencies[(count as f64 * 0.99).ceil() as usize - 1];
+        let time = (self.now() - self.began).max(1) as f64;
+        let per_request = |value: f64| value / count as f64;
+        Figures {
+            mean: per_request(self.latencies.iter().sum::<Nanos>() as f64) / 1e3,
+            p99: p99 as f64 / 1e3,
+            per_second: count as f64 / time * 1e9,
+            cpu: per_request((self.worker_cpu() - self.cpu_before) as f64) / 1e3,
+            wakes: per_request(self.wakes as f64),
+        }
+    }
+}

@@ -1,3 +1,0 @@
-module arc-versus
-
-go 1.19

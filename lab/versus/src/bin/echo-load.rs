@@ -1,3 +1,0 @@
-//! An echo load generator: `echo-load --help`.
-
-versus::main_on_linux!(versus::client::echo);

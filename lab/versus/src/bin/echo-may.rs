@@ -1,3 +1,0 @@
-//! An echo server, on may.
-
-versus::main_on_linux!(versus::on_may::echo);

@@ -1,7 +1,0 @@
-//! An echo server, on tokio's current-thread runtime.
-
-use versus::on_tokio::{self, Flavour};
-
-fn main() -> std::process::ExitCode {
-    on_tokio::echo(Flavour::CurrentThread)
-}
