@@ -24,6 +24,8 @@ mod hint;
 mod http2;
 mod in_tokio;
 mod limits;
+#[cfg(target_os = "linux")]
+mod page;
 mod server;
 mod tls;
 mod tokio_streams;
