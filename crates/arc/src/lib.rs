@@ -88,7 +88,8 @@
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
 //! | `process` | `arc::process` |
-//! | `full` | all of the above: everything that tokio's `full` has |
+//! | `full` | all of the above: everything that tokio's `full` has, but for `ucred` |
+//! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
 //! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |

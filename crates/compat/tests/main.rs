@@ -25,6 +25,8 @@ mod http1;
 mod http2;
 mod in_tokio;
 mod limits;
+#[cfg(target_os = "linux")]
+mod page;
 mod server;
 mod tls;
 mod tokio_streams;

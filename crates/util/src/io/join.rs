@@ -1,7 +1,8 @@
 //! One stream made of a reader and a writer, and one stream with both kinds of buffers.
 
+use super::BufWriter;
 use crate::forward::{buf_reads_by, reads_by, writes_by};
-use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, BufWriter};
+use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
 use pin_project_lite::pin_project;
 use std::pin::Pin;
 

@@ -1,7 +1,7 @@
 //! Connections of the Unix domain.
 
 use super::address::{address_of, explain, to_socket2};
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "ucred", target_os = "linux"))]
 use super::ucred::UCred;
 use crate::forward::{reads_by, writes_by};
 #[cfg(feature = "bytes")]
@@ -140,7 +140,7 @@ impl UnixStream {
     /// # Errors
     ///
     /// Any error of the system call.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "ucred", target_os = "linux"))]
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(&self.0)
     }
