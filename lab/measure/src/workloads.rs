@@ -44,7 +44,7 @@ async fn spawn_in_batches<R: Runtime>(count: usize) {
             sum += task.await;
         }
     }
-    assert_eq!(sum, (0..count).sum());
+    assert_eq!(sum, (0..count).sum::<usize>());
 }
 
 /// A task spawns others and lets them go; the last one says so.
