@@ -1,11 +1,12 @@
 //! The simulated clock, as programs see it.
 
+use crate::lock::lock;
 use arc::task::{try_id, with_budget, yield_now};
 use arc::time::{Duration, Instant, sleep_until};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// While this lives, the clock of the simulation does not jump.
@@ -153,13 +154,9 @@ struct Due {
 impl Due {
     fn poll_woken(&self, context: &Context<'_>) -> Poll<()> {
         let task = context.waker().clone();
-        let before = self.lock().replace(task);
+        let before = lock(&self.task).replace(task);
         drop(before);
         if self.is_woken.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Waker>> {
-        self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -167,7 +164,7 @@ impl Wake for Due {
     /// The order is that of one thread: a simulation has no other.
     fn wake(self: Arc<Self>) {
         self.is_woken.store(true, Ordering::Relaxed);
-        let task = self.lock().take();
+        let task = lock(&self.task).take();
         if let Some(task) = task {
             task.wake();
         }

@@ -51,6 +51,7 @@
 
 mod clock;
 mod failure;
+mod lock;
 pub mod net;
 mod quiet;
 mod seeds;

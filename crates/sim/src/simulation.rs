@@ -1,6 +1,7 @@
 //! One simulation, from its seed to its log.
 
 use crate::failure::{Failure, Unfinished};
+use crate::lock::lock;
 use crate::timeline;
 use arc::runtime::{Builder, Handle, UnhandledPanic};
 use arc::task::{TaskInfo, with_budget};
@@ -14,7 +15,7 @@ use std::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// How many polls a simulation has at most, unless it is told otherwise: a few seconds of real
@@ -340,7 +341,7 @@ struct Main {
 impl Main {
     fn set_turn(&self, turn: &Waker) {
         let turn = turn.clone();
-        let before = self.turn.lock().unwrap_or_else(PoisonError::into_inner).replace(turn);
+        let before = lock(&self.turn).replace(turn);
         drop(before);
     }
 }
@@ -353,7 +354,7 @@ impl Wake for Main {
     /// Relaxed is enough, also on another thread: the wake-up of the turn happens before the turn.
     fn wake_by_ref(self: &Arc<Self>) {
         self.woken.store(true, Ordering::Relaxed);
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let turn = lock(&self.turn).clone();
         if let Some(turn) = turn {
             turn.wake();
         }

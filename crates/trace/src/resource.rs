@@ -53,8 +53,8 @@ pub enum What {
 }
 
 impl What {
-    /// Three parts of sentences: what of it a task waits for, what it is, and what somebody did last
-    /// that could end the wait. The line that made it follows the second one.
+    /// Three parts of sentences: what of it a task waits for, what it is, and what somebody did
+    /// last that could end the wait. The line that made it follows the second one.
     fn words(self) -> [&'static str; 3] {
         match self {
             Self::Mutex => ["", "the Mutex", "gave some back"],

@@ -3,9 +3,10 @@
 use super::error::gone;
 use super::stream::Stream;
 use super::wakers::Wakers;
+use crate::lock::lock;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 /// The connections that a listener has not accepted, and the tasks that wait for one.
@@ -22,12 +23,8 @@ struct State {
 }
 
 impl Backlog {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn push(&self, stream: Stream) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if state.is_closed {
             drop(state);
             return stream.reset();
@@ -41,7 +38,7 @@ impl Backlog {
     /// Breaks the connections that nobody has accepted, as a kernel does. Accepting fails from now
     /// on.
     pub(super) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         state.is_closed = true;
         let streams = std::mem::take(&mut state.streams);
         let acceptors = state.acceptors.take();
@@ -52,7 +49,7 @@ impl Backlog {
 
     pub(super) fn poll_accept(&self, context: &Context<'_>) -> Poll<io::Result<Stream>> {
         let waker = context.waker().clone();
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if state.is_closed {
             return Poll::Ready(Err(gone()));
         }

@@ -1,9 +1,10 @@
 //! How packets fare on a network: how long they take, which are lost, who cannot reach whom.
 
+use crate::lock::lock;
 use arc::time::Duration;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// When a lost packet is sent again.
 pub(super) const RETRANSMISSION: Duration = Duration::from_millis(200);
@@ -13,11 +14,11 @@ pub(super) const RETRANSMISSION: Duration = Duration::from_millis(200);
 pub(super) struct Conditions(Arc<Mutex<State>>);
 
 #[derive(Debug)]
-struct State {
-    delay: Range<Duration>,
-    loss: f64,
+pub(super) struct State {
+    pub(super) delay: Range<Duration>,
+    pub(super) loss: f64,
     /// The pairs of hosts of which the first one cannot reach the second one.
-    partitions: BTreeSet<(Arc<str>, Arc<str>)>,
+    pub(super) partitions: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 impl Default for Conditions {
@@ -32,24 +33,8 @@ impl Default for Conditions {
 }
 
 impl Conditions {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn set_delay(&self, delay: Range<Duration>) {
-        self.lock().delay = delay;
-    }
-
-    pub(super) fn set_loss(&self, probability: f64) {
-        self.lock().loss = probability;
-    }
-
-    pub(super) fn cut(&self, from: &str, to: &str) {
-        self.lock().partitions.insert((from.into(), to.into()));
-    }
-
-    pub(super) fn heal(&self, from: &str, to: &str) {
-        self.lock().partitions.remove(&(from.into(), to.into()));
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.0)
     }
 
     /// How long the next packet takes.

@@ -2,11 +2,12 @@
 
 use super::error::gone;
 use super::wakers::Wakers;
+use crate::lock::lock;
 use arc::time::{Instant, Sleep, sleep_until};
 use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 /// The name of a host, and a port.
@@ -39,13 +40,9 @@ impl State {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Binds a socket, and returns its number. `None` if the port has one.
     pub(super) fn bind(&self) -> Option<u64> {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if state.is_bound {
             return None;
         }
@@ -58,12 +55,12 @@ impl Inbox {
 
     /// Whether a socket is bound.
     pub(super) fn is_bound(&self) -> bool {
-        self.lock().is_bound
+        lock(&self.0).is_bound
     }
 
     /// Whether the socket of this number is bound.
     pub(super) fn is_of(&self, socket: u64) -> bool {
-        self.lock().is_of(socket)
+        lock(&self.0).is_of(socket)
     }
 
     /// The socket of this number is gone.
@@ -75,7 +72,7 @@ impl Inbox {
 
     /// The socket is gone, whichever it is. Those who receive by it get an error.
     pub(super) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         state.is_bound = false;
         let readers = state.readers.take();
         drop(state);
@@ -83,7 +80,7 @@ impl Inbox {
     }
 
     pub(super) fn push(&self, arrival: Instant, from: Address, bytes: Vec<u8>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if !state.is_bound {
             state.forget();
         }
@@ -105,7 +102,7 @@ impl Inbox {
     ) -> Poll<io::Result<(Address, Vec<u8>)>> {
         loop {
             let waker = context.waker().clone();
-            let mut state = self.lock();
+            let mut state = lock(&self.0);
             if !state.is_of(socket) {
                 return Poll::Ready(Err(gone()));
             }

@@ -5,12 +5,13 @@ use super::conditions::Conditions;
 use super::error::no_free_port;
 use super::inbox::{Address, Inbox};
 use super::pipe::Pipe;
+use crate::lock::lock;
 use crate::story::tell;
 use arc::time::Duration;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Range, RangeInclusive};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// The ports that a host chooses from if a program asks for any.
 const FREE_PORTS: RangeInclusive<u16> = 49_152..=u16::MAX;
@@ -51,7 +52,7 @@ impl Net {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Sets how long a packet takes: some time in this range.
@@ -62,7 +63,7 @@ impl Net {
     #[track_caller]
     pub fn set_delay(&self, delay: Range<Duration>) {
         assert!(!delay.is_empty(), "a packet takes some time of a range that is not empty");
-        self.conditions.set_delay(delay);
+        self.conditions.lock().delay = delay;
     }
 
     /// Sets how probable it is that a packet is lost; 0 by default.
@@ -73,7 +74,7 @@ impl Net {
     #[track_caller]
     pub fn set_loss(&self, probability: f64) {
         assert!((0.0..1.0).contains(&probability), "a probability from 0 to less than 1");
-        self.conditions.set_loss(probability);
+        self.conditions.lock().loss = probability;
     }
 
     /// A host of this name, which need not be known before.
@@ -118,7 +119,7 @@ impl Net {
     /// ```
     pub fn partition_oneway(&self, from: &str, to: &str) {
         tell(|| format!("network: {from} -> {to}: cut"));
-        self.conditions.cut(from, to);
+        self.conditions.lock().partitions.insert((from.into(), to.into()));
         let pipes = self.lock().pipes();
         pipes.iter().filter(|pipe| pipe.is_from_to(from, to)).for_each(|pipe| pipe.cut());
     }
@@ -126,7 +127,7 @@ impl Net {
     /// Takes back one direction of a partition.
     pub fn heal_oneway(&self, from: &str, to: &str) {
         tell(|| format!("network: {from} -> {to}: healed"));
-        self.conditions.heal(from, to);
+        self.conditions.lock().partitions.remove(&(from.into(), to.into()));
         let pipes = self.lock().pipes();
         pipes.iter().filter(|pipe| pipe.is_from_to(from, to)).for_each(|pipe| pipe.heal());
         // Those who write on the way back may hear of their peer now.

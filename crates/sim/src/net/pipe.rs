@@ -1,11 +1,12 @@
 //! One direction of a connection.
 
 use super::conditions::{Conditions, RETRANSMISSION};
+use crate::lock::lock;
 use crate::story::tell;
 use arc::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Waker};
 
 /// How many bytes may be on their way in one direction.
@@ -111,7 +112,7 @@ impl Pipe {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn is_of(&self, host: &str) -> bool {
