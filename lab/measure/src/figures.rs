@@ -85,21 +85,13 @@ pub fn times(ratio: f64) -> String {
 mod tests {
     use super::*;
 
-    fn spread(median: f64, least: f64, most: f64) -> Option<Spread> {
-        Some(Spread { median, least, most })
-    }
-
     #[test]
     fn the_median_is_the_middle() {
         assert_eq!(Spread::of([]), None);
-        assert_eq!(Spread::of([2.0]), spread(2.0, 2.0, 2.0));
+        let spread = |median, least, most| Some(Spread { median, least, most });
         assert_eq!(Spread::of([3.0, 1.0, 2.0]), spread(2.0, 1.0, 3.0));
         assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0]), spread(2.5, 1.0, 4.0));
-    }
-
-    #[test]
-    fn nothing_is_divided_by_zero() {
-        assert_eq!(Spread::of_ratios([(1.0, 0.0)]), None);
+        // Nothing is divided by zero.
         assert_eq!(Spread::of_ratios([(1.0, 2.0), (3.0, 0.0)]), spread(0.5, 0.5, 0.5));
     }
 

@@ -22,6 +22,14 @@ fn time<R: Runtime>(runtime: &R, work: impl Future<Output = ()> + Send + 'static
     })
 }
 
+/// Waits for tasks that are all spawned before.
+async fn join<R: Runtime>(tasks: impl IntoIterator<Item = R::Join<()>>) {
+    let tasks: Vec<_> = tasks.into_iter().collect();
+    for task in tasks {
+        task.await;
+    }
+}
+
 /// Keeps a core busy.
 fn compute(duration: Duration) {
     let start = Instant::now();
@@ -32,19 +40,17 @@ fn compute(duration: Duration) {
 
 /// A task spawns others, a thousand at a time, and joins them.
 pub fn spawn_join<R: Runtime>(runtime: &R, count: usize) -> Duration {
-    time(runtime, spawn_in_batches::<R>(count))
-}
-
-async fn spawn_in_batches<R: Runtime>(count: usize) {
-    let mut sum = 0;
-    for start in (0..count).step_by(1000) {
-        let numbers = start..count.min(start + 1000);
-        let tasks: Vec<_> = numbers.map(|number| R::spawn(async move { number })).collect();
-        for task in tasks {
-            sum += task.await;
+    time(runtime, async move {
+        let mut sum = 0;
+        for start in (0..count).step_by(1000) {
+            let numbers = start..count.min(start + 1000);
+            let tasks: Vec<_> = numbers.map(|number| R::spawn(async move { number })).collect();
+            for task in tasks {
+                sum += task.await;
+            }
         }
-    }
-    assert_eq!(sum, (0..count).sum());
+        assert_eq!(sum, (0..count).sum());
+    })
 }
 
 /// A task spawns others and lets them go; the last one says so.
@@ -124,10 +130,7 @@ pub fn yield_now<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 }
             })
         };
-        let tasks: Vec<_> = (0..200).map(yields).collect();
-        for task in tasks {
-            task.await;
-        }
+        join::<R>((0..200).map(yields)).await;
     })
 }
 
@@ -150,9 +153,7 @@ pub fn ping_pong<R: Runtime>(runtime: &R, count: usize, pairs: usize) -> Duratio
                 }
             }));
         }
-        for task in tasks {
-            task.await;
-        }
+        join::<R>(tasks).await;
     })
 }
 
@@ -180,9 +181,7 @@ pub fn request_reply<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 sender.send(number + 1).expect("the client listens");
             }
         }));
-        for task in tasks {
-            task.await;
-        }
+        join::<R>(tasks).await;
     })
 }
 
@@ -228,10 +227,7 @@ pub fn sleeps<R: Runtime>(runtime: &R, count: usize) -> Duration {
     time(runtime, async move {
         let micros = (0..count as u64).map(|task| 1_000 + task * 7_919 % 49_000);
         let sleep = |micros| R::spawn(R::sleep(Duration::from_micros(micros)));
-        let tasks: Vec<_> = micros.map(sleep).collect();
-        for task in tasks {
-            task.await;
-        }
+        join::<R>(micros.map(sleep)).await;
     })
 }
 
@@ -260,10 +256,7 @@ pub fn lateness<R: Runtime>(runtime: &R, count: usize) -> Duration {
 pub fn compute_flat<R: Runtime>(runtime: &R, count: usize) -> Duration {
     time(runtime, async move {
         let task = |_| R::spawn(async { compute(Duration::from_millis(1)) });
-        let tasks: Vec<_> = (0..count).map(task).collect();
-        for task in tasks {
-            task.await;
-        }
+        join::<R>((0..count).map(task)).await;
     })
 }
 

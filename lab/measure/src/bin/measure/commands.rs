@@ -37,12 +37,6 @@ mod tests {
     use std::{env, fs};
 
     #[test]
-    fn a_failure_names_the_command() {
-        let error = output(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
-        assert_eq!(error.to_string(), "sh -c exit 3: exit status: 3");
-    }
-
-    #[test]
     fn a_tree_that_knows_nothing_of_this_package_gets_it() {
         let target = env::temp_dir().join(format!("arc-before-{}", std::process::id()));
         let old = target.join("old");

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::options::{Options, Tool};
 
-/// More than this share of the machine's time taken by others makes a round worthless; stolen time
-/// counts as well.
-pub const OTHER_WORK_LIMIT: f64 = 0.05;
+/// More than this share of the machine taken by others makes a round worthless.
+const OTHERS_MOST: f64 = 0.05;
 
 /// One or more runs of `cargo xtask versus`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -29,8 +28,6 @@ pub struct Series {
     pub load: String,
     pub connections: usize,
     pub workers: usize,
-    /// Whether servers and load had cores of their own.
-    pub pinned: bool,
     pub seconds: f64,
     /// Of the first round of an open loop.
     pub seed: Option<u64>,
@@ -50,16 +47,14 @@ pub struct Round {
     pub outcome: Outcome,
     /// The server's CPU per answer, in microseconds.
     pub cpu: f64,
-    /// The share of the machine that neither server nor load used.
-    pub other_work: f64,
-    /// The share of the machine that its host gave to others.
-    pub stolen: f64,
+    /// The share of the machine that other processes took, or its host.
+    pub others: f64,
 }
 
 impl Round {
     /// Whether other load left the figures their worth.
     pub fn is_sound(&self) -> bool {
-        self.other_work <= OTHER_WORK_LIMIT && self.stolen <= OTHER_WORK_LIMIT
+        self.others <= OTHERS_MOST
     }
 }
 
@@ -71,7 +66,6 @@ impl Series {
             load: load_text(options, tool),
             connections,
             workers: options.workers,
-            pinned: options.pins(),
             seconds: options.seconds,
             seed: options.open.map(|_| seed),
             servers: servers.collect(),
@@ -84,12 +78,8 @@ impl Series {
 
     /// As a heading.
     pub fn title(&self) -> String {
-        let pinned = if self.pinned { ", on cores of their own" } else { "" };
         let seed = self.seed.map_or(String::new(), |seed| format!(", seed {seed}"));
-        format!(
-            "{}; {} connections; workers: {}{pinned}{seed}",
-            self.load, self.connections, self.workers
-        )
+        format!("{}, {} connections, workers: {}{seed}", self.load, self.connections, self.workers)
     }
 }
 
@@ -103,6 +93,9 @@ fn load_text(options: &Options, tool: Tool) -> String {
     if let Some(work) = &options.work {
         let how = if options.work_sleeps { "sleeps" } else { "computes" };
         text += &format!(", {how} {work}");
+    }
+    if options.pins() {
+        text += ", on cores of its own";
     }
     if options.busy {
         text += ", beside busy loops";
@@ -162,17 +155,6 @@ pub mod tests {
             ],
             ..Series::default()
         }
-    }
-
-    #[test]
-    fn other_work_and_stolen_time_make_a_round_worthless() {
-        let mut round = round(1, 1.0);
-        assert!(round.is_sound());
-        round.other_work = 0.06;
-        assert!(!round.is_sound());
-        round.other_work = 0.0;
-        round.stolen = 0.06;
-        assert!(!round.is_sound());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
@@ -33,7 +33,10 @@ pub fn run(options: &Options) -> Result<()> {
     if options.busy {
         keep_busy(cores);
     }
-    announce(options);
+    let count = options.load.len() * options.connections.len() * options.rounds;
+    let seconds =
+        (count * options.contenders().len()) as f64 * (options.seconds + OVERHEAD_SECONDS);
+    eprintln!("this takes about {seconds:.0} s");
     for &tool in &options.load {
         for &connections in &options.connections {
             let setting = Setting {
@@ -102,14 +105,6 @@ fn keep_busy(cores: usize) {
     }
 }
 
-/// Says how long it takes.
-fn announce(options: &Options) {
-    let series = options.load.len() * options.connections.len();
-    let count = series * options.contenders().len() * options.rounds;
-    let seconds = count as f64 * (options.seconds + OVERHEAD_SECONDS);
-    eprintln!("{count} measurements, about {:.0} s", seconds.ceil());
-}
-
 /// Measures all servers with one load and number of connections.
 fn measure(setting: &Setting<'_>) -> Result<Series> {
     let options = setting.options;
@@ -117,31 +112,22 @@ fn measure(setting: &Setting<'_>) -> Result<Series> {
     let contenders = options.contenders();
     let mut series = Series::of(options, setting.tool, setting.connections, seed);
     eprintln!("\n{}", series.title());
-    let start = Instant::now();
-    let count = contenders.len() * options.rounds;
-    let mut done = 0;
     for round in 0..options.rounds {
         // The same requests for all of a round.
         let seed = seed + round as u64;
-        for index in order(round, contenders.len()) {
+        let mut order: Vec<usize> = (0..contenders.len()).collect();
+        if round % 2 == 1 {
+            // The other way round: none is always first.
+            order.reverse();
+        }
+        for index in order {
             eprint!("round {} of {}: {:12}", round + 1, options.rounds, contenders[index]);
             let result = setting.measure(&contenders[index], seed)?;
-            done += 1;
-            let left = start.elapsed().mul_f64((count - done) as f64 / done as f64);
-            eprintln!("{}; {:.0} s left", progress(&result), left.as_secs_f64());
+            eprintln!("{}", progress(&result));
             series.servers[index].rounds.push(result);
         }
     }
     Ok(series)
-}
-
-/// Each round the other way round: none is always first.
-fn order(round: usize, contenders: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..contenders).collect();
-    if round % 2 == 1 {
-        order.reverse();
-    }
-    order
 }
 
 /// A seed that differs from run to run, and is short enough to be typed.
@@ -152,17 +138,12 @@ fn seed_of_now() -> u64 {
 
 fn progress(round: &Round) -> String {
     let outcome = &round.outcome;
-    let mut text = format!("{:>9.0} requests/s", outcome.per_second());
-    text += &format!(", mean {:.0}, p99 {:.0} µs", outcome.mean, outcome.p99);
-    if outcome.errors > 0 {
-        text += &format!(", {} errors", outcome.errors);
-    }
-    if !round.is_sound() {
-        text += &format!(
-            "; worthless: other work took {:.0} % of the machine, its host {:.0} %",
-            round.other_work * 100.0,
-            round.stolen * 100.0
-        );
-    }
-    text
+    let others = if round.is_sound() { "" } else { "; worthless: others took part of the machine" };
+    format!(
+        "{:>9.0} requests/s, mean {:.0}, p99 {:.0} µs, {} errors{others}",
+        outcome.per_second(),
+        outcome.mean,
+        outcome.p99,
+        outcome.errors
+    )
 }
