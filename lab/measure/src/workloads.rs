@@ -222,27 +222,30 @@ pub fn timeout<R: Runtime>(runtime: &R, count: usize) -> Duration {
     })
 }
 
-/// So many tasks that each sleep for 1 to 50 ms.
+/// Different lengths, from 1 to 50 ms.
+fn length_of_sleep(task: usize) -> Duration {
+    Duration::from_micros(1_000 + task as u64 * 7_919 % 49_000)
+}
+
+/// So many tasks that each sleep.
 pub fn sleeps<R: Runtime>(runtime: &R, count: usize) -> Duration {
     time(runtime, async move {
-        let micros = (0..count as u64).map(|task| 1_000 + task * 7_919 % 49_000);
-        let sleep = |micros| R::spawn(R::sleep(Duration::from_micros(micros)));
-        join::<R>(micros.map(sleep)).await;
+        join::<R>((0..count).map(|task| R::spawn(R::sleep(length_of_sleep(task))))).await;
     })
 }
 
-/// How late so many sleeps of 1 to 50 ms end, at the median.
+/// How late so many sleeps end, at the median.
 pub fn lateness<R: Runtime>(runtime: &R, count: usize) -> Duration {
     runtime.block_on(async {
-        let sleep = |task: u64| {
+        let sleep = |task| {
             R::spawn(async move {
-                let duration = Duration::from_micros(1_000 + task * 7_919 % 49_000);
+                let duration = length_of_sleep(task);
                 let start = Instant::now();
                 R::sleep(duration).await;
                 start.elapsed().checked_sub(duration).expect("no sleep ends early")
             })
         };
-        let tasks: Vec<_> = (0..count as u64).map(sleep).collect();
+        let tasks: Vec<_> = (0..count).map(sleep).collect();
         let mut late = Vec::new();
         for task in tasks {
             late.push(task.await);

@@ -74,21 +74,12 @@ pub struct Options {
     /// With --open: all run on all cores, and the load sleeps in between
     #[arg(long, requires = "open")]
     pub share_cores: bool,
-    /// The seed of the random times, to which the round is added; by default of the clock
-    #[arg(long, requires = "open")]
-    pub seed: Option<u64>,
-    /// Keep each core busy with something else all the while
-    #[arg(long)]
-    pub busy: bool,
     /// Add every round to a file; the ratios at the end are then of all that it has
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
 impl Options {
-    /// # Errors
-    ///
-    /// The options do not go together.
     pub fn check(&self) -> Result<()> {
         let cores = available_parallelism().map_or(1, usize::from);
         // Workers that sleep need no cores of their own.
@@ -158,7 +149,7 @@ mod tests {
         let options = parse("--connections=8,64 --seconds 0.5 --load oha,wrk,wrk2").unwrap();
         assert_eq!((options.connections, options.seconds), (vec![8, 64], 0.5));
         assert_eq!(options.load, [Tool::Oha, Tool::Wrk, Tool::Wrk2]);
-        let shared = "--work 2ms/100 --work-sleeps --open 20000 --seed 7 --share-cores";
+        let shared = "--work 2ms/100 --work-sleeps --open 20000 --share-cores";
         assert!(!parse(shared).unwrap().pins());
     }
 
@@ -170,7 +161,6 @@ mod tests {
             ("--peers tokio,c", "--peers"),
             ("--work-sleeps", "--work"),
             ("--work 300", "300us"),
-            ("--seed 1", "--open"),
             ("--open 9 --load wrk --share-cores", "`--load own`"),
             ("--echo --work 1ms", "without --echo"),
             ("--commit a --before b", "--before"),

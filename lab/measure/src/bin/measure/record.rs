@@ -29,8 +29,6 @@ pub struct Series {
     pub connections: usize,
     pub workers: usize,
     pub seconds: f64,
-    /// Of the first round of an open loop.
-    pub seed: Option<u64>,
     pub servers: Vec<Measured>,
 }
 
@@ -59,7 +57,7 @@ impl Round {
 }
 
 impl Series {
-    pub fn of(options: &Options, tool: Tool, connections: usize, seed: u64) -> Self {
+    pub fn of(options: &Options, tool: Tool, connections: usize) -> Self {
         let contenders = options.contenders().into_iter();
         let servers = contenders.map(|name| Measured { name, rounds: Vec::new() });
         Self {
@@ -67,7 +65,6 @@ impl Series {
             connections,
             workers: options.workers,
             seconds: options.seconds,
-            seed: options.open.map(|_| seed),
             servers: servers.collect(),
         }
     }
@@ -78,8 +75,7 @@ impl Series {
 
     /// As a heading.
     pub fn title(&self) -> String {
-        let seed = self.seed.map_or(String::new(), |seed| format!(", seed {seed}"));
-        format!("{}, {} connections, workers: {}{seed}", self.load, self.connections, self.workers)
+        format!("{}, {} connections, workers: {}", self.load, self.connections, self.workers)
     }
 }
 
@@ -97,18 +93,11 @@ fn load_text(options: &Options, tool: Tool) -> String {
     if options.pins() {
         text += ", on cores of its own";
     }
-    if options.busy {
-        text += ", beside busy loops";
-    }
     text
 }
 
 impl Record {
     /// The one that a file has; a new one without a file.
-    ///
-    /// # Errors
-    ///
-    /// It has something else.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| path.exists()) else {
             return Ok(Self::default());
@@ -118,9 +107,6 @@ impl Record {
         serde_json::from_str(&text).with_context(no_record)
     }
 
-    /// # Errors
-    ///
-    /// The file cannot be written.
     pub fn write(&self, path: Option<&Path>) -> Result<()> {
         let Some(path) = path else {
             return Ok(());

@@ -3,13 +3,13 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result};
 use arc_lab::figures::Outcome;
 
-use crate::commands::display;
-use crate::load::Load;
-use crate::options::{BEFORE, Options, Tool, program};
+use crate::load::Setting;
+use crate::options::{BEFORE, program};
 use crate::record::Round;
 use crate::usage::Usage;
 
@@ -41,38 +41,22 @@ impl Server {
             command.args(["taskset", "-c", cores]);
         }
         command.arg(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        let name = display(&command);
-        let mut process = command.spawn().with_context(|| name.clone())?;
+        let mut process = command.spawn().with_context(|| format!("{command:?}"))?;
         let output = process.stdout.take().context("it was asked for")?;
         let mut server = Self { process, address: String::new(), _output: BufReader::new(output) };
 
         let mut line = String::new();
         server._output.read_line(&mut line)?;
         let address = line.trim().strip_prefix("listening on ");
-        server.address = address.with_context(|| format!("{name} began with {line:?}"))?.to_owned();
+        server.address =
+            address.with_context(|| format!("{command:?} began with {line:?}"))?.to_owned();
         Ok(server)
     }
 }
 
-/// What is the same for all servers and rounds of a series.
-pub struct Setting<'a> {
-    pub options: &'a Options,
-    /// Where the programs are, and those with the arc of before.
-    pub programs: &'a Path,
-    pub programs_before: &'a Path,
-    pub tool: Tool,
-    pub connections: usize,
-    /// How many the machine has.
-    pub cores: usize,
-}
-
 impl Setting<'_> {
-    /// Measures a server once; with a seed of the random times of an open loop.
-    ///
-    /// # Errors
-    ///
-    /// The server or the load generator fails.
-    pub fn measure(&self, name: &str, seed: u64) -> Result<Round> {
+    /// Measures a server once.
+    pub fn measure(&self, name: &str, round: usize) -> Result<Round> {
         let is_before = name == BEFORE;
         let folder = if is_before { self.programs_before } else { self.programs };
         let (server_cores, load_cores) = self.split_cores().unzip();
@@ -80,21 +64,12 @@ impl Setting<'_> {
         let program = folder.join(program(name));
         let server = Server::start(&program, &arguments, server_cores.as_deref())?;
 
-        let load = |seconds| Load {
-            tool: self.tool,
-            options: self.options,
-            address: &server.address,
-            connections: self.connections,
-            seconds,
-            seed,
-            programs: self.programs,
-            cores: load_cores.clone(),
-        };
-        load(WARM_UP_SECONDS).run()?;
+        let load = |seconds| self.load(&server.address, seconds, round, load_cores.as_deref());
+        load(WARM_UP_SECONDS)?;
         let pid = server.process.id();
         let before = Usage::now(pid)?;
-        let outcome = load(self.options.seconds).run()?;
-        Ok(round(outcome, before, Usage::now(pid)?))
+        let outcome = load(self.options.seconds)?;
+        Ok(round_of(outcome, before, Usage::now(pid)?))
     }
 
     /// The command line of a server.
@@ -113,14 +88,14 @@ impl Setting<'_> {
         if !self.options.pins() {
             return None;
         }
-        let last = self.cores - 1;
+        let last = available_parallelism().map_or(1, usize::from) - 1;
         let is_open = self.options.open.is_some();
         let first_of_load = if is_open { last } else { self.options.workers.min(last) };
         Some((format!("0-{}", first_of_load - 1), format!("{first_of_load}-{last}")))
     }
 }
 
-fn round(outcome: Outcome, before: Usage, after: Usage) -> Round {
+fn round_of(outcome: Outcome, before: Usage, after: Usage) -> Round {
     let cpu = after.server - before.server;
     let ours = cpu + after.own - before.own;
     let others = (after.busy - before.busy).saturating_sub(ours);
@@ -142,7 +117,7 @@ mod tests {
         let after = Usage { server: 400, own: 600, busy: 10_400, total: 101_000 };
         let outcome = Outcome { answers: 100, ..Outcome::default() };
         // Of 400 ticks 200 were the server's and 100 were the load's.
-        assert_eq!(round(outcome, before, after), Round { outcome, cpu: 2e4, others: 0.1 });
+        assert_eq!(round_of(outcome, before, after), Round { outcome, cpu: 2e4, others: 0.1 });
     }
 
     #[test]

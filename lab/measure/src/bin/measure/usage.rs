@@ -19,9 +19,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// # Errors
-    ///
-    /// The server is gone.
     pub fn now(server: u32) -> Result<Self> {
         let own = Process::myself()?.stat()?;
         let server = Process::new(server as i32)?.stat()?;
@@ -45,7 +42,6 @@ mod tests {
     #[test]
     fn this_process_is_part_of_the_machine() {
         let usage = Usage::now(std::process::id()).unwrap();
-        assert!(usage.own < usage.busy && usage.busy < usage.total);
-        assert!(usage.server < usage.busy);
+        assert!(usage.server <= usage.own && usage.own < usage.busy && usage.busy < usage.total);
     }
 }

@@ -2,25 +2,16 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
 use crate::commands::{output, script};
+use crate::load::Setting;
 use crate::options::{Options, program};
 use crate::record::{Record, Round, Series};
-use crate::server::Setting;
 use crate::table;
 
-/// What a measurement takes beyond its own time, for the announcement.
-const OVERHEAD_SECONDS: f64 = 0.8;
-
 /// Runs `cargo xtask versus`.
-///
-/// # Errors
-///
-/// The options do not go together, or something cannot be built or measured.
 pub fn run(options: &Options) -> Result<()> {
     options.check()?;
     let path = options.json.as_deref();
@@ -29,13 +20,9 @@ pub fn run(options: &Options) -> Result<()> {
     let programs_before = build_before(options, &programs)?;
     record.runs.push(origin()?);
 
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    if options.busy {
-        keep_busy(cores);
-    }
+    // A measurement takes some time beyond its own.
     let count = options.load.len() * options.connections.len() * options.rounds;
-    let seconds =
-        (count * options.contenders().len()) as f64 * (options.seconds + OVERHEAD_SECONDS);
+    let seconds = (count * options.contenders().len()) as f64 * (options.seconds + 0.8);
     eprintln!("this takes about {seconds:.0} s");
     for &tool in &options.load {
         for &connections in &options.connections {
@@ -45,7 +32,6 @@ pub fn run(options: &Options) -> Result<()> {
                 programs_before: &programs_before,
                 tool,
                 connections,
-                cores,
             };
             let series = measure(&setting)?;
             println!("\n== {}\n\n{}", series.title(), table::of_series(&series));
@@ -90,31 +76,13 @@ fn origin() -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Keeps each core busy with a thread until this program ends.
-fn keep_busy(cores: usize) {
-    use rustix::thread::{CpuSet, sched_setaffinity};
-    for core in 0..cores {
-        thread::spawn(move || {
-            let mut set = CpuSet::new();
-            set.set(core);
-            sched_setaffinity(None, &set).expect("there is such a core");
-            loop {
-                std::hint::spin_loop();
-            }
-        });
-    }
-}
-
 /// Measures all servers with one load and number of connections.
 fn measure(setting: &Setting<'_>) -> Result<Series> {
     let options = setting.options;
-    let seed = options.seed.unwrap_or_else(seed_of_now);
     let contenders = options.contenders();
-    let mut series = Series::of(options, setting.tool, setting.connections, seed);
+    let mut series = Series::of(options, setting.tool, setting.connections);
     eprintln!("\n{}", series.title());
     for round in 0..options.rounds {
-        // The same requests for all of a round.
-        let seed = seed + round as u64;
         let mut order: Vec<usize> = (0..contenders.len()).collect();
         if round % 2 == 1 {
             // The other way round: none is always first.
@@ -122,18 +90,12 @@ fn measure(setting: &Setting<'_>) -> Result<Series> {
         }
         for index in order {
             eprint!("round {} of {}: {:12}", round + 1, options.rounds, contenders[index]);
-            let result = setting.measure(&contenders[index], seed)?;
+            let result = setting.measure(&contenders[index], round)?;
             eprintln!("{}", progress(&result));
             series.servers[index].rounds.push(result);
         }
     }
     Ok(series)
-}
-
-/// A seed that differs from run to run, and is short enough to be typed.
-fn seed_of_now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(1, |time| time.as_secs() % 1_000_000)
 }
 
 fn progress(round: &Round) -> String {

@@ -39,7 +39,8 @@ enum State {
 
 /// The machine.
 pub struct Machine {
-    now: Nanos,
+    /// The time.
+    pub now: Nanos,
     sequence: u64,
     events: BinaryHeap<Reverse<(Nanos, u64, Happening)>>,
     threads: Vec<State>,
@@ -53,11 +54,6 @@ impl Machine {
         let threads = vec![State::Asleep; threads];
         let used = vec![0; threads.len()];
         Self { now: 0, sequence: 0, events: BinaryHeap::new(), threads, used }
-    }
-
-    /// The time.
-    pub fn now(&self) -> Nanos {
-        self.now
     }
 
     /// The CPU time that the first threads have used.
@@ -85,10 +81,6 @@ impl Machine {
     }
 
     /// Goes on to what happens next.
-    ///
-    /// # Panics
-    ///
-    /// Nothing ever happens again.
     pub fn advance(&mut self) -> Happening {
         loop {
             let Reverse((time, _, happening)) = self.events.pop().expect("something happens");
@@ -133,7 +125,7 @@ mod tests {
         machine.wake(0, 5_000);
         machine.set(9_000, Happening::Arrival);
         assert_eq!(machine.advance(), Happening::Asks(0));
-        assert_eq!((machine.now(), machine.used(1)), (1_000, 1_000));
+        assert_eq!((machine.now, machine.used(1)), (1_000, 1_000));
         machine.take(0, Step::Sleep(0));
         assert_eq!(machine.advance(), Happening::Arrival);
     }

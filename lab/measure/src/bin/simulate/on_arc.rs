@@ -14,6 +14,11 @@ const EVENT_INTERVAL: u32 = 61;
 /// As in `queue.rs`.
 const BATCH_MAX: usize = 256;
 
+/// How often the monitor looks if every worker moves, and how rarely, at last, if none does: in
+/// ticks, as in `monitor.rs`.
+const BUSY_TICK: u32 = 4;
+const TICK_MAX: u32 = 16;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum State {
     #[default]
@@ -45,6 +50,9 @@ pub struct Arc {
     /// The worker that waits for the kernel. A look takes no time here for others to come by, so
     /// nobody else is ever found in the seat.
     seat: Option<usize>,
+    /// How many ticks the monitor waits from one look to the next, and how many are left.
+    tick: u32,
+    ticks_left: u32,
     /// When virtual time began.
     start: Instant,
     /// CPU time that the thread whose turn it is has used in its step.
@@ -70,6 +78,8 @@ impl Arc {
             mean_poll: MeanPoll::new(),
             helper_is_coming: false,
             seat: None,
+            tick: 1,
+            ticks_left: 1,
             start,
             spent: 0,
         }
@@ -101,15 +111,13 @@ impl Arc {
     }
 
     fn is_stretch_over(&mut self, index: usize, system: &System) -> bool {
-        let now = self.start + Duration::from_nanos(system.now() + self.spent);
-        let mut reads = 0;
+        let start = self.start;
+        let spent = &mut self.spent;
         let clock = || {
-            reads += system.costs.clock;
-            now + Duration::from_nanos(reads)
+            *spent += system.costs.clock;
+            start + Duration::from_nanos(system.now() + *spent)
         };
-        let is_over = self.workers[index].stretch.is_over(EVENT_INTERVAL, clock);
-        self.spent += reads;
-        is_over
+        self.workers[index].stretch.is_over(EVENT_INTERVAL, clock)
     }
 
     fn poll(&mut self, index: usize, request: Request, system: &mut System) -> Step {
@@ -162,7 +170,7 @@ impl Arc {
     /// What the kernel has, to the worker's queue or, by rule 2, to the injector.
     fn look(&mut self, index: usize, system: &mut System) {
         self.spent += system.costs.look;
-        while let Some(request) = system.take_event() {
+        while let Some(request) = system.ready.pop_front() {
             self.spent += system.costs.event;
             if self.mean_poll.is_long() {
                 self.injector.push_back(request);
@@ -219,13 +227,13 @@ impl Arc {
 
         if self.seat.is_some() {
             self.workers[index].state = State::Sleeps;
-        } else if system.has_events() {
+        } else if !system.ready.is_empty() {
             self.look(index, system);
             self.after_sleep(index, system);
             return false;
         } else {
             self.seat = Some(index);
-            system.wait_for_kernel(index);
+            system.waiters.push(index);
             self.workers[index].state = State::SleepsInSeat;
         }
         self.workers[index].is_asleep = true;
@@ -261,7 +269,7 @@ impl Arc {
     /// `Monitor::watch_kernel`, when nobody is asleep.
     fn take_events(&mut self, system: &mut System) {
         self.spent += system.costs.look;
-        while let Some(request) = system.take_event() {
+        while let Some(request) = system.ready.pop_front() {
             self.injector.push_back(request);
         }
     }
@@ -288,9 +296,12 @@ impl Policy for Arc {
         self.turn(index, system)
     }
 
-    /// `look` of the monitor, but for its reports. arc's looks less often while all workers move,
-    /// or none.
+    /// `look` of the monitor, but for its reports, and `main` around it.
     fn tick(&mut self, system: &mut System) {
+        self.ticks_left -= 1;
+        if self.ticks_left > 0 {
+            return;
+        }
         self.spent = 0;
         let mut moved = 0;
         let mut stuck = 0;
@@ -308,6 +319,15 @@ impl Policy for Arc {
         if moved + stuck > 0 {
             self.spent += system.costs.tick;
         }
+        self.tick = match moved {
+            0 => TICK_MAX.min(2 * self.tick),
+            _ if moved == self.workers.len() => BUSY_TICK,
+            _ => 1,
+        };
+        if moved + stuck == 0 {
+            self.tick = 1;
+        }
+        self.ticks_left = self.tick;
         let is_unwatched = moved == 0 && self.seat.is_none();
         let any_asleep = self.workers.iter().any(|worker| worker.is_asleep);
         if is_stranded || (is_unwatched && any_asleep) {
@@ -316,7 +336,7 @@ impl Policy for Arc {
         if is_unwatched && !any_asleep {
             self.take_events(system);
         }
-        system.monitor_uses(self.spent);
+        system.monitor_cpu += self.spent;
     }
 
     fn held(&self) -> usize {

@@ -81,7 +81,7 @@ impl Tokio {
     fn look(&mut self, index: usize, system: &mut System) {
         self.spent += system.costs.look;
         let worker = &mut self.workers[index];
-        while let Some(request) = system.take_event() {
+        while let Some(request) = system.ready.pop_front() {
             self.spent += system.costs.event;
             worker.queue.extend(worker.slot.replace(request));
         }
@@ -170,12 +170,12 @@ impl Tokio {
             self.workers[index].state = State::Sleeps;
             return true;
         }
-        if system.has_events() {
+        if !system.ready.is_empty() {
             // The events are tasks then, so that it was not woken for nothing.
             return !self.rises(index, true, system);
         }
         self.driver_is_taken = true;
-        system.wait_for_kernel(index);
+        system.waiters.push(index);
         self.workers[index].state = State::SleepsAtDriver;
         true
     }

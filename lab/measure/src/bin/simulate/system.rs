@@ -71,8 +71,10 @@ pub struct System {
     gap: Option<f64>,
     next_due: f64,
     clients: Vec<Client>,
-    ready: VecDeque<Request>,
-    waiters: Vec<usize>,
+    /// The events that the kernel has.
+    pub ready: VecDeque<Request>,
+    /// The workers that sleep until there are events.
+    pub waiters: Vec<usize>,
 
     sent: u64,
     done: u64,
@@ -80,15 +82,11 @@ pub struct System {
     latencies: Vec<Nanos>,
     began: Nanos,
     cpu_before: Nanos,
-    monitor_cpu: Nanos,
+    pub monitor_cpu: Nanos,
     wakes: u64,
 }
 
 /// Runs a cell until it has so many answers, the first tenth of which does not count.
-///
-/// # Panics
-///
-/// A request is lost or answered twice.
 pub fn run(cell: &Cell, costs: Costs, seed: u64, mut policy: impl Policy) -> Figures {
     let mut system = System::new(cell, costs, seed);
     while system.done < system.warm_up + cell.requests {
@@ -156,22 +154,7 @@ impl System {
 
     /// The time.
     pub fn now(&self) -> Nanos {
-        self.machine.now()
-    }
-
-    /// Whether the kernel has an event.
-    pub fn has_events(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    /// Takes one event.
-    pub fn take_event(&mut self) -> Option<Request> {
-        self.ready.pop_front()
-    }
-
-    /// A worker sleeps until there are events, or it is woken.
-    pub fn wait_for_kernel(&mut self, worker: usize) {
-        self.waiters.push(worker);
+        self.machine.now
     }
 
     /// A worker wakes another one; gives what that costs it.
@@ -195,11 +178,6 @@ impl System {
         if self.gap.is_none() {
             self.give_to_client(request.connection);
         }
-    }
-
-    /// The monitor uses CPU.
-    pub fn monitor_uses(&mut self, time: Nanos) {
-        self.monitor_cpu += time;
     }
 
     fn give_to_client(&mut self, connection: usize) {
