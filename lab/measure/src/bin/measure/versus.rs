@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
     }
     print!("{}", table::of_record(&record));
-    println!("\n{}", record.runs.concat().join("\n"));
+    println!("\n{}", record.runs[record.runs.len() - 1].join("\n"));
     Ok(())
 }
 
